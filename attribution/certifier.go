@@ -87,7 +87,7 @@ func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 
 func (ce *certifier) prove(p *model.Proof, w *windows.Window, m event.Meter, complete bool, between course.Straddling) {
 	paused := slices.Contains(w.Paused, m)
-	p.Shed = p.Shed || paused
+	p.Paused = p.Paused || paused
 	if w.IsOpen || w.Kind == windows.KindLife || w.Unknown(m) || m.Facts().OfPythons && w.Process.Info.Python == "" {
 		return
 	}

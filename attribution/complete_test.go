@@ -109,6 +109,6 @@ func TestPausedStacksAreOfAttribution(t *testing.T) {
 	r := s.run(t)
 	c := &r.Certificate
 	expect(t, "certificate", []any{c.Complete, c.Attribution.Complete, strings.Join(c.Attribution.Incomplete, "; "),
-		len(c.Problems)}, []any{true, false, words.StacksShed, 0})
+		len(c.Problems)}, []any{true, false, words.StacksPaused, 0})
 	expect(t, "cell", isExact(nth(t, r, model.Cell, 0), "cpu.resident"), true)
 }

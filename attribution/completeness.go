@@ -34,7 +34,7 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 		add(words.RecordsTwice(n))
 	}
 	for _, p := range c.Meters {
-		if p.Shed && !words.IsPart(p.ID) {
+		if p.Paused && !words.IsPart(p.ID) {
 			add(words.MeterPaused(p.ID))
 		}
 	}
@@ -66,7 +66,7 @@ func (ce *certifier) unattributed(m *missing) {
 		m.name(words.AllocationsMissing(uint64(ce.allocations.Missing())))
 	}
 	if ce.Paused.Stacks || ce.allocations.Unstreamed {
-		m.name(words.StacksShed)
+		m.name(words.StacksPaused)
 	}
 	if ce.Session.Finish != nil {
 		m.attribution = append(m.attribution, ce.Session.Finish.Unnamed...)

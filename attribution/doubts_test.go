@@ -228,8 +228,8 @@ func TestBlind(t *testing.T) {
 	since := s.time + 1
 	s.cellWith(2, uses)
 	s.events = append(s.events, &event.Finish{Reason: "interrupted",
-		Lost:  []event.Loss{{Reason: event.LostProbes, Count: 1}},
-		Blind: []event.Blind{{PID: main, Meter: event.OfDevice(0, event.Driver), Since: since}}})
+		Lost:     []event.Loss{{Reason: event.LostProbes, Count: 1}},
+		Unprobed: []event.Unprobed{{PID: main, Meter: event.OfDevice(0, event.Driver), Since: since}}})
 	tracker := New()
 	for _, e := range s.events {
 		tracker.Add(e)
@@ -253,12 +253,13 @@ func TestBlindToAChild(t *testing.T) {
 		s.cellWith(uint64(i + 1))
 		ended = append(ended, s.time)
 	}
-	child := func(since, until event.Nanoseconds) event.Blind {
-		return event.Blind{PID: main, Meter: event.NumPy, Since: since, Until: until, OfChild: true}
+	child := func(since, until event.Nanoseconds) event.Unprobed {
+		return event.Unprobed{PID: main, Meter: event.NumPy, Since: since, Until: until, OfChild: true}
 	}
 	s.events = append(s.events, &event.Finish{Reason: "interrupted",
-		Lost:  []event.Loss{{Reason: event.LostUnseen, Count: 2}},
-		Blind: []event.Blind{child(began[3], ended[3]), child(began[1], ended[1]), child(began[1]+1, ended[1]-1)}})
+		Lost: []event.Loss{{Reason: event.LostUnseen, Count: 2}},
+		Unprobed: []event.Unprobed{child(began[3], ended[3]), child(began[1], ended[1]),
+			child(began[1]+1, ended[1]-1)}})
 	r := s.run(t)
 	for i, want := range []bool{true, false, true, false} {
 		w := nth(t, r, model.Cell, i)

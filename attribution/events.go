@@ -106,7 +106,7 @@ func (in *sequence) finish(f *event.Finish) {
 		in.namespaces.CutShort()
 	}
 	in.Table.Hindsight.AddUnreported(f.Lost, in.Table.Closings)
-	in.Processes.SetUnprobed(f.Blind)
+	in.Processes.SetUnprobed(f.Unprobed)
 	if isFirst {
 		in.endAll()
 		in.activity.ShellCheck.Compare(f.Shells)

@@ -31,7 +31,7 @@ func TestDoubtsInTheArchive(t *testing.T) {
 		s := newScript()
 		s.mark(event.ExperimentBegin, "blind")
 		s.mark(event.ExperimentEnd, "blind")
-		since := s.time + 1
+		gap := event.Unprobed{PID: main, Meter: event.Mapped, Since: s.time + 1}
 		s.openCell(1, true)
 		s.mark(event.ExperimentBegin, "inner")
 		s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 7 })
@@ -49,7 +49,7 @@ func TestDoubtsInTheArchive(t *testing.T) {
 		s.archived(far)
 		s.still(event.RefusedStatements, 3)
 		s.still(event.RefusedMarkers, 4)
-		s.events = append(s.events, &event.Finish{Blind: []event.Blind{{PID: main, Meter: event.Mapped, Since: since}}})
+		s.events = append(s.events, &event.Finish{Unprobed: []event.Unprobed{gap}})
 		tracker := New()
 		for _, e := range s.events {
 			tracker.Add(e)

@@ -21,7 +21,7 @@ func TestFinishedTwice(t *testing.T) {
 				twice.Add(e)
 				return
 			}
-			last.Blind = []event.Blind{{PID: attributiontest.Kernel, Meter: event.NumPy, Since: last.Time / 2}}
+			last.Unprobed = []event.Unprobed{{PID: attributiontest.Kernel, Meter: event.NumPy, Since: last.Time / 2}}
 			last.Lost = []event.Loss{{Reason: event.LostStatements, Count: 2}, {Reason: event.LostBoundaries, Count: 1},
 				{Reason: event.LostProbes, Count: 3}}
 			last.Problems, last.Unnamed = []string{"something"}, []string{"a name"}

@@ -31,8 +31,8 @@ func TestBudgetIsSpent(t *testing.T) {
 		}
 	}
 	for _, p := range r.Certificate.Meters {
-		if p.Shed != (p.ID == "cpu.numpy") {
-			t.Errorf("%s shed: %v", p.ID, p.Shed)
+		if p.Paused != (p.ID == "cpu.numpy") {
+			t.Errorf("%s shed: %v", p.ID, p.Paused)
 		}
 	}
 	// 0.5 % of the time saves up 83 ms: at half a microsecond or more a hit, fewer than 170,000 hits, and those until

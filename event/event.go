@@ -212,8 +212,8 @@ type Finish struct {
 	Made      uint64 // changes made in the kernel
 	Delivered uint64
 	Lost      []Loss
-	Blind     []Blind  // places that could not be probed or read
-	Late      []string // libraries that joined late
+	Unprobed  []Unprobed // places that could not be probed or read
+	Late      []string   // libraries that joined late
 	Probes    []ProbeUse
 	GPUs      []GPU    // those that the traced processes could use, as NVML names them
 	Problems  []string // anything that the user must know: refused windows, probes that could not be placed

@@ -52,10 +52,11 @@ func (g Group) Only() (m Meter, ok bool) {
 
 // IsOfStacks reports whether a group is about stacks, or about blocks that are reported for their stacks.
 func (g Group) IsOfStacks() bool {
-	return g == NativeStacks || slices.ContainsFunc(table, func(f Facts) bool { return slices.Contains(f.Unwalked, g) })
+	pauses := func(f Facts) bool { return slices.Contains(f.StacksPaused, g) }
+	return g == NativeStacks || slices.ContainsFunc(table, pauses)
 }
 
 // Forgotten returns the meters whose known blocks have an unknown fate once a group is stepped down.
 func (g Group) Forgotten() []Meter {
-	return MetersOf(func(f *Facts) bool { return f.Forgotten && slices.Contains(f.Untold, g) })
+	return MetersOf(func(f *Facts) bool { return f.Forgotten && slices.Contains(f.BlocksPaused, g) })
 }

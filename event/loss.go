@@ -28,8 +28,8 @@ type Doubts struct {
 	UntracedNow uint64              // of these, those that live or may live
 }
 
-// Blind says that a place could not be probed or read, so that a meter of a process misses part of its memory.
-type Blind struct {
+// Unprobed says that a place could not be probed or read, so that a meter of a process misses part of its memory.
+type Unprobed struct {
 	PID   int32
 	Meter Meter       // gpu.0 stands for all GPUs
 	Since Nanoseconds // 0: from the beginning

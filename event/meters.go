@@ -29,9 +29,9 @@ type Facts struct {
 	Unknown []UnknownKind // frees of these kinds make it uncertain
 	Missing []MissingKind // losses and guesses of these kinds make it uncertain
 
-	Paused   []Group // the groups that stop it
-	Untold   []Group // those that stop reports of its blocks
-	Unwalked []Group // those that stop the stacks of its blocks
+	Paused       []Group // the groups that stop it
+	BlocksPaused []Group // those that stop reports of its blocks
+	StacksPaused []Group // those that stop the stacks of its blocks
 	// Sampled: blocks below [SampleOf] bytes may be reported as samples. The others show in the values from which the
 	// meter fell.
 	Sampled bool
@@ -78,8 +78,8 @@ const (
 var table = []Facts{
 	{
 		Meter: Mapped, ID: "cpu.mapped", Kind: Ranges, Format: 1, Doc: "cpu.mapped", Always: true, Headline: 4,
-		Source: "mm->data_vm, read under mmap_lock at tracepoint mmap_lock:mmap_lock_released",
-		Untold: []Group{MappedStacks}, Unwalked: []Group{MappedStacks, SmallStacks},
+		Source:       "mm->data_vm, read under mmap_lock at tracepoint mmap_lock:mmap_lock_released",
+		BlocksPaused: []Group{MappedStacks}, StacksPaused: []Group{MappedStacks, SmallStacks},
 	},
 	{
 		Meter: Resident, ID: "cpu.resident", Kind: Pages, Format: 1, Doc: "cpu.resident", Source: rssSource,
@@ -104,15 +104,16 @@ var table = []Facts{
 			"blocks of 1,024 bytes or more",
 		Through: ThroughNumPy, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownNumPy}, Missing: []MissingKind{MissingNumPy},
-		Paused: []Group{ArrayProbes, SmallBlocks, ForeignArrays}, Untold: []Group{ArrayProbes, ForeignArrays},
-		Unwalked: []Group{Stacks, SmallStacks}, Sampled: true,
+		Paused: []Group{ArrayProbes, SmallBlocks, ForeignArrays}, BlocksPaused: []Group{ArrayProbes, ForeignArrays},
+		StacksPaused: []Group{Stacks, SmallStacks}, Sampled: true,
 	},
 	{
 		Meter: Torch, ID: "cpu.torch", Kind: Blocks, Format: 5, Doc: "cpu.torch", OfPythons: true, Headline: 6,
 		Source:  "uprobes on c10::ProfiledCPUMemoryReporter::New and Delete; tensors made since the attach",
 		Through: ThroughTorch, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownTorch}, Missing: []MissingKind{MissingTorch},
-		Paused: []Group{TorchCPU}, Untold: []Group{TorchCPU}, Unwalked: []Group{Stacks, SmallStacks}, Sampled: true,
+		Paused: []Group{TorchCPU}, BlocksPaused: []Group{TorchCPU}, StacksPaused: []Group{Stacks, SmallStacks},
+		Sampled: true,
 	},
 	{
 		Meter: Arrow, ID: "cpu.arrow", Kind: Blocks, Format: 7, Doc: "cpu.arrow", OfPythons: true, Headline: 7,
@@ -120,21 +121,21 @@ var table = []Facts{
 			"blocks made since the attach",
 		Through: ThroughArrow, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true, Inside: true,
 		Unknown: []UnknownKind{UnknownArrow}, Missing: []MissingKind{MissingArrow},
-		Paused: []Group{ArrowPools}, Untold: []Group{ArrowPools}, Unwalked: []Group{Stacks, SmallStacks},
+		Paused: []Group{ArrowPools}, BlocksPaused: []Group{ArrowPools}, StacksPaused: []Group{Stacks, SmallStacks},
 		Sampled: true,
 	},
 	{
 		Meter: OfDevice(0, Driver), ID: "driver", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource,
 		Through: ThroughCUDA, Headline: 2,
 		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA},
-		Unwalked: []Group{Stacks},
+		StacksPaused: []Group{Stacks},
 	},
 	{
 		Meter: OfDevice(0, Active), ID: "active", Kind: Total, Format: 2, Doc: "GPUs", Through: ThroughTorch,
 		Headline: 3,
 		Source:   "PyTorch's own total, handed to c10::reportMemoryUsageToProfiler at each allocation and free",
 		Within:   []Meter{OfDevice(0, Driver)}, Asked: true, Owned: true,
-		Paused: []Group{TorchTotals}, Untold: []Group{TensorStacks}, Unwalked: []Group{TensorStacks},
+		Paused: []Group{TorchTotals}, BlocksPaused: []Group{TensorStacks}, StacksPaused: []Group{TensorStacks},
 		Forgotten: true,
 	},
 	{
@@ -153,14 +154,14 @@ var table = []Facts{
 	{ // PyTorch's allocator keeps it after the last tensor in it is freed
 		Meter: Pinned, ID: "cpu.pinned", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource, Through: ThroughCUDA,
 		Asked:   true,
-		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingCUDA}, Unwalked: []Group{Stacks},
+		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingCUDA}, StacksPaused: []Group{Stacks},
 	},
 	{
 		Meter: Heap, ID: "cpu.heap", Kind: OfAllocator, Format: 4, Doc: "cpu.heap", OnRequest: "--heap",
 		Through: ThroughAllocator,
 		Source:  "uprobes on malloc, free and their relatives; blocks made since the attach, by the bytes asked for",
 		Within:  []Meter{Mapped}, Unknown: []UnknownKind{UnknownHeap}, Missing: []MissingKind{MissingHeap},
-		Untold: []Group{HeapStacks}, Unwalked: []Group{HeapStacks}, Forgotten: true,
+		BlocksPaused: []Group{HeapStacks}, StacksPaused: []Group{HeapStacks}, Forgotten: true,
 	},
 }
 

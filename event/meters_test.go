@@ -55,7 +55,7 @@ func documented() (rows []string) {
 		switch {
 		case len(f.Paused) > 0:
 			down = "itself"
-		case len(f.Unwalked) > 0:
+		case len(f.StacksPaused) > 0:
 			down = "its lines"
 		}
 		frees := "–"
@@ -71,10 +71,10 @@ func documented() (rows []string) {
 // TestMetersAgree: the rows agree with each other, and with blocks.
 func TestMetersAgree(t *testing.T) {
 	for _, f := range Meters() {
-		if (len(f.Within) > 0 || f.Asked || len(f.Untold) > 0) && !f.InBlocks() {
+		if (len(f.Within) > 0 || f.Asked || len(f.BlocksPaused) > 0) && !f.InBlocks() {
 			t.Errorf("%v has no blocks", f.Meter)
 		}
-		if f.Owned && !f.Asked || f.Forgotten && len(f.Untold) == 0 {
+		if f.Owned && !f.Asked || f.Forgotten && len(f.BlocksPaused) == 0 {
 			t.Errorf("%v: owned, and nobody asks by what; or forgotten, and always told", f.Meter)
 		}
 		for _, m := range f.Within {

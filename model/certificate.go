@@ -75,6 +75,6 @@ type Proof struct {
 	Skipped int `json:"skipped"`
 	// Difference is the largest |kernel − recomputed|, in bytes.
 	Difference int64 `json:"difference"`
-	// Shed: the probe was stepped down at least once to keep the overhead budget.
-	Shed bool `json:"shed"`
+	// Paused: the probe was paused at least once to keep the overhead budget.
+	Paused bool `json:"shed"`
 }

@@ -12,16 +12,18 @@ fi
 # Built in another folder: the place must make no difference, and the tree stays as it is.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -r src style core ./*.json ./*.js ./*.mjs "$work"
-cp -r node_modules "$work"
+lab=$work/python/labextension
+mkdir -p "$lab" "$work/internal/words"
+cp -r ../../internal/words/web "$work/internal/words"
+cp -r src style core node_modules ./*.json ./*.js ./*.mjs "$lab"
 log=$work/build.log
-(cd "$work" && npm run build --loglevel=error) >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+(cd "$lab" && npm run build --loglevel=error) >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 if [ "${1:-}" = write ]; then
     rm -rf built
-    cp -r "$work/built" .
+    cp -r "$lab/built" .
     exit
 fi
-diff -rq "$work/built" built >&2 || {
+diff -rq "$lab/built" built >&2 || {
     echo "check-lab: python/labextension/built is not what its source gives; run 'make lab' and commit" >&2
     exit 1
 }

@@ -10,13 +10,6 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// begin puts the Start event in front of all other events.
-func (s *Session) begin() {
-	s.queue.putFirst(&event.Start{
-		Host: thisHost(s.options.Version), Processes: s.starts, Meters: s.meterSources(), Command: s.options.Command,
-	})
-}
-
 // Next returns the next event and waits for one. When ctx or the last target has ended, it draws the last boundaries
 // and hands out the remaining events. With [Options.Settle] an *event.Settled follows once every figure is known. The
 // last results are an *event.Finish and io.EOF.

@@ -82,3 +82,6 @@ func EndedEarly(s *Session) string {
 	}
 	return s.end.early
 }
+
+// Losses returns what is missing so far: records that were lost, and probes that could not be placed.
+func (s *Session) Losses() []event.Loss { return s.certificate.Lost(s.ledger.Losses()) }

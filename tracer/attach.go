@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
@@ -19,88 +18,81 @@ import (
 // the error matches process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When Attach returns
 // without error, every probe is in place. Once ctx is done, Attach does not wait for files on a file system that does
 // not answer: it fails with the cause, or leaves the files out. The session does not depend on ctx later.
-func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session, err error) {
-	s, err := open(o)
-	if err != nil {
-		return nil, err
-	}
-	s.fs.Helper.Until(ctx)
-	defer func() {
-		if err != nil {
-			_ = s.Close()
+func Attach(ctx context.Context, who []process.Identity, o Options) (*Session, error) {
+	return start(o, func(s *Session) error {
+		s.fs.Helper.Until(ctx)
+		if err := s.attachTo(ctx, who); err != nil {
+			return err
 		}
-	}()
-	// A wrong pid is found before anything is loaded into the kernel. Its process is examined only after this program
-	// has dropped its privileges.
-	who, err = s.targets.WithoutDescendants(who)
-	if err != nil {
-		return nil, err
-	}
-	if who, err = withRoom(who, &s.certificate, o.Tolerant); err != nil {
-		return nil, err
-	}
-	if err := s.targets.Hold(who); err != nil {
-		return nil, err
-	}
-	if err := (ownership{s.fs, o.Owner}).check(s.targets.All); err != nil {
-		return nil, err
-	}
-	if err := s.prepare(); err != nil {
-		return nil, err
-	}
-	if err := s.recognize(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.limits.limitAll(s.targets.All); err != nil {
-		return nil, err
-	}
-	if err := s.attachAll(); err != nil {
-		return nil, err
-	}
-	s.begin()
-	s.fs.Helper.Until(context.Background()) // the end has files and memory to read
-	return s, nil
+		s.fs.Helper.Until(context.Background()) // the end has files and memory to read
+		return nil
+	})
 }
 
 // AttachStopped starts a session on one process that is stopped at its exec, before its first instruction. It need not
 // be a Python: the process and its descendants are examined as they execute programs.
-func AttachStopped(pid int, o Options) (_ *Session, err error) {
-	s, err := open(o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
+func AttachStopped(pid int, o Options) (*Session, error) {
+	return start(o, func(s *Session) error {
+		handle, err := s.fs.Open(pid)
 		if err != nil {
-			_ = s.Close()
+			return err
 		}
-	}()
-	handle, err := s.fs.Open(pid)
-	if err != nil {
-		return nil, err
-	}
-	t := &tracee.Target{PID: pid, Handle: handle, Patience: tracee.PythonPatience}
-	s.targets.All = append(s.targets.All, t)
-	if err := s.prepare(); err != nil {
-		return nil, err
-	}
-	if err := s.limits.limitAll(s.targets.All); err != nil {
-		return nil, err
-	}
-	if err := s.attach(0, t, false); err != nil {
-		return nil, err
-	}
-	s.begin()
-	return s, nil
+		t := &tracee.Target{PID: pid, Handle: handle, Patience: tracee.PythonPatience}
+		s.targets.All = append(s.targets.All, t)
+		if err := s.prepare(); err != nil {
+			return err
+		}
+		if err := s.limits.limitAll(s.targets.All); err != nil {
+			return err
+		}
+		return s.attach(0, t, false)
+	})
 }
 
-func open(o Options) (*Session, error) {
+// start begins a session by a function, and closes the session where that fails.
+func start(o Options, attach func(*Session) error) (*Session, error) {
 	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
 		return nil, fmt.Errorf("%w: tracing needs root", ledger.ErrNotPermitted)
 	}
 	if err := ledger.CheckFiles(); err != nil { // before anything opens files
 		return nil, err
 	}
-	return newSession(o), nil
+	s := newSession(o)
+	if err := attach(s); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	s.begin()
+	return s, nil
+}
+
+// attachTo attaches to running processes, which are Pythons.
+func (s *Session) attachTo(ctx context.Context, who []process.Identity) error {
+	// A wrong pid is found before anything is loaded into the kernel. Its process is examined only after this program
+	// has dropped its privileges.
+	who, err := s.targets.WithoutDescendants(who)
+	if err != nil {
+		return err
+	}
+	if who, err = withRoom(who, &s.certificate, s.options.Tolerant); err != nil {
+		return err
+	}
+	if err := s.targets.Hold(who); err != nil {
+		return err
+	}
+	if err := (ownership{s.fs, s.options.Owner}).check(s.targets.All); err != nil {
+		return err
+	}
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	if err := s.recognize(ctx); err != nil {
+		return err
+	}
+	if err := s.limits.limitAll(s.targets.All); err != nil {
+		return err
+	}
+	return s.attachAll()
 }
 
 // prepare does everything that needs more privileges than the session itself, and then drops them.
@@ -138,7 +130,7 @@ func (s *Session) load() error {
 func (s *Session) use(l *tracee.KernelHalf) error {
 	s.allowance.loaded(l)
 	*s.ledger = *l
-	if err := s.budget.Prepare(l.Accounts, s.options.Budget, s.log); err != nil {
+	if err := s.budget.Begin(s.options.Budget); err != nil {
 		return err
 	}
 	if err := s.ledger.Capabilities().NoClock; err != nil {
@@ -151,22 +143,13 @@ func (s *Session) use(l *tracee.KernelHalf) error {
 	return nil
 }
 
-// attachAll attaches all targets.
+// attachAll attaches all targets, which are roots.
 func (s *Session) attachAll() error {
-	var gone error
-	for i, t := range slices.Clone(s.targets.All) { // the loop adds their children
-		err := s.attach(uint32(i), t, true)
-		if s.targets.Tolerates(err) {
-			s.targets.Drop(t)
-			gone = err
-		} else if err != nil {
-			return err
-		}
-	}
-	if len(s.targets.All) == 0 {
-		return gone
-	}
-	return nil
+	root := uint32(0)
+	return s.targets.Each(func(t *tracee.Target) error {
+		root++
+		return s.attach(root-1, t, true)
+	})
 }
 
 // attach attaches one target: its descendants, the process itself, its probes.
@@ -215,28 +198,18 @@ func (s *Session) attach(root uint32, t *tracee.Target, late bool) error {
 
 // recognize opens the interpreters of the targets, each of which must be a Python.
 func (s *Session) recognize(ctx context.Context) error {
-	var gone error
-	for _, t := range slices.Clone(s.targets.All) {
-		var err error
+	return s.targets.Each(func(t *tracee.Target) (err error) {
 		if t.Python, err = s.probes.Interpreters.Open(t.PID); err == nil {
 			err = t.Lives() // or another process was looked at
 		}
-		switch {
-		case err != nil && ctx.Err() != nil: // a file that was not found may exist
+		if err != nil && ctx.Err() != nil { // a file that was not found may exist
 			return context.Cause(ctx)
-		case s.targets.Tolerates(err):
-			s.targets.Drop(t)
-			gone = err
-		case err != nil:
-			return err
-		default:
+		}
+		if err == nil {
 			s.examiner.readAhead(t)
 		}
-	}
-	if len(s.targets.All) == 0 {
-		return gone
-	}
-	return nil
+		return err
+	})
 }
 
 // ErrTooMany says that more processes are named than a session traces.
@@ -256,4 +229,11 @@ func withRoom(who []process.Identity, c *tracee.Certificate, tolerant bool) ([]p
 			"session for them", len(who), ledger.MaxRoots, who[ledger.MaxRoots].PID)
 	c.LeftOut = c.Trouble[len(c.Trouble)-1]
 	return who[:ledger.MaxRoots], nil
+}
+
+// begin puts the Start event in front of all other events.
+func (s *Session) begin() {
+	s.queue.putFirst(&event.Start{
+		Host: thisHost(s.options.Version), Processes: s.starts, Meters: s.meterSources(), Command: s.options.Command,
+	})
 }

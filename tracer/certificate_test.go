@@ -19,10 +19,10 @@ func TestCertificate(t *testing.T) {
 	c.Misses(7, 20, []event.Meter{event.NumPy, event.Torch}, "pid %d", 7)
 	c.Misses(7, 10, []event.Meter{event.NumPy}, "pid %d", 7)
 	c.Misses(8, 30, []event.Meter{event.NumPy}, "pid %d", 8)
-	want := []event.Blind{{PID: 7, Meter: event.NumPy, Since: 10}, {PID: 7, Meter: event.Torch, Since: 20},
+	want := []event.Unprobed{{PID: 7, Meter: event.NumPy, Since: 10}, {PID: 7, Meter: event.Torch, Since: 20},
 		{PID: 8, Meter: event.NumPy, Since: 30}}
-	if !slices.Equal(c.Blind, want) {
-		t.Errorf("%+v, want %+v", c.Blind, want)
+	if !slices.Equal(c.Unprobed, want) {
+		t.Errorf("%+v, want %+v", c.Unprobed, want)
 	}
 	for range 200 {
 		c.Misses(9, 0, nil, "again")

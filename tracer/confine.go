@@ -29,10 +29,18 @@ func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)
 	if r.Overrides {
 		keep = append(slices.Clip(keep), unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
 	}
-	if err := become(r.User, keep); err != nil {
+	return GiveUp(r.User, keep, paths(r), allowed, absent)
+}
+
+// GiveUp makes this program run as a user, nil for none, and leaves it only some capabilities, files and system calls.
+// It calls absent with each restriction that the kernel does not support.
+func GiveUp(
+	user *invoker.User, keep []uint, files confine.Paths, allowed []confine.Rule, absent func(error),
+) error {
+	if err := become(user, keep); err != nil {
 		return err
 	}
-	for _, err := range []error{confine.OnlyPaths(paths(r)), confine.Allow(allowed)} {
+	for _, err := range []error{confine.OnlyPaths(files), confine.Allow(allowed)} {
 		switch {
 		case errors.Is(err, confine.ErrNoLandlock), errors.Is(err, confine.ErrNoFilter):
 			absent(err)

@@ -62,17 +62,6 @@ func (s *Session) wind() error {
 // askedAtTheEnd is how long files on file systems that may not answer are waited for at the end, all together.
 const askedAtTheEnd = 2 * time.Second
 
-// endFollowing ends a session that goes on without targets: nobody asks what is left in them.
-func endFollowing(s *Session) error {
-	s.probes.Placer.CloseAll(s.targets.All, s.stopSearches)
-	if err := s.ledger.Drain(&s.intake); err != nil {
-		return err
-	}
-	s.queue.add(s.finish())
-	s.end.over = true
-	return nil
-}
-
 // drawLast draws the last boundary of each running target, and reads the records up to it.
 func (s *Session) drawLast() error {
 	s.Looks.stop()
@@ -154,7 +143,7 @@ func (s *Session) finish() *event.Finish {
 	}
 	f := &event.Finish{
 		Time: end, Reason: s.end.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.certificate.Lost(s.ledger.Losses()), Blind: s.certificate.Blind, Late: s.certificate.Late,
+		Lost: s.certificate.Lost(s.ledger.Losses()), Unprobed: s.certificate.Unprobed, Late: s.certificate.Late,
 		Probes: s.budget.Prices.Mark(s.certificate.Used(s.ledger.Hits(), s.budget.Prices.Of)), GPUs: s.devices.Named(),
 		Problems: slices.Clone(s.certificate.Trouble), Unnamed: unnamed, Shells: s.end.shells,
 	}
@@ -209,46 +198,18 @@ func (s *Session) sayOverlooked(at event.Nanoseconds) {
 		s.certificate.Trouble = append(s.certificate.Trouble, text) // beyond the hundred, too
 	}
 	for _, all := range o.times {
-		s.certificate.Blind = append(s.certificate.Blind, all...)
+		s.certificate.Unprobed = append(s.certificate.Unprobed, all...)
 	}
 	*o = overlooked{}
 }
 
-// windup is the progress of a session's end.
-type windup struct {
-	drawn   bool   // the last boundaries are drawn, and everything before them is in the queue
-	over    bool   // everything else is queued, too
-	stopped string // why the session ends, once it does
-	early   string // why the session ended by itself, for lack of memory; "": it did not
-	closed  bool   // the session is closed
-	garbage garbage
-	shells  []event.Shell // as they were at the last boundaries
-}
-
-// garbage is how much garbage may stand while a session ends, in percent of the memory in use ([debug.SetGCPercent]).
-// It holds for the whole program, which may go on with another session.
-type garbage struct {
-	changed bool
-	before  int // the percentage before
-	now     int
-}
-
-// allow sets the percentage.
-func (g *garbage) allow(percent int) {
-	before := debug.SetGCPercent(percent)
-	if !g.changed {
-		g.changed, g.before = true, before
+// endFollowing ends a session that goes on without targets: nobody asks what is left in them.
+func endFollowing(s *Session) error {
+	s.probes.Placer.CloseAll(s.targets.All, s.stopSearches)
+	if err := s.ledger.Drain(&s.intake); err != nil {
+		return err
 	}
-	g.now = percent
-}
-
-// restore restores the percentage from before, unless other code has set it since.
-func (g *garbage) restore() {
-	if !g.changed {
-		return
-	}
-	g.changed = false
-	if now := debug.SetGCPercent(g.before); now != g.now {
-		debug.SetGCPercent(now)
-	}
+	s.queue.add(s.finish())
+	s.end.over = true
+	return nil
 }

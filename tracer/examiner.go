@@ -1,12 +1,13 @@
 package tracer
 
 import (
-	"strings"
+	"slices"
+	"time"
 
-	"ipytracer/event"
 	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/budget"
 	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -50,57 +51,93 @@ func (c *arrayCounting) LookAgain(t *tracee.Target) {
 	c.budget.Searches.Begin(c.targets.All, t.Root, c.budget.Root(t.Root), false)
 }
 
-// learn reads the state that exists only once the interpreter, or IPython in it, has started.
-func (e *examiner) learn(t *tracee.Target) bool {
-	p := t.Python
-	p.Learning.Begin()
-	interpreter, err := p.Live.Address()
-	if err != nil {
-		return false
+// equip gives a target its instruments, which it keeps until it is released.
+func (e *examiner) equip(t *tracee.Target) {
+	if t.Instruments != nil {
+		return
 	}
-	news := !p.Ready
-	p.Ready = true
-	e.expectLibraries(t)
-	if addr, n, err := p.Live.InputList(); err == nil {
-		if p.Live.IsEmbedded() {
-			addr, n = 0, 0
+	h, found := &e.host, &e.probes.Analyses
+	t.NumPy = &instruments.NumPyInstrument{
+		Host: h, Target: t, Counter: e.counter, Ahead: &e.probes.Ahead, Log: e.log, Small: e.options.SmallArrays,
+	}
+	t.Instruments = append(t.Instruments, t.NumPy, &instruments.WindowInstrument{Host: h, Target: t})
+	if !e.options.NoStacks {
+		t.Instruments = append(t.Instruments, &instruments.MappedInstrument{Host: h, Target: t, Analyses: found})
+		if !e.options.PythonOnly {
+			t.Instruments = append(t.Instruments, running.NewRulesInstrument(t, &e.code.Natives))
 		}
-		if news = news || p.Inputs != addr; p.Inputs == 0 && p.Stored == 0 {
-			p.Stored = n
-			if !t.Late { // In began with one empty entry, and all its present entries are from later
-				p.Stored = 1
-			}
-		}
-		p.Inputs, p.Count = addr, n
-		p.Shown, _ = p.Live.LastException()
-		p.IPython, _ = p.Live.IPythonVersion()
-		p.Front = p.Live.Frontend()
-		p.Terminal = p.Live.AtTerminal()
-		p.IPython = strings.ToValidUTF8(p.IPython, "?")
-		p.Notebook = tracee.NotebookOf(e.fs, t.PID, p.Live)
 	}
-	if !news {
-		return false
+	t.Instruments = append(t.Instruments,
+		&instruments.LibraryInstrument{Host: h, Target: t, Analyses: found}, &instruments.ArrowInstrument{Host: h,
+			Target: t, Analyses: found})
+	if e.options.Heap {
+		t.Instruments = append(t.Instruments, &instruments.HeapInstrument{Host: h, Target: t, Analyses: found})
 	}
-	if err := e.tellPython(t, interpreter); err != nil {
-		e.log.Warn("the Python offsets could not be written", "pid", t.PID, "error", err)
-		return false
-	}
-	if t.Announced { // the Start event describes an older state of the process
-		e.queue.add(&event.Process{ProcessInfo: t.Info()})
-	}
-	return true
 }
 
-// tellPython gives the ledger the offsets by which to read the target's Python.
-func (e *examiner) tellPython(t *tracee.Target, interpreter uint64) error {
-	python := t.Offsets(interpreter, !e.options.NoStacks)
-	switch {
-	case e.options.NoStacks, e.options.PythonOnly:
-	case e.options.Native:
-		python.Native = ledger.NativeAll
-	default:
-		python.Native = ledger.NativeThreads
+// settleInstruments lets a target's instruments do their pending work.
+func (e *examiner) settleInstruments(t *tracee.Target) {
+	e.equip(t)
+	for _, i := range t.Instruments {
+		i.Settle()
 	}
-	return e.ledger.SetPython(t.Slot, python)
+}
+
+// relist shows a target's mappings to its instruments.
+func (e *examiner) relist(t *tracee.Target) {
+	e.equip(t)
+	l := tracee.Listing{First: !t.Announced, Since: t.Mappings.Read}
+	t.Mappings.Stale, t.Mappings.Read = false, tracee.Now()
+	took, last := time.Duration(0), time.Now()
+	defer func() { t.Mappings.Rest.After(took) }()
+	for m, err := range e.fs.Image(t.PID).Mappings() {
+		took += time.Since(last)
+		if err != nil {
+			return // it has ended
+		}
+		for _, i := range t.Instruments {
+			i.Meet(l, m)
+		}
+		last = time.Now()
+	}
+	for _, i := range t.Instruments {
+		i.Listed(l)
+	}
+}
+
+// listLast notes the libraries that a target has loaded so late that they have no probes: the session is over.
+func (e *examiner) listLast(t *tracee.Target) {
+	l := tracee.Listing{Since: t.Mappings.Read, Last: true}
+	for m, err := range e.fs.Image(t.PID).Mappings() {
+		if err != nil {
+			return
+		}
+		for _, i := range t.Instruments {
+			switch i.(type) {
+			case *instruments.LibraryInstrument, *instruments.ArrowInstrument:
+				i.Meet(l, m)
+			}
+		}
+	}
+}
+
+// expectLibraries lets the target's instruments expect the libraries that it may yet load. It does nothing while
+// sys.path is unchanged: a starting interpreter has none yet.
+func (e *examiner) expectLibraries(t *tracee.Target) {
+	modules, _ := t.Python.Live.Path()
+	if t.Python.Expected && slices.Equal(modules, t.Python.Modules) {
+		return
+	}
+	t.Python.Expected, t.Python.Modules = true, modules
+	e.equip(t)
+	for _, i := range t.Instruments {
+		i.Expect(modules)
+	}
+}
+
+// readAhead starts the analysis of files that a target may load, while the kernel half is being loaded.
+func (e *examiner) readAhead(t *tracee.Target) {
+	t.Python.Modules, _ = t.Python.Live.Path()
+	e.equip(t)
+	t.NumPy.Expect(t.Python.Modules)
 }

@@ -5,10 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"ipytracer/event"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
-	"ipytracer/tracer/internal/tracee"
 )
 
 // Errors of processes that cannot join a session.
@@ -48,61 +46,6 @@ type Arrivals struct {
 	Born func()
 }
 
-// Follow starts a session without targets, that goes on until the context of [Session.Next] is done. Processes join it
-// with [Session.Join]. An [event.Process] announces each. Once a target and its children have ended, another one gets
-// its number ([event.Boundary.Root]). The error is as for [Attach].
-func Follow(o Options, arrivals Arrivals) (_ *Session, err error) {
-	s, err := open(o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = s.Close()
-		}
-	}()
-	s.joining.open, s.joining.Arrivals = true, arrivals
-	s.fs.Helper.Share()
-	if err := s.prepare(); err != nil {
-		return nil, err
-	}
-	if err := s.keepOnly(); err != nil {
-		return nil, err
-	}
-	s.joining.wake = s.ledger.Wake
-	s.begin()
-	return s, nil
-}
-
-// Join lets a running Python join a session of [Follow]; Next attaches to it. It may be called from any goroutine until
-// Close, and returns false where too many wait.
-func (s *Session) Join(id process.Identity) bool {
-	j := &s.joining
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.waiting) >= maxJoining || j.wake == nil {
-		return false
-	}
-	j.waiting = append(j.waiting, id)
-	_ = j.wake()
-	return true
-}
-
-// Leave lets a root leave the session with all its processes, though they live on. To the session they have ended then,
-// with status 0, and [Arrivals.Released] is called as for those. It may be called from any goroutine until Close.
-func Leave(s *Session, root uint32) {
-	j := &s.joining
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.wake != nil {
-		j.leaving = append(j.leaving, root)
-		_ = j.wake()
-	}
-}
-
-// Losses returns what is missing so far: records that were lost, and probes that could not be placed.
-func (s *Session) Losses() []event.Loss { return s.certificate.Lost(s.ledger.Losses()) }
-
 // next removes the process that waits longest.
 func (j *joining) next() (id process.Identity, ok bool) {
 	j.mu.Lock()
@@ -130,96 +73,9 @@ func (j *joining) close() {
 	j.wake, j.waiting, j.leaving = nil, nil, nil
 }
 
-// takeIn attaches to a process that waits, one at a time: the rings are read in between.
-func (s *Session) takeIn() {
-	if id, ok := s.joining.next(); ok {
-		root, err := s.join(id)
-		s.joining.Joined(id, root, err)
-	}
-}
-
-// letGo takes the roots that are to leave out of the kernel half. The boundaries of their ends do the rest.
-func letGo(s *Session) {
-	for _, root := range s.joining.leavers() {
-		for _, t := range s.targets.All {
-			t.Leaves = t.Leaves || t.Root == root
-		}
-		leave(s, root)
-	}
-}
-
-// leave reports whether the kernel half had processes of a root, which have left.
-func leave(s *Session, root uint32) (some bool) {
-	err := s.ledger.Leave(root)
-	if err != nil && !errors.Is(err, ledger.ErrNoProcess) {
-		s.certificate.Problem("%v", err)
-	}
-	return err == nil
-}
-
 // announce says that there are births to read; nil: none are noted.
 func (j *joining) announce(b *ledger.Births) {
 	if j.Born != nil && b != nil && b.Unread() {
 		j.Born()
 	}
-}
-
-// join attaches to a process.
-func (s *Session) join(id process.Identity) (root uint32, err error) {
-	if s.targets.Find(id.PID) != nil {
-		return 0, ErrFollowed
-	}
-	root, ok := s.targets.FreeRoot()
-	if !ok {
-		return 0, ErrNoRoom
-	}
-	t := &tracee.Target{PID: id.PID, Root: root}
-	if t.Handle, err = s.fs.OpenIdentity(id); err != nil {
-		return 0, err
-	}
-	s.targets.All = append(s.targets.All, t)
-	defer func() {
-		if err != nil {
-			t.CloseProbes()
-			s.targets.Drop(t)
-			_, _ = s.ledger.Release(root)
-		}
-	}()
-	if t.Python, err = s.probes.Interpreters.Open(t.PID); err != nil {
-		return 0, err
-	}
-	if err := t.Lives(); err != nil { // or another process was looked at
-		return 0, err
-	}
-	s.examiner.readAhead(t)
-	return root, s.attach(root, t, true)
-}
-
-// release forgets the roots that have ended a while ago, with all their processes.
-func (s *Session) release() {
-	for _, t := range s.targets.All {
-		if !t.IsRoot() || !t.Gone || time.Since(t.Ended) < restOfRoot {
-			continue
-		}
-		if t.Leaves && leave(s, t.Root) { // a child was forked meanwhile
-			t.Ended = time.Now()
-		} else if s.targets.InTree(t.Root) == 1 && releaseOne(s, t) {
-			return // the list has changed; the others come next time
-		}
-	}
-}
-
-// releaseOne forgets a root, if the kernel half has no more of it.
-func releaseOne(s *Session, t *tracee.Target) (done bool) {
-	done, err := s.ledger.Release(t.Root)
-	if err != nil {
-		s.certificate.Problem("%v", err)
-	}
-	if done {
-		delete(s.budget.Roots, t.Root)
-		s.watches.End(t.Root)
-		s.targets.Drop(t)
-		s.joining.Released(t.Root)
-	}
-	return done
 }

@@ -3,6 +3,7 @@ package tracer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"ipytracer/event"
@@ -153,10 +154,7 @@ func (l *limits) lift() {
 		return
 	}
 	l.tried = true
-	var others []process.Identity
-	for _, id := range l.started {
-		others = append(others, id)
-	}
+	others := slices.Collect(maps.Values(l.started))
 	for user, g := range l.guards {
 		failed, err := g.Restore(others)
 		if err != nil {

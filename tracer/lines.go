@@ -129,13 +129,11 @@ func (l *lineMaker) wants(pid int, o offer) bool {
 
 // line makes a line over the socket that is offered.
 func (l *lineMaker) line(pid int, o offer) (end int, err error) {
-	var said string
+	var speaker interface{ Announces() string } = l.companion
 	if o.last {
-		said = l.messenger.Announces()
-	} else {
-		said = l.companion.Announces()
+		speaker = l.messenger
 	}
-	end, err = l.helper.Line(pid, o.number, o.inode, said)
+	end, err = l.helper.Line(pid, o.number, o.inode, speaker.Announces())
 	if errors.Is(err, unix.EBUSY) {
 		return -1, errors.Join(errLater, err)
 	}

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/instruments"
 	"ipytracer/tracer/internal/lastlook"
@@ -48,16 +50,7 @@ func (l *Looks) FindVariables() bool {
 func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
 	look := l.lookBeside(func(t *tracee.Target) bool { return t.PID == pid })
 	look.Watch = watch
-	return l.begins(look, func() func() []event.Event {
-		began, used := time.Now(), objects.ProcessorTime()
-		found := look.ListVariables(look.Surveys())
-		out := lookedAt(look, pid, began, used)
-		addVariables(out, look, found)
-		return func() []event.Event {
-			lastlook.WithInputs(&l.code.Cells, found)
-			return []event.Event{out}
-		}
-	})
+	return l.beginsOf(pid, look)
 }
 
 // FindHoldersOf searches for the holders of these blocks of a process, and for idle workers among its children, as
@@ -69,15 +62,24 @@ func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
 	for _, b := range blocks {
 		look.Live.Add(lastlook.LiveKey{PID: int32(pid), Address: b.Address}, b.Size)
 	}
+	return l.beginsOf(pid, look)
+}
+
+// beginsOf starts a look at one process, for its variables and, if they are asked for, for holders.
+func (l *Looks) beginsOf(pid int, look *lastlook.Look) bool {
 	return l.begins(look, func() func() []event.Event {
 		began, used := time.Now(), objects.ProcessorTime()
 		all := look.Surveys()
-		others := look.BesideThem(all)
 		var found []event.Event
-		var beside sync.WaitGroup
-		beside.Go(func() { found = look.ListVariables(all) })
-		look.FindHolders(others)
-		beside.Wait()
+		if look.Asked {
+			others := look.BesideThem(all)
+			var beside sync.WaitGroup
+			beside.Go(func() { found = look.ListVariables(all) })
+			look.FindHolders(others)
+			beside.Wait()
+		} else {
+			found = look.ListVariables(all)
+		}
 		out := lookedAt(look, pid, began, used)
 		addVariables(out, look, found)
 		return func() []event.Event {
@@ -176,4 +178,40 @@ func (l *Looks) stop() {
 	l.cancel()
 	<-l.over
 	l.done = nil
+}
+
+// glances are boundaries at which nothing happens. They serve a viewer of the running session: open windows have
+// figures up to the last glance.
+type glances struct {
+	every time.Duration // 0: never
+	last  time.Time     // when the last glance was drawn
+	cost  time.Duration // of drawing it
+}
+
+// glanceShare is the reciprocal of the share of time that drawing glances may take: for each, the kernel goes through
+// all tasks of the machine.
+const glanceShare = 100
+
+// due returns when the next glance is to be drawn.
+func (g *glances) due() time.Time {
+	return g.last.Add(max(g.every, glanceShare*g.cost))
+}
+
+// draw draws a glance for each running target, if it is time.
+func (g *glances) draw(kernel tracee.Processes, targets []*tracee.Target) error {
+	if g.every <= 0 || time.Now().Before(g.due()) {
+		return nil
+	}
+	g.last = time.Now()
+	for _, t := range targets {
+		if !t.IsRoot() || t.Gone {
+			continue
+		}
+		if err := kernel.Look(t.PID); err != nil && !errors.Is(err, ledger.ErrNoProcess) &&
+			!errors.Is(err, ledger.ErrFull) {
+			return err
+		}
+	}
+	g.cost = time.Since(g.last)
+	return nil
 }

@@ -303,9 +303,9 @@ func TestNVMLHangs(t *testing.T) {
 		}
 	}
 	if !s.says("pid 4242: gpu.N.unattributed is what it was before: NVML does not answer") ||
-		len(s.report.Trouble) != 1 || s.report.Missing != 1 || len(s.report.Blind) != 1 ||
-		s.report.Blind[0].Meter != event.OfDevice(0, event.Unattributed) || s.report.Blind[0].PID != gpuTarget {
-		t.Errorf("%q, %+v", s.report.Trouble, s.report.Blind)
+		len(s.report.Trouble) != 1 || s.report.Missing != 1 || len(s.report.Unprobed) != 1 ||
+		s.report.Unprobed[0].Meter != event.OfDevice(0, event.Unattributed) || s.report.Unprobed[0].PID != gpuTarget {
+		t.Errorf("%q, %+v", s.report.Trouble, s.report.Unprobed)
 	}
 }
 
@@ -330,7 +330,7 @@ func TestNVMLHelperEnds(t *testing.T) {
 		s.cell(100)
 	}
 	if s.nvml.asked != 2 || !s.nvml.closed || !s.says("the process that asks NVML has ended") ||
-		len(s.report.Trouble) != 1 || len(s.report.Blind) != 1 {
+		len(s.report.Trouble) != 1 || len(s.report.Unprobed) != 1 {
 		t.Errorf("asked %d times, %q", s.nvml.asked, s.report.Trouble)
 	}
 }

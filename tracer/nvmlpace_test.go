@@ -24,7 +24,7 @@ type slowNVML struct {
 func (f *slowNVML) Snapshot() (gpu.Snapshot, error) {
 	d := f.takes[min(f.asked, len(f.takes)-1)]
 	f.total += d
-	time.Sleep(d)
+	<-time.After(d)
 	return f.fakeNVML.Snapshot()
 }
 
@@ -126,12 +126,13 @@ func TestNVMLStaleForEach(t *testing.T) {
 				s.bounds(event.CellClose, gpuTarget, 100)
 				s.cell(100)
 			}
-			if len(s.report.Blind) != 2 || s.report.Blind[0].PID != gpuTarget || s.report.Blind[1].PID != gpuTarget+1 ||
+			all := s.report.Unprobed
+			if len(all) != 2 || all[0].PID != gpuTarget || all[1].PID != gpuTarget+1 ||
 				len(s.report.Trouble) != 2 {
-				t.Errorf("%+v %q", s.report.Blind, s.report.Trouble)
+				t.Errorf("%+v %q", s.report.Unprobed, s.report.Trouble)
 			}
-			if s.report.Blind[1].Since != 1000 {
-				t.Errorf("the window that ends at 1000 is not marked: since %d", s.report.Blind[1].Since)
+			if s.report.Unprobed[1].Since != 1000 {
+				t.Errorf("the window that ends at 1000 is not marked: since %d", s.report.Unprobed[1].Since)
 			}
 		})
 	}

@@ -51,7 +51,7 @@ func TestNVMLStartsBeside(t *testing.T) {
 		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 800 || slow.asked != 3 {
 			t.Errorf("%d, asked %d times", got, slow.asked)
 		}
-		if s.Conclude(); len(s.report.Trouble) > 0 || len(s.report.Blind) > 0 {
+		if s.Conclude(); len(s.report.Trouble) > 0 || len(s.report.Unprobed) > 0 {
 			t.Errorf("%q", s.report.Trouble)
 		}
 	})
@@ -168,8 +168,8 @@ func TestNVMLStartedLongAgo(t *testing.T) {
 			if got := s.bounds(end, gpuTarget, 100); got != 4900 || slow.asked != 2 || len(s.Named()) != 1 {
 				t.Errorf("%d of %+v, asked %d times", got, s.Named(), slow.asked)
 			}
-			if len(s.report.Trouble) > 0 || len(s.report.Blind) > 0 {
-				t.Errorf("%q %+v", s.report.Trouble, s.report.Blind)
+			if len(s.report.Trouble) > 0 || len(s.report.Unprobed) > 0 {
+				t.Errorf("%q %+v", s.report.Trouble, s.report.Unprobed)
 			}
 		})
 	}
@@ -203,9 +203,9 @@ func TestNVMLFailsOnceStarted(t *testing.T) {
 						t.Errorf("%d of %+v", got, s.Named())
 					}
 				}
-				if len(s.report.Blind) != 1 || s.report.Blind[0].Since != 1000 || len(s.report.Trouble) != 1 ||
+				if len(s.report.Unprobed) != 1 || s.report.Unprobed[0].Since != 1000 || len(s.report.Trouble) != 1 ||
 					!s.says(failure.Error()) {
-					t.Errorf("%+v %q", s.report.Blind, s.report.Trouble)
+					t.Errorf("%+v %q", s.report.Unprobed, s.report.Trouble)
 				}
 			})
 			synctest.Test(t, func(t *testing.T) {

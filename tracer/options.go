@@ -57,7 +57,8 @@ type Options struct {
 	// Cache is the folder in which the analyses of code in files are kept for later sessions; empty: they are not kept.
 	Cache string
 
-	scansTake time.Duration // duration of the scans of an [adoption.Tree], for tests; 0 for the default
+	arrivals  *Arrivals     // nil but for [Follow]
+	scansTake time.Duration // duration of the scans of a [tracee.Tree], for tests; 0 for the default
 }
 
 // DefaultBudget is the share of the time that probes may cost.

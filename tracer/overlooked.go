@@ -27,7 +27,7 @@ type overlooked struct {
 	ended   uint64 // processes that ended without having been examined
 	loaded  uint64 // of these, those that had loaded an allocating library
 	first   string // the first of them
-	times   map[whose][]event.Blind
+	times   map[whose][]event.Unprobed
 }
 
 // newcomer is a Python process that has just begun.
@@ -78,7 +78,7 @@ func (o *overlooked) end(pid, root int32, at, used event.Nanoseconds, loaded led
 
 func (o *overlooked) miss(key whose, since, until event.Nanoseconds) {
 	if o.times == nil {
-		o.times = map[whose][]event.Blind{}
+		o.times = map[whose][]event.Unprobed{}
 	}
 	all := o.times[key]
 	if n := len(all); n > 0 && (since <= all[n-1].Until || n == maxOverlookedTimes) {
@@ -86,7 +86,7 @@ func (o *overlooked) miss(key whose, since, until event.Nanoseconds) {
 		last.Since, last.Until = min(last.Since, since), max(last.Until, until)
 		return
 	}
-	o.times[key] = append(all, event.Blind{PID: key.pid, Meter: key.meter, Since: since, Until: until,
+	o.times[key] = append(all, event.Unprobed{PID: key.pid, Meter: key.meter, Since: since, Until: until,
 		OfChild: key.ofChild})
 }
 

@@ -1,11 +1,17 @@
 package tracer
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/tracer/internal/instruments"
@@ -26,7 +32,7 @@ func (e *examiner) probe(t *tracee.Target) error {
 			return err
 		}
 	}
-	if why := instruments.Blind(t.Python.Sites); why != "" && t.Late && !t.Child && t.Python.Inputs != 0 {
+	if why := instruments.CellsUnseen(t.Python.Sites); why != "" && t.Late && !t.Child && t.Python.Inputs != 0 {
 		return fmt.Errorf("pid %d: %w", t.PID,
 			&cpython.UnsupportedError{Version: t.Python.Binary.Version(), Reason: why + ": its cells cannot be seen"})
 	}
@@ -65,14 +71,11 @@ func (e *examiner) look(t *tracee.Target) {
 	t.Python = p
 	t.Patience = 0
 	if err := e.probe(t); err != nil {
-		if e.probes.Placer.HasEnded(t) { // it ended before it could be examined
-			p.Close()
-			t.Python = nil
-			return
+		if !e.probes.Placer.HasEnded(t) { // else it ended before it could be examined
+			e.overlooked.found(t.PID)
+			e.certificate.MissesPython(t.PID, "pid %d runs Python %v but could not be probed: %v", t.PID,
+				p.Binary.Version(), err)
 		}
-		e.overlooked.found(t.PID)
-		e.certificate.MissesPython(t.PID, "pid %d runs Python %v but could not be probed: %v", t.PID,
-			p.Binary.Version(), err)
 		p.Close()
 		t.Python = nil
 		return
@@ -87,4 +90,119 @@ func (e *examiner) look(t *tracee.Target) {
 	t.Announced = true
 	e.overlooked.found(t.PID)
 	e.queue.add(&event.Process{ProcessInfo: t.Info()})
+}
+
+// learn reads the state that exists only once the interpreter, or IPython in it, has started.
+func (e *examiner) learn(t *tracee.Target) bool {
+	p := t.Python
+	p.Learning.Begin()
+	interpreter, err := p.Live.Address()
+	if err != nil {
+		return false
+	}
+	news := !p.Ready
+	p.Ready = true
+	e.expectLibraries(t)
+	if addr, n, err := p.Live.InputList(); err == nil {
+		if p.Live.IsEmbedded() {
+			addr, n = 0, 0
+		}
+		if news = news || p.Inputs != addr; p.Inputs == 0 && p.Stored == 0 {
+			p.Stored = n
+			if !t.Late { // In began with one empty entry, and all its present entries are from later
+				p.Stored = 1
+			}
+		}
+		p.Inputs, p.Count = addr, n
+		p.Shown, _ = p.Live.LastException()
+		p.IPython, _ = p.Live.IPythonVersion()
+		p.Front = p.Live.Frontend()
+		p.Terminal = p.Live.AtTerminal()
+		p.IPython = strings.ToValidUTF8(p.IPython, "?")
+		p.Notebook = tracee.NotebookOf(e.fs, t.PID, p.Live)
+	}
+	if !news {
+		return false
+	}
+	if err := e.tellPython(t, interpreter); err != nil {
+		e.log.Warn("the Python offsets could not be written", "pid", t.PID, "error", err)
+		return false
+	}
+	if t.Announced { // the Start event describes an older state of the process
+		e.queue.add(&event.Process{ProcessInfo: t.Info()})
+	}
+	return true
+}
+
+// tellPython gives the ledger the offsets by which to read the target's Python.
+func (e *examiner) tellPython(t *tracee.Target, interpreter uint64) error {
+	python := t.Offsets(interpreter, !e.options.NoStacks)
+	switch {
+	case e.options.NoStacks, e.options.PythonOnly:
+	case e.options.Native:
+		python.Native = ledger.NativeAll
+	default:
+		python.Native = ledger.NativeThreads
+	}
+	return e.ledger.SetPython(t.Slot, python)
+}
+
+// adoptPythons probes the Pythons among the descendants of a target that ran before the session, by their slots: the
+// kernels of a Jupyter server. Kernels that it starts from now on are probed as they execute their interpreter. A
+// process that was only forked gets no probes, as after the attach.
+func (e *examiner) adoptPythons(root *tracee.Target, slots map[process.Identity]uint32) {
+	byPID := func(a, b process.Identity) int { return cmp.Compare(a.PID, b.PID) }
+	for _, id := range slices.SortedFunc(maps.Keys(slots), byPID) {
+		pid := id.PID
+		if !e.namedPython(pid) || e.onlyForked(pid) {
+			continue
+		}
+		t := &tracee.Target{PID: pid, Root: root.Root, Child: true, Late: true, Slot: slots[id]}
+		t.Limited = e.limits.guards != nil
+		if err := e.adoptPython(t, id); err != nil {
+			_ = t.Close()
+			if !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrNotPython) {
+				e.certificate.MissesPython(pid, "child %d runs a Python that could not be probed: %v", pid, err)
+			}
+		}
+	}
+}
+
+func (e *examiner) adoptPython(t *tracee.Target, id process.Identity) (err error) {
+	if t.Handle, err = e.fs.OpenIdentity(id); err != nil {
+		return err
+	}
+	if t.Python, err = e.probes.Interpreters.Open(t.PID); err != nil {
+		return err
+	}
+	if err := e.probe(t); err != nil {
+		t.CloseProbes()
+		return err
+	}
+	t.Announced = true
+	e.targets.All = append(e.targets.All, t)
+	e.queue.add(&event.Process{ProcessInfo: t.Info()})
+	return nil
+}
+
+// onlyForked reports whether a process still runs the command line of its parent.
+func (e *examiner) onlyForked(pid int) bool {
+	stat, err := e.fs.Proc(pid).Stat()
+	if err != nil {
+		return false // it has ended; opening it fails later
+	}
+	own, err := e.fs.Proc(pid).Cmdline()
+	parents, err2 := e.fs.Proc(stat.ParentPID).Cmdline()
+	return err == nil && err2 == nil && slices.Equal(own.Args, parents.Args)
+}
+
+// namedPython reports whether a process executes a program with a file name of python…, as every CPython's is. If that
+// cannot be determined of a process that exists, the report says so.
+func (e *examiner) namedPython(pid int) bool {
+	exe, err := e.fs.Proc(pid).ExeName()
+	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {
+		e.certificate.MissesPython(pid,
+			"which program pid %d runs is not known: %v: if it is a Python, its cells are not seen", pid, err)
+	}
+	return strings.HasPrefix(filepath.Base(exe), "python")
 }

@@ -85,10 +85,7 @@ func named(pid int) []process.Identity { return []process.Identity{{PID: pid}} }
 func looked(t *testing.T) (s *Session, first *exec.Cmd, next func()) {
 	t.Helper()
 	first = waitingPython(t, 0)
-	s, err := open(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = newSession(Options{})
 	t.Cleanup(func() { _ = s.Close() })
 	for _, err := range []error{s.targets.Hold(named(first.Process.Pid)), s.recognize(t.Context()), s.load()} {
 		if err != nil {

@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"context"
-	"log/slog"
 
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
@@ -11,7 +10,6 @@ import (
 	"ipytracer/tracer/internal/gpus"
 	"ipytracer/tracer/internal/instruments"
 	"ipytracer/tracer/internal/lastlook"
-	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -38,20 +36,6 @@ type Session struct {
 	joining   joining
 }
 
-// trace is what the parts of a session share.
-type trace struct {
-	certificate tracee.Certificate
-	log         *slog.Logger
-	options     Options
-	fs          process.FS
-	ledger      *tracee.KernelHalf // without parts until the kernel half is loaded
-	targets     tracee.List
-	queue       eventQueue
-	code        *running.State
-	probes      *instruments.Kit
-	end         windup
-}
-
 // newSession returns a session that has no targets yet.
 func newSession(o Options) *Session {
 	return newSessionOn(process.FS{Helper: process.NewHelper(context.Background())}, o)
@@ -65,9 +49,11 @@ func newSessionOn(fs process.FS, o Options) *Session {
 		devices: gpus.Devices{FS: fs, Kernel: t.ledger, Log: t.log, Report: &t.certificate},
 		watches: tracee.Watches{FS: fs, Now: tracee.Now},
 		limits:  limits{fs: fs, size: o.Limit, may: o.MayLimit, report: &t.certificate},
-		budget: &budget.Budget{Report: &t.certificate,
-			Searches: budget.Searches{Kernel: t.ledger, Log: t.log, Report: &t.certificate}},
-		Looks: Looks{trace: t, glances: glances{every: o.Glances}},
+		budget:  budget.New(t.ledger, t.log, &t.certificate),
+		Looks:   Looks{trace: t, glances: glances{every: o.Glances}},
+	}
+	if o.arrivals != nil {
+		s.joining = joining{open: true, Arrivals: *o.arrivals, wake: func() error { return t.ledger.Wake() }}
 	}
 	s.examiner = examiner{
 		trace: t, limits: &s.limits, counter: &arrayCounting{t.ledger, s.budget, &t.targets},
@@ -83,21 +69,4 @@ func newSessionOn(fs process.FS, o Options) *Session {
 		lines: lineMaker{helper: fs.Helper, log: t.log, companion: o.Companion, messenger: o.Messenger},
 	}
 	return s
-}
-
-func newTrace(fs process.FS, o Options) *trace {
-	t := &trace{
-		log: o.Log, options: o, fs: fs, ledger: &tracee.KernelHalf{},
-		targets: tracee.List{FS: fs, Tolerant: o.Tolerant},
-	}
-	if t.log == nil {
-		t.log = slog.New(slog.DiscardHandler)
-	}
-	if o.Budget == 0 {
-		t.options.Budget = DefaultBudget
-	}
-	t.code = running.NewState(fs, t.log, t.ledger, &t.certificate, t.targets.Find)
-	t.queue.naming = &t.code.Natives.Naming
-	t.probes = instruments.NewKit(fs, t.ledger, &t.certificate, &t.code.Natives)
-	return t
 }

@@ -94,19 +94,11 @@ func (h *holder) goesOn() {
 	h.says("went on")
 }
 
-// inState waits until the process is in a state, by the stand-in's own truth.
+// inState checks that the process is in a state, by the stand-in's own truth.
 func (h *holder) inState(want byte) {
 	h.t.Helper()
-	deadline := time.Now().Add(long)
-	for {
-		state := h.state()
-		if state == want {
-			return
-		}
-		if time.Now().After(deadline) {
-			h.t.Fatalf("the process is in state %d, want %d", state, want)
-		}
-		time.Sleep(time.Millisecond)
+	if state := h.state(); state != want {
+		h.t.Fatalf("the process is in state %d, want %d", state, want)
 	}
 }
 
@@ -306,6 +298,7 @@ func TestMoveLeft(t *testing.T) {
 			}
 		}
 		goOn()
+		r.workersEnd(t)
 		h.inState(c.state)
 		if status, _, errs := h.gpu("", "restore"); status != 0 {
 			t.Errorf("%+v: status %d: %s", c, status, errs)

@@ -59,7 +59,6 @@ func newNotebookAction(c console.Console, action, short, long string) *cobra.Com
 // installed is the output of python/install.py.
 type installed struct {
 	Folder  string `json:"folder"`
-	Was     string `json:"was"`
 	Version string `json:"version"`
 	Lab     string `json:"lab"` // the place of JupyterLab's extension
 	Error   string `json:"error"`

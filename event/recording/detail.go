@@ -57,7 +57,7 @@ type lossDetail struct {
 	Count  uint64 `json:"count"`
 }
 
-type blindDetail struct {
+type unprobedDetail struct {
 	PID     int32             `json:"pid"`
 	Meter   meterName         `json:"meter"`
 	Since   event.Nanoseconds `json:"since_ns"`
@@ -147,18 +147,18 @@ type shellDetail struct {
 }
 
 type finishDetail struct {
-	Time      event.Nanoseconds `json:"time_ns"`
-	Reason    string            `json:"reason"`
-	Made      uint64            `json:"made"`
-	Delivered uint64            `json:"delivered"`
-	Lost      list[lossDetail]  `json:"lost"`
-	Blind     list[blindDetail] `json:"blind"`
-	Late      []string          `json:"late"`
-	Probes    list[probeDetail] `json:"probes"`
-	GPUs      list[gpuDetail]   `json:"gpus"`
-	Problems  []string          `json:"problems"`
-	Unnamed   []string          `json:"unnamed"`
-	Shells    list[shellDetail] `json:"shells"`
+	Time      event.Nanoseconds    `json:"time_ns"`
+	Reason    string               `json:"reason"`
+	Made      uint64               `json:"made"`
+	Delivered uint64               `json:"delivered"`
+	Lost      list[lossDetail]     `json:"lost"`
+	Unprobed  list[unprobedDetail] `json:"blind"`
+	Late      []string             `json:"late"`
+	Probes    list[probeDetail]    `json:"probes"`
+	GPUs      list[gpuDetail]      `json:"gpus"`
+	Problems  []string             `json:"problems"`
+	Unnamed   []string             `json:"unnamed"`
+	Shells    list[shellDetail]    `json:"shells"`
 	// Settled: a look at objects follows, and then the end. Holders: the look searches for the holders of blocks.
 	Settled bool `json:"settled,omitempty"`
 	Holders bool `json:"holders,omitempty"`
@@ -284,8 +284,8 @@ func detailOfFinish(f *event.Finish) finishDetail {
 	return finishDetail{
 		Time: f.Time, Reason: f.Reason, Made: f.Made, Delivered: f.Delivered,
 		Lost: convert(f.Lost, func(l event.Loss) lossDetail { return lossDetail(l) }),
-		Blind: convert(f.Blind, func(b event.Blind) blindDetail {
-			return blindDetail{b.PID, meterName(b.Meter), b.Since, b.Until, b.OfChild}
+		Unprobed: convert(f.Unprobed, func(b event.Unprobed) unprobedDetail {
+			return unprobedDetail{b.PID, meterName(b.Meter), b.Since, b.Until, b.OfChild}
 		}),
 		Late:     f.Late,
 		Probes:   convert(f.Probes, func(p event.ProbeUse) probeDetail { return probeDetail(p) }),
@@ -313,8 +313,8 @@ func (d *finishDetail) finish() *event.Finish {
 	return &event.Finish{
 		Time: d.Time, Reason: d.Reason, Made: d.Made, Delivered: d.Delivered,
 		Lost: convert(d.Lost, func(l lossDetail) event.Loss { return event.Loss(l) }),
-		Blind: convert(d.Blind, func(b blindDetail) event.Blind {
-			return event.Blind{
+		Unprobed: convert(d.Unprobed, func(b unprobedDetail) event.Unprobed {
+			return event.Unprobed{
 				PID: b.PID, Meter: event.Meter(b.Meter), Since: b.Since, Until: b.Until, OfChild: b.OfChild,
 			}
 		}),

@@ -186,7 +186,7 @@ func (l *lives) doubt(c *notebook.Candidate, s *notebook.Statement, life lifetim
 	}
 	c.Unknown = append(c.Unknown, l.unsure(s, name, life)...)
 	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
-		c.Unknown = append(c.Unknown, words.BlindUses(name))
+		c.Unknown = append(c.Unknown, words.UnknownUses(name))
 		c.Accuracy = worse(c.Accuracy)
 	}
 }

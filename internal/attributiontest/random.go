@@ -84,7 +84,7 @@ func (w *wanderer) step() {
 			kind = event.MeterBack
 		}
 		w.shed[group] = !w.shed[group]
-		w.Shed(kind, group)
+		w.Pause(kind, group)
 	case 16:
 		stream, segment := w.Streamed()
 		w.Emit(&event.Refusal{Stream: stream, Segment: segment, Time: w.Now, PID: Kernel, TID: Kernel,

@@ -243,8 +243,8 @@ func (s *Session) Mark(kind event.BoundaryKind, name string) {
 	s.Boundary(event.Boundary{Kind: kind, PID: Kernel, Experiment: name, Inputs: -1})
 }
 
-// Shed steps a group of probes down, or puts it back.
-func (s *Session) Shed(kind event.BoundaryKind, group event.Group) {
+// Pause pauses a group of probes, or ends its pause.
+func (s *Session) Pause(kind event.BoundaryKind, group event.Group) {
 	b := event.Boundary{Kind: kind, PID: Kernel, Group: group, Inputs: -1}
 	if group == event.OtherProbes {
 		b.Probes = "the probes on x were stepped down"

@@ -47,8 +47,8 @@ func GraphMayHold(name string) string {
 	return "tensors were made of " + name + ", and PyTorch's graph for backward() may hold it, too"
 }
 
-// BlindUses says that a statement may use any name.
-func BlindUses(name string) string {
+// UnknownUses says that a statement may use any name.
+func UnknownUses(name string) string {
 	return "a later statement is not readable, or runs code from a text (exec, eval): it may use " + name
 }
 

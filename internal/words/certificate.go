@@ -133,8 +133,8 @@ func RefusalsMissing(n uint64) string {
 // Lost describes any other loss, by its reason.
 func Lost(reason string, n uint64) string { return reason + " (" + Count(n) + ")" }
 
-// StacksShed says that some stacks are not known.
-const StacksShed = "who allocated is not known at times, or only from samples: " +
+// StacksPaused says that some stacks are not known.
+const StacksPaused = "who allocated is not known at times, or only from samples: " +
 	"stacks were stepped down to keep the overhead budget"
 
 // RecordsTwice says that records came again, which no tracer writes.

@@ -1,20 +1,40 @@
 package words
 
 import (
+	"encoding/json"
 	"math"
+	"os"
 	"testing"
+
+	"ipytracer/model"
 )
 
+// shared are the cases that the notebook companion and the two TypeScript programs are tested with as well.
+type shared struct {
+	Bytes, Durations map[int64]string
+	Figures          []struct {
+		Figure model.Figure
+		Texts  map[string]string // by quantity, as in JSON
+	}
+}
+
+func readShared(t *testing.T) (cases shared) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/figures.json")
+	if err == nil {
+		err = json.Unmarshal(text, &cases)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cases.Bytes) < 20 || len(cases.Durations) < 20 || len(cases.Figures) < 3 {
+		t.Fatalf("testdata/figures.json: %d, %d, %d", len(cases.Bytes), len(cases.Durations), len(cases.Figures))
+	}
+	return cases
+}
+
 func TestBytes(t *testing.T) {
-	const k = int64(1) << 10
-	for n, want := range map[int64]string{
-		0: "0 B", 1: "1 B", 1023: "1023 B", k: "1.00 KiB", k + 5: "1.00 KiB", k + 6: "1.01 KiB", -k: "-1.00 KiB",
-		-1: "-1 B", k*k - 1: "1.00 MiB", k*k - 6: "1023.99 KiB", k*k - 5: "1.00 MiB", k * k: "1.00 MiB",
-		k*k*k - k: "1.00 GiB", k*k*k - 6*k: "1023.99 MiB", -(k*k*k - 1): "-1.00 GiB", 3 * k * k * k / 2: "1.50 GiB",
-		k * k * k * k: "1.00 TiB", 5000 * k * k * k * k: "5000.00 TiB", k*k + k*k/200: "1.00 MiB",
-		k*k + k*k/200 + 1: "1.01 MiB", 128 + 2*k: "2.13 KiB", -(128 + 2*k): "-2.13 KiB",
-		math.MaxInt64: "8388608.00 TiB", math.MinInt64: "-8388608.00 TiB", math.MinInt64 + 1: "-8388608.00 TiB",
-	} {
+	for n, want := range readShared(t).Bytes {
 		if got := Bytes(n); got != want {
 			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
 		}
@@ -22,17 +42,25 @@ func TestBytes(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	const ms, s, min = int64(1e6), int64(1e9), int64(60e9)
-	for n, want := range map[int64]string{
-		0: "0 ns", 999: "999 ns", 1000: "1 µs", 12_499: "12 µs", 999_499: "999 µs", 999_500: "1.0 ms",
-		1_849_999: "1.8 ms", 9_949_999: "9.9 ms", 9_950_000: "10 ms", 180 * ms: "180 ms", 999_499_999: "999 ms",
-		999_500_000: "1.00 s", 2412 * ms: "2.41 s", 59_994 * ms: "59.99 s", 59_995 * ms: "1 min 00 s",
-		185 * s: "3 min 05 s", 3599*s + 499*ms: "59 min 59 s", 3599*s + 500*ms: "1 h 00 min", 127 * min: "2 h 07 min",
-		24*60*min - 31*s: "23 h 59 min", 24*60*min - 30*s: "1 d 00 h", 76 * 60 * min: "3 d 04 h", -180 * ms: "-180 ms",
-		math.MinInt64: "-106752 d 00 h", math.MaxInt64: "106752 d 00 h",
-	} {
+	for n, want := range readShared(t).Durations {
 		if got := Duration(n); got != want {
 			t.Errorf("Duration(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+// TestFigures: each quantity of a figure has its size and the mark of its certainty.
+func TestFigures(t *testing.T) {
+	quantities := map[string]Quantity{"start": Start, "peak": Highest, "end": Total, "need": Need,
+		"consumed": Consumed, "peaked": Peaked}
+	for _, one := range readShared(t).Figures {
+		if len(one.Texts) != len(quantities) {
+			t.Errorf("%d texts, want %d", len(one.Texts), len(quantities))
+		}
+		for name, want := range one.Texts {
+			if got := quantities[name].Text(&one.Figure); got != want {
+				t.Errorf("%s of %+v: got %q, want %q", name, one.Figure, got, want)
+			}
 		}
 	}
 }

@@ -1,73 +1,32 @@
-"""The same text for the same bytes as on the command line: vectors of internal/words/units_test.go."""
+"""The same text for the same figure as on the command line: the cases of internal/words/testdata/figures.json."""
 
+import json
+import pathlib
 import unittest
 
 from ipytracer import _words
+from ipytracer._window import Figure
 
-K = 1 << 10
+CASES = json.loads((pathlib.Path(__file__).parents[2] / "internal/words/testdata/figures.json").read_text("utf-8"))
 
 
 class Words(unittest.TestCase):
+    def compare(self, write, texts):
+        self.assertGreater(len(texts), 20)
+        for n, want in texts.items():
+            self.assertEqual(write(int(n)), want, n)
+
     def test_size(self):
-        for n, want in {
-            0: "0 B",
-            1: "1 B",
-            1023: "1023 B",
-            K: "1.00 KiB",
-            K + 5: "1.00 KiB",
-            K + 6: "1.01 KiB",
-            -K: "-1.00 KiB",
-            -1: "-1 B",
-            K * K - 1: "1.00 MiB",
-            K * K - 6: "1023.99 KiB",
-            K * K - 5: "1.00 MiB",
-            K * K: "1.00 MiB",
-            K**3 - K: "1.00 GiB",
-            K**3 - 6 * K: "1023.99 MiB",
-            -(K**3 - 1): "-1.00 GiB",
-            3 * K**3 // 2: "1.50 GiB",
-            K**4: "1.00 TiB",
-            5000 * K**4: "5000.00 TiB",
-            K * K + K * K // 200: "1.00 MiB",
-            K * K + K * K // 200 + 1: "1.01 MiB",
-            128 + 2 * K: "2.13 KiB",
-            -(128 + 2 * K): "-2.13 KiB",
-            2**63 - 1: "8388608.00 TiB",
-            -(2**63): "-8388608.00 TiB",
-            -(2**63) + 1: "-8388608.00 TiB",
-        }.items():
-            self.assertEqual(_words.size(n), want, n)
+        self.compare(_words.size, CASES["bytes"])
 
     def test_duration(self):
-        ms, s, m = 10**6, 10**9, 60 * 10**9
-        for n, want in {
-            0: "0 ns",
-            999: "999 ns",
-            1000: "1 µs",
-            12_499: "12 µs",
-            999_499: "999 µs",
-            999_500: "1.0 ms",
-            1_849_999: "1.8 ms",
-            9_949_999: "9.9 ms",
-            9_950_000: "10 ms",
-            180 * ms: "180 ms",
-            999_499_999: "999 ms",
-            999_500_000: "1.00 s",
-            2412 * ms: "2.41 s",
-            59_994 * ms: "59.99 s",
-            59_995 * ms: "1 min 00 s",
-            185 * s: "3 min 05 s",
-            3599 * s + 499 * ms: "59 min 59 s",
-            3599 * s + 500 * ms: "1 h 00 min",
-            127 * m: "2 h 07 min",
-            24 * 60 * m - 31 * s: "23 h 59 min",
-            24 * 60 * m - 30 * s: "1 d 00 h",
-            76 * 60 * m: "3 d 04 h",
-            -180 * ms: "-180 ms",
-            -(2**63): "-106752 d 00 h",
-            2**63 - 1: "106752 d 00 h",
-        }.items():
-            self.assertEqual(_words.duration(n), want, n)
+        self.compare(_words.duration, CASES["durations"])
+
+    def test_figures(self):
+        self.assertGreater(len(CASES["figures"]), 2)
+        for case in CASES["figures"]:
+            figure = Figure(**case["figure"])
+            self.assertEqual({q: _words.shown(figure, q) for q in case["texts"]}, case["texts"])
 
     def test_meters(self):
         self.assertEqual(

@@ -32,6 +32,7 @@ var libraries = map[string]string{
 	"golang.org/x/sys/unix":                         "unix",
 	"golang.org/x/term":                             "x/term",
 	"golang.org/x/text/":                            "x/text",
+	"golang.org/x/time/rate":                        "x/time",
 	"google.golang.org/grpc":                        "grpc",
 	"google.golang.org/protobuf/encoding/protowire": "protowire",
 	"google.golang.org/protobuf/proto":              "protobuf",

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"path"
 	"slices"
@@ -29,7 +29,7 @@ const (
 	namesByCase   kind = "names-by-case"  // of a package: types with the name of another one but for case
 	shortFiles    kind = "short-files"    // of a package: see [measures.addShortFiles]
 	letters       kind = "letters"        // of 100 names that a package declares: see [measures.addLetters]
-	sleeps        kind = "sleeps"         // of a test's file, time.Sleep
+	sleeps        kind = "sleeps"         // of a test's file: see [sleepsIn]
 )
 
 // tabWidth is in columns, as gofmt's authors have it.
@@ -114,7 +114,7 @@ func (m *measures) addGo(name string, text []byte) error {
 	if !strings.HasSuffix(name, "_test.go") {
 		m.figures[packageLines][path.Dir(name)] += m.figures[fileLines][name]
 		m.figures[packageFiles][path.Dir(name)]++
-	} else if count := bytes.Count(text, []byte("time.Sleep(")); count > 0 {
+	} else if count := sleepsIn(parsed); count > 0 {
 		m.figures[sleeps][name] = count
 	}
 	for _, d := range parsed.Decls {
@@ -130,6 +130,25 @@ func (m *measures) addGo(name string, text []byte) error {
 		m.figures[functionLines][name+":"+called] = files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1
 	}
 	return nil
+}
+
+// sleepsIn counts the calls of time.Sleep outside of the bubbles of testing/synctest. In a bubble such a call sets the
+// clock forward, and nothing waits.
+func sleepsIn(file *ast.File) (count int) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		called, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch types.ExprString(called.Fun) {
+		case "synctest.Test":
+			return false
+		case "time.Sleep":
+			count++
+		}
+		return true
+	})
+	return count
 }
 
 // receiverOf returns the type of a method, without stars and type parameters, or "".

@@ -52,6 +52,8 @@ func TestJudge(t *testing.T) {
 		"a test that sleeps": {"", map[string]string{"a/a_test.go": "package a\n\nfunc f() { time.Sleep(1) }\n",
 			"a/a.go": "package a\n\nfunc f() { time.Sleep(1) }\n"},
 			[]string{"a/a_test.go: sleeps is 1, and may be 0"}},
+		"a test that sets the clock forward": {"", map[string]string{
+			"a/a_test.go": "package a\n\nfunc f() { synctest.Test(t, func() { time.Sleep(1) }) }\n"}, nil},
 		"a long function": {"", map[string]string{"a.go": "package a\n\nfunc a() {\n\t_ = 1\n\t_ = 2\n}\n"},
 			[]string{"a.go:a: function-lines is 4, and may be 3"}},
 	} {

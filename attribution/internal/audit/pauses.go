@@ -30,7 +30,7 @@ type pauses map[event.Meter]*pause
 // turn follows which meters' blocks are not streamed. Two reasons at the same time are not distinguished.
 func (all pauses) turn(b *event.Boundary) {
 	for _, f := range event.Meters() {
-		if slices.Contains(f.Untold, b.Group) {
+		if slices.Contains(f.BlocksPaused, b.Group) {
 			all.of(f.Meter).turn(b)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // Unprobed records, by meter, the times in which something could not be probed. gpu.0 stands for all GPUs.
 type Unprobed map[event.Meter]Spans
 
-func (b *Unprobed) Add(one event.Blind) {
+func (b *Unprobed) Add(one event.Unprobed) {
 	if *b == nil {
 		*b = Unprobed{}
 	}

@@ -217,7 +217,7 @@ func (ps *Processes) Enter(p *Process, root uint32) {
 }
 
 // SetUnprobed records, at the end, that a meter of a process was too low because something could not be probed.
-func (ps *Processes) SetUnprobed(all []event.Blind) {
+func (ps *Processes) SetUnprobed(all []event.Unprobed) {
 	for _, b := range all {
 		p := ps.ByPID[b.PID]
 		if p == nil || b.Meter >= event.MeterCount {

@@ -220,7 +220,7 @@ func (k WindowKind) IsAudited() bool { return k != KindStatement && k != KindLif
 
 // MissesStacks reports whether stacks of a meter were not walked at some time in the window.
 func (w *Window) MissesStacks(m event.Meter) bool {
-	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks event.Group) bool {
+	return slices.ContainsFunc(m.Facts().StacksPaused, func(stacks event.Group) bool {
 		return slices.Contains(w.PausedStacks, stacks)
 	})
 }

@@ -52,7 +52,7 @@ func Inexact() *model.Report {
 	}
 	c.BoundariesLost = 1
 	c.Meters[0].Agreed, c.Meters[0].Difference = 26, 12*KiB
-	c.Meters[5] = model.Proof{ID: "cpu.numpy", Compared: 20, Agreed: 20, Skipped: 8, Shed: true}
+	c.Meters[5] = model.Proof{ID: "cpu.numpy", Compared: 20, Agreed: 20, Skipped: 8, Paused: true}
 	c.Problems = []string{
 		"window refused: 33 experiments are open at once and the limit is 32; the last one was not measured, " +
 			"end one of them first",

@@ -174,7 +174,7 @@ func quality(m model.Meter, served bool, p model.Proof) doc.Span {
 	case !m.Exact:
 		text = doc.Yellow("within " + words.Bytes(*m.Bound))
 	}
-	if p.Shed {
+	if p.Paused {
 		return doc.Yellow(text.Text + ", shed at times")
 	}
 	return text
@@ -218,7 +218,7 @@ func (v *view) doubts() []string {
 			all = append(all, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s",
 				words.Meter(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
 		}
-		if p.Skipped > 0 && !p.Shed {
+		if p.Skipped > 0 && !p.Paused {
 			all = append(all, fmt.Sprintf("%s: %s could not be proven",
 				words.Meter(p.ID), words.Plural(p.Skipped, "window")))
 		}

@@ -6,7 +6,7 @@ import { PanelLayout, Widget } from "@lumino/widgets";
 
 import { IHello, IRun } from "./figures";
 import { INeeded } from "./needed";
-import { difference, duration, FULL, label, limited, limitName, mark, meterName, needed, percent, size } from "./words";
+import { difference, duration, FULL, label, limited, limitName, mark, meterName, percent, shown } from "./words";
 
 /** The content of a badge. */
 export interface IShown {
@@ -45,14 +45,11 @@ function runningParts(r: IRun, before: IRun | null): IPart[] {
   const out: IPart[] = [{ name: "▶ runs", value: duration(r.duration) }];
   const now = r.meters.get("cpu.resident");
   if (now) {
-    out.push(
-      { name: "resident", value: mark(now) + size(now.end) },
-      { name: "at most", value: mark(now, true) + size(now.peak) },
-    );
+    out.push({ name: "resident", value: shown(now, "end") }, { name: "at most", value: shown(now, "peak") });
   }
   const last = before?.meters.get("cpu.resident");
   if (last) {
-    out.push({ name: "before: need", value: mark(last, true) + size(needed(last)) });
+    out.push({ name: "before: need", value: shown(last, "need") });
   }
   return out;
 }
@@ -61,19 +58,16 @@ function own(r: IRun, before: IRun | null): IPart[] {
   const out: IPart[] = [];
   const f = r.meters.get("cpu.resident");
   if (f) {
-    out.push({ name: "need", value: mark(f, true) + size(needed(f)) });
+    out.push({ name: "need", value: shown(f, "need") });
     const last = before?.meters.get("cpu.resident");
     if (last) {
-      const both = mark(f) || mark(last) ? "≈" : "";
-      const change = needed(f) - needed(last);
+      const both = f.off || last.off ? "≈" : "";
+      const change = f.need - last.need;
       const way = change > 0 ? "▲ " : change < 0 ? "▼ " : "";
       out.push({ name: "Δ", value: way + both + difference(change), note: "to the run before" });
     }
-    out.push({ name: "consumed", value: mark(f) + size(f.consumed) });
-    out.push(
-      { name: "peaked", value: mark(f, true) + size(f.peaked) },
-      { name: "total", value: mark(f) + size(f.end) },
-    );
+    out.push({ name: "consumed", value: shown(f, "consumed") });
+    out.push({ name: "peaked", value: shown(f, "peaked") }, { name: "total", value: shown(f, "end") });
   }
   out.push(...beside(r), { name: "", value: duration(r.duration) });
   if (r.status !== "ok") {
@@ -87,9 +81,9 @@ function beside(r: IRun): IPart[] {
   const out: IPart[] = [];
   for (const [meter, g] of r.meters) {
     const gpu = meter.startsWith("gpu.");
-    if (gpu ? g.peak > 0 : meter !== "cpu.resident" && meter !== "cpu.mapped" && needed(g) >= WORTH) {
+    if (gpu ? g.peak > 0 : meter !== "cpu.resident" && meter !== "cpu.mapped" && g.need >= WORTH) {
       const where = (r.where.get(meter) ?? "").replace(`${label(r)} `, "").replace(/^\((.*)\)$/, "$1");
-      out.push({ name: meterName(meter), value: mark(g, true) + size(needed(g)), note: where });
+      out.push({ name: meterName(meter), value: shown(g, "need"), note: where });
     }
   }
   return out;
@@ -101,7 +95,7 @@ function doubts(s: IShown, r: IRun): IPart[] {
   if (s.hello?.limit && high && high.peak >= FULL * s.hello.limit) {
     out.push({
       name: "",
-      value: `! ${mark(high, true)}${percent(high.peak / s.hello.limit)} of ${limitName(s.hello)}`,
+      value: `! ${mark(high, "peak")}${percent(high.peak / s.hello.limit)} of ${limitName(s.hello)}`,
       kind: "bad",
     });
   }
@@ -119,15 +113,15 @@ export function details(r: IRun): string {
   for (const [meter, f] of r.meters) {
     const where = r.where.get(meter);
     out.push(
-      `${meterName(meter)}: need ${mark(f, true)}${size(needed(f))} · consumed ${mark(f)}${size(f.consumed)} · ` +
-        `peaked ${mark(f, true)}${size(f.peaked)} · total ${mark(f)}${size(f.end)}${where ? " · " + where : ""}`,
+      `${meterName(meter)}: need ${shown(f, "need")} · consumed ${shown(f, "consumed")} · ` +
+        `peaked ${shown(f, "peaked")} · total ${shown(f, "end")}${where ? " · " + where : ""}`,
     );
   }
   const tree = r.tree.get("cpu.resident");
   if (tree) {
-    out.push(`with its children: peak ${mark(tree, true)}${size(tree.peak)}`);
+    out.push(`with its children: peak ${shown(tree, "peak")}`);
   }
-  if ([...r.meters.values()].some((f) => !f.exact)) {
+  if ([...r.meters.values()].some((f) => f.off !== 0)) {
     out.push("≈ may be off, ≥ at least");
   }
   return r.note ? [...out, r.note].join("\n") : out.join("\n");
@@ -177,7 +171,7 @@ export class Badge extends Widget {
     this.node.setAttribute("aria-label", "memory: " + found.map((p) => `${p.name} ${p.value}`.trim()).join(", "));
     const f = r?.meters.get("cpu.resident");
     this.node.dataset.window = r ? String(r.window) : "";
-    this.node.dataset.need = f ? String(needed(f)) : "";
+    this.node.dataset.need = f ? String(f.need) : "";
     this.node.dataset.consumed = f ? String(f.consumed) : "";
   }
 

@@ -1,19 +1,10 @@
 // The kernel's messages, checked: the data of a notebook's process is untrusted, so types, numbers and lengths are
 // bounded before anything is made of them, and text is only ever shown as text.
 
+import { Figure } from "../../../internal/words/web/figures";
+
 export const TARGET = "ipytracer";
 export const PROTOCOL = "ipytracer/lab/v1";
-
-/** One meter in one window, in bytes; bound: the most bytes by which it may be off, null if that is not known. */
-export interface IFigure {
-  start: number;
-  peak: number;
-  end: number;
-  consumed: number;
-  peaked: number;
-  exact: boolean;
-  bound: number | null;
-}
 
 /** One run of a cell: the tracer's window, and the notebook's cell that it belongs to. */
 export interface IRun {
@@ -29,8 +20,8 @@ export interface IRun {
   source: string;
   asks: boolean; // it only asks about other cells
   children: number;
-  meters: Map<string, IFigure>;
-  tree: Map<string, IFigure>;
+  meters: Map<string, Figure>;
+  tree: Map<string, Figure>;
   where: Map<string, string>;
   cell: string | null;
   crc: number | null;
@@ -106,16 +97,18 @@ function orNull<T>(check: (value: unknown) => T, value: unknown): T | null {
   return value === null || value === undefined ? null : check(value);
 }
 
-function figure(value: unknown): IFigure {
+function figure(value: unknown): Figure {
   const f = bag(value);
+  const [start, peak] = [integer(f.start), integer(f.peak)];
+  const bound = orNull(integer, f.bound);
   return {
-    start: integer(f.start),
-    peak: integer(f.peak),
+    start,
+    peak,
     end: integer(f.end),
+    need: peak - start,
     consumed: integer(f.consumed),
     peaked: integer(f.peaked),
-    exact: truth(f.exact),
-    bound: orNull(integer, f.bound),
+    off: truth(f.exact) ? 0 : bound !== null && bound > 0 ? bound : -1,
   };
 }
 

@@ -9,7 +9,7 @@ import { IRun, ITable, text, truth } from "./figures";
 import { Inspector } from "./inspector";
 import { Link } from "./link";
 import { timeline } from "./timeline";
-import { difference, duration, label, limited, limitName, mark, needed, percent, size, together } from "./words";
+import { difference, duration, label, limited, limitName, mark, percent, shown, together } from "./words";
 
 const MOST_ROWS = 50;
 const MOST_COLUMNS = 4; // beside each other, where one is text
@@ -180,7 +180,7 @@ export class Panel extends Widget {
       make(
         "p",
         "",
-        make("b", "", mark(f) + size(f.end)),
+        make("b", "", shown(f, "end")),
         ` resident, ${last === link.running ? "while a cell runs" : "after " + label(last)}`,
       ),
     ];
@@ -195,8 +195,8 @@ export class Panel extends Widget {
         make(
           "p",
           "",
-          `${share >= 0.9 ? "! " : ""}highest peak ${mark(most, true)}${size(most.peak)}, ` +
-            `${mark(most, true)}${percent(share)} of ${limitName(hello)}`,
+          `${share >= 0.9 ? "! " : ""}highest peak ${shown(most, "peak")}, ` +
+            `${mark(most, "peak")}${percent(share)} of ${limitName(hello)}`,
         ),
       );
     }
@@ -208,7 +208,7 @@ export class Panel extends Widget {
     if (known.length === 0) {
       return [];
     }
-    const need = (r: IRun) => needed(r.meters.get("cpu.resident")!);
+    const need = (r: IRun) => r.meters.get("cpu.resident")!.need;
     const sorted = [...known].sort((a, b) => need(b) - need(a));
     const body = make("tbody", "");
     for (const r of sorted.slice(0, MOST_ROWS)) {
@@ -229,7 +229,7 @@ export class Panel extends Widget {
     if (link.cut) {
       out.push(make("p", "", "Not all cells of this session are here: %tracer table has them."));
     }
-    if (known.some((r) => !r.meters.get("cpu.resident")!.exact)) {
+    if (known.some((r) => r.meters.get("cpu.resident")!.off !== 0)) {
       out.push(make("p", "", "≈ may be off, ≥ at least"));
     }
     return out;
@@ -241,7 +241,7 @@ export class Panel extends Widget {
     const last = before?.meters.get("cpu.resident");
     const row = make("tr", "");
     row.dataset.window = String(r.window);
-    row.dataset.need = String(needed(f));
+    row.dataset.need = String(f.need);
     const source = make("div", "jp-ipytracer-source", (r.status === "ok" ? "" : `✗ ${r.status} · `) + r.source);
     source.title = r.source;
     row.append(
@@ -254,10 +254,10 @@ export class Panel extends Widget {
       make(
         "td",
         "",
-        mark(f, true) + size(needed(f)),
-        below(last ? `Δ ${mark(f) || mark(last) ? "≈" : ""}${difference(needed(f) - needed(last))}` : ""),
+        shown(f, "need"),
+        below(last ? `Δ ${f.off || last.off ? "≈" : ""}${difference(f.need - last.need)}` : ""),
       ),
-      make("td", "", mark(f) + size(f.consumed), below(duration(r.duration))),
+      make("td", "", shown(f, "consumed"), below(duration(r.duration))),
     );
     return row;
   }

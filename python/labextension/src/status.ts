@@ -5,7 +5,7 @@ import { Widget } from "@lumino/widgets";
 
 import { IRun } from "./figures";
 import { Link } from "./link";
-import { FULL, label, limited, limitName, mark, percent, size, together } from "./words";
+import { FULL, label, limited, limitName, mark, percent, shown, together } from "./words";
 
 export class Status extends Widget {
   constructor(open: () => void) {
@@ -53,9 +53,9 @@ export class Status extends Widget {
       const share = hello.limit ? counted.end / hello.limit : 0;
       full = hello.limit !== null && counted.peak >= FULL * hello.limit;
       const runs = r === link.running;
-      said = `${runs ? "▶ " : ""}${full ? "! " : ""}${mark(f)}${size(f.end)}`;
-      said += hello.limit ? ` of ${limitName(hello)} · ${mark(counted)}${percent(share)}` : "";
-      const peak = `peak ${mark(f, true)}${size(f.peak)}`;
+      said = `${runs ? "▶ " : ""}${full ? "! " : ""}${shown(f, "end")}`;
+      said += hello.limit ? ` of ${limitName(hello)} · ${mark(counted, "end")}${percent(share)}` : "";
+      const peak = `peak ${shown(f, "peak")}`;
       const when = runs ? "while a cell runs" : "after " + label(r);
       title = `ipytracer: resident memory ${when}${r.children ? ", with its children" : ""}; ${peak}`;
     }

@@ -4,7 +4,7 @@ import { button, make } from "./dom";
 import { IRun } from "./figures";
 import { Link } from "./link";
 import { IVariable, IVariables } from "./looks";
-import { label, size } from "./words";
+import { bytes, label } from "./words";
 
 interface IColumn {
   name: string;
@@ -90,8 +90,8 @@ export class VariableTable {
       make("td", "jp-mod-text", v.name, make("div", "jp-ipytracer-type", v.shaped ? `${v.type} ${v.shaped}` : v.type)),
       make("td", "", ...made),
       make("td", "", v.alone),
-      ...(gpu ? [make("td", "", v.device ? size(v.device) : "")] : []),
-      make("td", "", v.reaches > v.bytes ? size(v.reaches) : ""),
+      ...(gpu ? [make("td", "", v.device ? bytes(v.device) : "")] : []),
+      make("td", "", v.reaches > v.bytes ? bytes(v.reaches) : ""),
     );
     return row;
   }

@@ -92,7 +92,7 @@ def line(r: Report) -> str:
         top = r.tasks[0]
         head = "on %s: highest %s%s on %s in %s" % (
             _words.plural(r.processes, "worker") if r.processes == 1 else "%d workers" % r.processes,
-            "" if top.exact else "≈",
+            _words.mark(top.exact),
             _words.size(top.peak),
             _words.safe(top.worker, 60),
             _words.safe(top.prefix, 60),
@@ -111,8 +111,8 @@ def table(r: Report) -> _text.Table:
             _words.safe(t.cell, 40),
             _words.safe(t.worker, 40),
             format(t.count, ","),
-            ("" if t.exact else "≈") + _words.size(t.peak),
-            ("" if t.exact else "≈") + _words.size(t.need),
+            _words.mark(t.exact) + _words.size(t.peak),
+            _words.mark(t.exact) + _words.size(t.need),
         ]
         for t in r.tasks[:50]
     ]

@@ -7,7 +7,7 @@ import gc
 import inspect
 import sys
 
-from . import _live, _release, _show, _silence, _starter, _way, _words
+from . import _live, _release, _show, _silence, _starter, _text, _way, _words
 from ._line import LINE, marker
 from ._named import NamedTuple
 from ._names import UNTOUCHED, Names
@@ -92,8 +92,7 @@ class Result(NamedTuple):
     def _rest(self) -> list[str]:
         """Return the memory that did not come back, as lines of text."""
         rows = [
-            "left: %s %s  %s" % (_words.meter_name(line.meter), _words.size(line.net), _words.safe(line.where, 100))
-            for line in self.left[:_MOST_LINES]
+            "left: " + _text.allocation(line, "net", _words.safe(line.where, 100)) for line in self.left[:_MOST_LINES]
         ]
         if len(self.left) > _MOST_LINES:
             rows.append("… and %s" % _words.plural(len(self.left) - _MOST_LINES, "more line"))
@@ -103,7 +102,7 @@ class Result(NamedTuple):
 
     def _size(self, meter: str, n: int) -> str:
         exact = self.window is not None and self.window.meters[meter].exact
-        return ("" if exact else "≈") + _words.size(n)
+        return _words.mark(exact) + _words.size(n)
 
 
 def _marker_name(name: object) -> str:

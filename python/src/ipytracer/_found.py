@@ -41,7 +41,7 @@ def alone(v: Variable) -> str:
     """Return the size that would be freed with a variable: "1.00 MiB", "shared" if nothing."""
     if not v.bytes and not v.device and v.reaches:
         return "shared"
-    return ("≥ " if not v.exact and v.bytes else "") + _words.size(v.bytes)
+    return _sized(v.bytes, 0, v.exact or not v.bytes)
 
 
 def name(v: Variable) -> str:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ._hub_answers import Cell, Death, Found, Kernel
 
 EVERY = 15   # seconds from one load to the next
-_LIMITS = {"cgroup": "container"}
 _STYLE = """
 :root { color-scheme: light dark; font: 14px/1.5 system-ui, sans-serif }
 body { margin: 2rem auto; padding: 0 1rem; max-width: 72rem }
@@ -99,7 +98,7 @@ def _of_limit(limit: tuple[str, int] | None, used: int) -> str:
     kind, most = limit
     percent = min(100, used * 100 // most) if most else 100
     return '<meter min="0" max="100" high="90" value="%d"></meter> %d %% of %s (%s)' % (
-        percent, percent, _size(most), _shown(_LIMITS.get(kind, kind), 40))
+        percent, percent, _size(most), _shown(_words.limit_name(kind), 40))
 
 
 def _kernels(kernels: tuple[Kernel, ...]) -> str:
@@ -121,10 +120,6 @@ def _kernels(kernels: tuple[Kernel, ...]) -> str:
     ])
 
 
-def _mark(exact: bool, bound: int | None) -> str:
-    return "" if exact else "≥" if bound is None else "≈"
-
-
 def _cells(found: Found) -> str:
     if not found.cells:
         return "<p>No cell of yours has ended since then: %s.</p>" % _since(found) if found.since[0] else "<p>None.</p>"
@@ -138,7 +133,7 @@ def _since(found: Found) -> str:
 
 
 def _row(c: Cell) -> list[str]:
-    mark = _mark(c.exact, c.bound)
+    mark = _words.mark(c.exact, c.bound, "peak")
     off = "" if c.exact or c.bound is None else " ± " + _size(c.bound)
     return [
         _shown(c.name, 60),
@@ -166,7 +161,7 @@ def _deaths(deaths: tuple[Death, ...]) -> str:
                 str(d.pid),
                 d.at,
                 _shown(d.ran[0], 80) if d.ran else "no cell",
-                _size(d.ran[1], "" if d.ran[2] else "≈") if d.ran else "–",
+                _size(d.ran[1], _words.mark(d.ran[2])) if d.ran else "–",
                 _size(d.limit[1]) if d.limit else "–",
                 _size(d.used) if d.limit else "–",
             ]

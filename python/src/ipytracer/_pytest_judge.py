@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._pytest_run import Runner
     from ._types import Data, Figures, Settings
-    from ._window import Figure, Window
+    from ._window import Figure, Line, Window
 
 MARKS = ("limit_memory", "no_leaks", "limit_leaks", "limit_leaked_objects")
 # further runs that are not judged: gc after the first one may have found older garbage
@@ -160,7 +160,7 @@ class Judge:
         below = _sort(figure.need, figure, limit)
         if below:
             return
-        text = "%s needs %s, %s" % (_words.meter_name(meter), _text.need(figure), self._than(who, limit))
+        text = "%s needs %s, %s" % (_words.meter_name(meter), _words.shown(figure, "need"), self._than(who, limit))
         if below is None:
             self._unjudged.append("%s: %s, and that figure may be off" % (who, text))
         elif threads:
@@ -180,7 +180,8 @@ class Judge:
             self._unjudged.append("--fail-on-increase: there are no figures")
             return
         below = _sort(figure.need, figure, self._before + self._settings.tolerance + 1)
-        text = "--fail-on-increase: it needs %s, and needed %s before" % (_text.need(figure), _words.size(self._before))
+        need = _words.shown(figure, "need")
+        text = "--fail-on-increase: it needs %s, and needed %s before" % (need, _words.size(self._before))
         if below is False:
             self._problems.append(text)
         elif below is None:
@@ -194,19 +195,16 @@ class Judge:
         found.sort(key=lambda line: -int(getattr(line, order)))
         out = []
         for line in found[:most]:
-            out.append(
-                "  %s %s  %s"
-                % (
-                    _words.meter_name(line.meter),
-                    _words.size(getattr(line, order)),
-                    _words.safe(_pytest_words.place(line.where), 160),
-                )
-            )
+            out.append("  " + self._line(line, order))
             out += [
                 "    %s, %s:%d" % (_words.safe(f.function, 80), _words.safe(f.file, 120), f.line)
                 for f in line.stack[1 : self._settings.stacks]
             ]
         return out
+
+    @staticmethod
+    def _line(line: Line, quantity: str) -> str:
+        return _text.allocation(line, quantity, _words.safe(_pytest_words.place(line.where), 160))
 
     # ---- the memory that it leaves
 
@@ -269,7 +267,7 @@ class Judge:
             sorts = [_sort(f.consumed, f, max(limit, 1)) for f in figures]
             text = "%s %s" % (
                 _words.meter_name(meter),
-                ", ".join(_text.mark(f) + _words.size(f.consumed) for f in figures),
+                ", ".join(_words.shown(f, "consumed") for f in figures),
             )
             if all(s is False for s in sorts):
                 grown.append((meter, text))
@@ -306,15 +304,8 @@ class Judge:
                 Stack(tuple(StackFrame(f.function, f.file, f.line) for f in line.stack))
             ):
                 self._problems.append(
-                    "%s: each of %d further runs leaves %s or more\n  %s %s  %s"
-                    % (
-                        name,
-                        len(windows),
-                        _words.size(size),
-                        _words.meter_name(line.meter),
-                        _words.size(line.net),
-                        _words.safe(_pytest_words.place(line.where), 160),
-                    )
+                    "%s: each of %d further runs leaves %s or more\n  %s"
+                    % (name, len(windows), _words.size(size), self._line(line, "net"))
                 )
 
 

@@ -72,8 +72,8 @@ def _row(test: Data, most: tuple[int, str, Figure]) -> list[str]:
     name = test["nodeid"] + ("" if phase == "call" else " (%s)" % phase)
     return [
         _words.safe(name),
-        _text.need(figure),
-        ("≈" if inexact else "") + _words.size(kept),
+        _words.shown(figure, "need"),
+        _words.mark(not inexact) + _words.size(kept),
         _words.size(gpu) if gpu else "–",
         _words.duration(time),
         _words.safe(where, 100),
@@ -111,10 +111,7 @@ def summary(reporter: Any, tests: list[Data], settings: Settings, total: Data | 
             reporter.write_line("… and %s (-vv shows them)" % _words.plural(measured - len(shown.rows), "more test"))
         if total:
             figure = figures(total)["cpu.resident"]
-            reporter.write_line(
-                "at most in the whole run, children included: %s%s"
-                % (_text.mark(figure, True), _words.size(figure.peak))
-            )
+            reporter.write_line("at most in the whole run, children included: " + _words.shown(figure, "peak"))
     _doubts(reporter, unjudged, blind)
 
 

@@ -38,11 +38,7 @@ def variables(found: Variables) -> Bundle:
     """Return the variables of a process."""
     if not found and found.why:
         return sentence("ipytracer: " + found.why)
-    table, note = _found.variables(found)
-    return {
-        "text/plain": "\n".join([_text.table(table)] + ([note] if note else [])),
-        "text/html": _html.noted(_html.table(table), note),
-    }
+    return table(*_found.variables(found))
 
 
 def audit(found: Audit) -> Bundle:
@@ -64,11 +60,7 @@ def checked(found: Check) -> Bundle:
     """Return the memory that came back, beside the prediction."""
     if not found:
         return sentence("ipytracer: " + (found.why or "nothing was predicted to be freed"))
-    table, note = _found.checked(found)
-    return {
-        "text/plain": "\n".join([_text.table(table)] + ([note] if note else [])),
-        "text/html": _html.noted(_html.table(table), note),
-    }
+    return table(*_found.checked(found))
 
 
 def sentence(text: str) -> Bundle:

@@ -36,23 +36,9 @@ class Bar(NamedTuple):
 
 _WORTH = 64 << 10     # bytes: a smaller need is not worth mentioning beside the rest
 _WORTH_A_LINE = 1 << 20   # the same for memory that is mentioned only for its line
-_LIMITS = {"cgroup": "container"}
 _FULL = 0.9           # of a limit
 _MOST_NOTE = 100      # characters
 _STATEMENT = re.compile(r"^.*<(?:memit|mlrun)> line \d+(?: › |$)")    # the calls above a magic's own code
-
-
-def mark(figure: Figure, high: bool = False) -> str:
-    """Return the mark in front of a figure: "" if it is exact, "≈" if it may be off, "≥" if it is at least that (of
-    figures that rest on a peak)."""
-    if figure.exact:
-        return ""
-    return "≥" if high and figure.bound is None else "≈"
-
-
-def need(figure: Figure) -> str:
-    """Return the figure's need as text, with its mark."""
-    return mark(figure, True) + _words.size(figure.need)
 
 
 def place(top: Top, window: Window) -> str:
@@ -74,17 +60,17 @@ def parts(window: Window) -> list[Part]:
     out = _gpus_first(window, own, beside)
     if own is not None:
         out += [
-            Part("resident need" if out else "need", need(own), ""),
-            Part("consumed", mark(own) + _words.size(own.consumed), ""),
-            Part("peaked", mark(own, True) + _words.size(own.peaked), ""),
-            Part("total", mark(own) + _words.size(own.end), ""),
+            Part("resident need" if out else "need", _words.shown(own, "need"), ""),
+            Part("consumed", _words.shown(own, "consumed"), ""),
+            Part("peaked", _words.shown(own, "peaked"), ""),
+            Part("total", _words.shown(own, "end"), ""),
         ]
     out += [p for p in beside if p not in out]
     if window.children:
         together = window.figures().get("cpu.resident")
         if together is not None:
             n = len(window.children) + (window.children_unlisted or 0)
-            out.append(Part("tree", mark(together, True) + _words.size(together.peak), _words.plural(n, "child")))
+            out.append(Part("tree", _words.shown(together, "peak"), _words.plural(n, "child")))
     out.append(Part("", _words.duration(window.duration_ns), ""))
     if window.status != "ok":
         out.append(Part("", window.status, _words.safe(window.error or "", 60)))
@@ -109,8 +95,8 @@ def _beside(window: Window, own: Figure | None) -> Iterator[Part]:
             if meter.endswith((".driver", ".active")) and figure.peak:
                 yield Part(
                     _words.meter_name(meter),
-                    need(figure),
-                    "total %s%s%s" % (mark(figure), _words.size(figure.end), note and ", " + note),
+                    _words.shown(figure, "need"),
+                    "total %s%s" % (_words.shown(figure, "end"), note and ", " + note),
                 )
         elif meter == "cpu.mapped":
             if (
@@ -121,13 +107,13 @@ def _beside(window: Window, own: Figure | None) -> Iterator[Part]:
                 and own.need >= _WORTH_A_LINE
                 and not _explained(window, own)
             ):
-                yield Part("mapped", need(figure), note)
+                yield Part("mapped", _words.shown(figure, "need"), note)
         elif (
             meter != "cpu.resident"
             and not _words.is_part(meter)
             and (figure.need >= _WORTH or not figure.exact and figure.need)
         ):
-            yield Part(_words.meter_name(meter), need(figure), note)
+            yield Part(_words.meter_name(meter), _words.shown(figure, "need"), note)
 
 
 def _explained(window: Window, own: Figure) -> bool:
@@ -142,15 +128,14 @@ def bar(window: Window, hello: Hello | None) -> Bar | None:
     meter = "cpu.mapped" if "rlimit" in hello.limit_of.lower() else "cpu.resident"
     # Without children, the tree contains more than the process and its children: that of a kernel with a traced server
     # contains the server.
-    # in it.
     figure = (window.figures() if window.children else window.meters).get(meter)
     if figure is None or figure.peak < 0:
         return None
     share = figure.peak / hello.limit
     percent = "<1" if 0 < share < 0.01 else str(int(min(share, 1e6) * 100))
-    text = "%s%s %% of %s" % (mark(figure, True), percent, _words.size(hello.limit))
+    text = "%s%s %% of %s" % (_words.mark(figure.exact, figure.bound, "peak"), percent, _words.size(hello.limit))
     if hello.limit_of:
-        text += " (%s)" % _words.safe(_LIMITS.get(hello.limit_of, hello.limit_of), 40)
+        text += " (%s)" % _words.safe(_words.limit_name(hello.limit_of), 40)
     return Bar(share, ("! " if share >= _FULL else "") + text)
 
 
@@ -188,8 +173,8 @@ def running_parts(window: Window) -> list[Part]:
                 out.append(
                     Part(
                         _words.meter_name(meter),
-                        mark(f) + _words.size(f.end),
-                        "at most %s%s" % (mark(f, True), _words.size(f.peak)),
+                        _words.shown(f, "end"),
+                        "at most " + _words.shown(f, "peak"),
                     )
                 )
     return out
@@ -207,16 +192,8 @@ def meters(window: Window) -> Table:
         for meter in _words.in_order(figures):
             f = figures[meter]
             top = window.top.get(meter) if not name else None
-            sizes = (
-                (f.start, False),
-                (f.peak, True),
-                (f.end, False),
-                (f.consumed, False),
-                (f.peaked, True),
-                (f.need, True),
-            )
-            rows.append([name + _words.meter_name(meter)] + [mark(f, high) + _words.size(n) for n, high in sizes] +
-                        [place(top, window) if top else ""])
+            sizes = [_words.shown(f, q) for q in ("start", "peak", "end", "consumed", "peaked", "need")]
+            rows.append([name + _words.meter_name(meter), *sizes, place(top, window) if top else ""])
     return Table(["meter", "start", "peak", "end", "consumed", "peaked", "need", "line at the peak…"], rows)
 
 
@@ -231,10 +208,10 @@ def cells(windows: Iterable[Window], most: int = 20) -> Table:
         rows.append(
             [
                 _words.safe(w.label, 20),
-                need(f),
-                mark(f) + _words.size(f.consumed),
-                mark(f) + _words.size(f.end),
-                need(top) if top else "–",
+                _words.shown(f, "need"),
+                _words.shown(f, "consumed"),
+                _words.shown(f, "end"),
+                _words.shown(top, "need") if top else "–",
                 _words.duration(w.duration_ns),
                 status + _words.safe(" ⏎ ".join(w.source.split("\n")), 50),
             ]
@@ -242,6 +219,11 @@ def cells(windows: Iterable[Window], most: int = 20) -> Table:
     if len(found) > most:
         rows.append(["… and %s" % _words.plural(len(found) - most, "more cell")] + [""] * 6)
     return Table(["cell", "need", "consumed", "total", "numpy", "time", "source…"], rows)
+
+
+def allocation(of: Line, quantity: str, where: str) -> str:
+    """Return a line that allocated, in short: its meter, a size ("at_peak", "net") and its place."""
+    return "%s %s  %s" % (_words.meter_name(of.meter), _words.size(getattr(of, quantity)), where)
 
 
 def lines(found: Sequence[Line], most: int = 20) -> Table:

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ._window import Figure
+
 _SECOND = 10**9
 # Unicode counts these as printable, and they are blank.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5")
@@ -31,6 +33,23 @@ def size(n: int) -> str:
         if hundredths < 1024 * 100:
             break
     return "%s%s %s" % (sign, _decimal(hundredths), name)
+
+
+# These rest on a figure's peak: a loss can only make them larger.
+_ON_PEAK = ("peak", "need", "peaked")
+
+
+def mark(exact: bool, bound: int | None = 0, quantity: str = "") -> str:
+    """Return the mark in front of a quantity of a figure ("need", "end", …): "" if the figure is exact, "≈" if it is
+    off by a known bound, "≥" if it is at least this."""
+    if exact:
+        return ""
+    return "≥" if bound is None and quantity in _ON_PEAK else "≈"
+
+
+def shown(figure: Figure, quantity: str) -> str:
+    """Return a quantity of a figure ("start", "peak", "end", "need", "consumed", "peaked") as text, with its mark."""
+    return mark(figure.exact, figure.bound, quantity) + size(getattr(figure, quantity))
 
 
 def _decimal(hundredths: int) -> str:
@@ -71,6 +90,11 @@ def meter_name(meter: str) -> str:
     if meter.startswith("gpu."):
         return "GPU " + meter[4:].replace(".", " ")
     return (meter[4:] if meter.startswith("cpu.") else meter).replace(".", " ")
+
+
+def limit_name(kind: str) -> str:
+    """Return the name of what limits memory, for people."""
+    return "container" if kind == "cgroup" else kind
 
 
 # Meters that the command line shows first. Short texts leave out parts of others.

@@ -18,7 +18,7 @@ import (
 type Budget struct {
 	ledger   tracee.Accounts
 	log      *slog.Logger
-	Report   *tracee.Certificate
+	report   *tracee.Certificate
 	Searches Searches // for arrays that were allocated or freed without a probe
 	Prices   Prices
 	Roots    map[uint32]*Pauses
@@ -27,15 +27,23 @@ type Budget struct {
 // fullTime is how long an account takes to fill: with a share of 3 % it holds half a second of probe time.
 const fullTime = 50 * time.Second / 3
 
-// Prepare opens the accounts that roots get from then on, with a share of the time; a negative share means no limit.
-func (b *Budget) Prepare(l tracee.Accounts, share float64, log *slog.Logger) error {
-	b.ledger, b.log, b.Roots = l, log, map[uint32]*Pauses{}
+// New returns a budget that has not begun.
+func New(kernel *tracee.KernelHalf, log *slog.Logger, report *tracee.Certificate) *Budget {
+	return &Budget{
+		ledger: kernel, log: log, report: report, Roots: map[uint32]*Pauses{},
+		Searches: Searches{kernel: kernel, log: log, report: report},
+		Prices:   Prices{Ledger: kernel, Log: log, Costs: ledger.UsualCosts},
+	}
+}
+
+// Begin opens the accounts that roots get from then on, with a share of the time; a negative share means no limit.
+func (b *Budget) Begin(share float64) error {
 	if share >= 0 {
-		if err := l.SetBudget(share, time.Duration(share*float64(fullTime))); err != nil {
+		if err := b.ledger.SetBudget(share, time.Duration(share*float64(fullTime))); err != nil {
 			return err
 		}
 	}
-	return b.Prices.begin(l, share < 0, log)
+	return b.Prices.begin(share < 0)
 }
 
 func (b *Budget) Root(root uint32) *Pauses {
@@ -106,7 +114,7 @@ func (b *Budget) Resume(targets []*tracee.Target) {
 		}
 		account, err := b.ledger.Account(root)
 		if err != nil {
-			b.Report.Problem("the account of the overhead budget: %v", err)
+			b.report.Problem("the account of the overhead budget: %v", err)
 			continue
 		}
 		if g, ok := r.next(account, r.rests); ok {

@@ -45,9 +45,9 @@ type arrayWaker interface {
 
 // Searches are the searches of all roots.
 type Searches struct {
-	Kernel  arrayWaker
-	Log     *slog.Logger
-	Report  *tracee.Certificate
+	kernel  arrayWaker
+	log     *slog.Logger
+	report  *tracee.Certificate
 	running sync.WaitGroup
 }
 
@@ -69,7 +69,7 @@ func (all *Searches) Begin(targets []*tracee.Target, root uint32, r *Pauses, bef
 			one.found, one.err = holders.Arrays(ctx, live, leastArray, objects.Limits{Time: lookTime})
 			one.took = time.Since(one.began)
 			l.done <- one
-			_ = all.Kernel.Wake()
+			_ = all.kernel.Wake()
 		})
 	}
 	r.looks = l
@@ -102,14 +102,14 @@ func (all *Searches) TakeIn(targets []*tracee.Target, roots map[uint32]*Pauses) 
 // take processes the result for one target.
 func (all *Searches) take(r *Pauses, one look) {
 	t := one.target
-	all.Log.Debug("looked for arrays", "pid", t.PID, "arrays", len(one.found.Blocks), "complete", one.found.Complete,
+	all.log.Debug("looked for arrays", "pid", t.PID, "arrays", len(one.found.Blocks), "complete", one.found.Complete,
 		"took", one.took, "error", one.err)
 	if t.Gone {
 		return
 	}
-	known, meters, err := all.Kernel.Arrays(t.Slot)
+	known, meters, err := all.kernel.Arrays(t.Slot)
 	if err != nil {
-		all.Report.Problem("the arrays of pid %d: %v", t.PID, err)
+		all.report.Problem("the arrays of pid %d: %v", t.PID, err)
 		r.looks.spoilt = true
 		return
 	}
@@ -125,13 +125,13 @@ func (all *Searches) take(r *Pauses, one look) {
 	headers := readHeaders(t.Python.Memory, uint64(os.Getpagesize()))
 	counted, left := judgeArrays(one.found.Blocks, known, headers, arraysBefore(t))
 	for _, f := range counted {
-		if _, err := all.Kernel.SettleArray(t.Slot, f.address, f.known, f.found); err != nil {
-			all.Report.Problem("the arrays of pid %d: %v", t.PID, err)
+		if _, err := all.kernel.SettleArray(t.Slot, f.address, f.known, f.found); err != nil {
+			all.report.Problem("the arrays of pid %d: %v", t.PID, err)
 			r.looks.spoilt = true
 			return
 		}
 	}
-	if _, meters, err = all.Kernel.Arrays(t.Slot); err != nil {
+	if _, meters, err = all.kernel.Arrays(t.Slot); err != nil {
 		r.looks.spoilt = true
 		return
 	}
@@ -166,8 +166,8 @@ func (all *Searches) end(targets []*tracee.Target, root uint32, r *Pauses) {
 		return
 	}
 	for _, t := range targets {
-		if t.Root == root && !t.Gone && all.Kernel.Settled(t.PID, l.unsure) == nil {
-			all.Log.Debug("the account of arrays is settled", "pid", t.PID, "unsure", l.unsure)
+		if t.Root == root && !t.Gone && all.kernel.Settled(t.PID, l.unsure) == nil {
+			all.log.Debug("the account of arrays is settled", "pid", t.PID, "unsure", l.unsure)
 			return
 		}
 	}

@@ -40,9 +40,9 @@ const (
 // planted changes the measured costs in a build for tests (broken.go).
 var planted = func(c ledger.Costs) ledger.Costs { return c }
 
-// begin sets the usual costs until measured ones arrive, and starts the measurement, which takes a while.
-func (p *Prices) begin(l tracee.Accounts, unpaid bool, log *slog.Logger) error {
-	p.Ledger, p.unpaid, p.Log, p.Costs = l, unpaid, log, ledger.UsualCosts
+// begin tells the kernel the usual costs until measured ones arrive, and starts the measurement, which takes a while.
+func (p *Prices) begin(unpaid bool) error {
+	p.unpaid = unpaid
 	p.start()
 	return p.tell()
 }

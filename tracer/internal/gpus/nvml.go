@@ -148,14 +148,12 @@ func (c *Charges) startNVML() {
 
 // started waits for the first answer.
 func (c *Charges) started(wait time.Duration) (a nvmlAnswer, there bool) {
-	late := time.NewTimer(max(0, wait))
-	defer late.Stop()
 	select {
 	case a = <-c.first:
 	default:
 		select {
 		case a = <-c.first:
-		case <-late.C:
+		case <-time.After(wait):
 			return a, false
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"ipytracer/internal/code/cuda"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -108,4 +109,23 @@ func (f *TargetFiles) Mappings(pid int) iter.Seq2[process.Mapping, error] {
 func (f *TargetFiles) Variables(pid int, names ...string) map[string]string {
 	variables, _ := f.FS.Proc(pid).Variables(names...)
 	return variables
+}
+
+// Kit is what the instruments of all targets share: analyses of files, and the probes on files.
+type Kit struct {
+	Analyses     Analyses
+	Interpreters Interpreters
+	Ahead        ModulesAhead
+	Placer       Placer
+}
+
+// NewKit returns a kit without any analysed files.
+func NewKit(fs process.FS, kernel *tracee.KernelHalf, report *tracee.Certificate, natives *running.Natives) *Kit {
+	k := &Kit{
+		Analyses: Analyses{FS: fs},
+		Placer:   Placer{Certificate: report, Ledger: kernel, Natives: natives},
+	}
+	k.Interpreters = Interpreters{FS: fs, Analyses: &k.Analyses}
+	k.Ahead = ModulesAhead{Analyses: &k.Analyses}
+	return k
 }

@@ -52,7 +52,7 @@ func (p *Placer) PlaceCheckpoints(file *process.MappedFile, sites []cuda.Site) e
 	}
 	enter, leave := ledger.Placement{Program: ledger.CheckpointEnter}, ledger.Placement{Program: ledger.CheckpointLeave}
 	for _, site := range sites {
-		enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
+		add(&enter, site.Offset, site.Cookie)
 		leave.Offsets = append(leave.Offsets, site.Offset)
 	}
 	if err := file.Prepare(enter.Offsets); err != nil {

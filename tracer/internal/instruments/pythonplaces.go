@@ -13,6 +13,16 @@ import (
 	"ipytracer/internal/python/cpython"
 )
 
+// add adds a place with what the program there is told.
+func add(to *ledger.Placement, offset, cookie uint64) {
+	to.Offsets, to.Cookies = append(to.Offsets, offset), append(to.Cookies, cookie)
+}
+
+// wayOut returns the cookie of a place where a function returns.
+func wayOut(r machine.ReturnSite) uint64 {
+	return ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)
+}
+
 // OfPython returns the programs that serve a group on a build, with their places.
 func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	entry := func(p ledger.Program, site machine.Site, cookie uint64) []ledger.Placement {
@@ -37,8 +47,7 @@ func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		}
 		p := ledger.Placement{Program: ledger.CellCompile}
 		for _, call := range s.Compiles {
-			p.Offsets, p.Cookies = append(p.Offsets, call.FileOffset),
-				append(p.Cookies, ledger.At(call.Emulated, ledger.Audited))
+			add(&p, call.FileOffset, ledger.At(call.Emulated, ledger.Audited))
 		}
 		return []ledger.Placement{p}
 	case ledger.GroupSignal:
@@ -54,8 +63,7 @@ func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 func statementPlacements(s cpython.Sites) []ledger.Placement {
 	opens, returns := ledger.Placement{Program: ledger.StatementOpen}, ledger.Placement{Program: ledger.StatementReturn}
 	open := func(site machine.Site, awaits bool) {
-		opens.Offsets = append(opens.Offsets, site.FileOffset)
-		opens.Cookies = append(opens.Cookies, ledger.At(site.Emulated, ledger.StatementPlace(site.Pushed, awaits)))
+		add(&opens, site.FileOffset, ledger.At(site.Emulated, ledger.StatementPlace(site.Pushed, awaits)))
 	}
 	exits := s.EvalReturns
 	if s.Statements.Present() {
@@ -66,9 +74,7 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 		open(s.EvalCode, false)
 	}
 	for _, r := range exits {
-		returns.Offsets = append(returns.Offsets, r.FileOffset)
-		returns.Cookies = append(returns.Cookies,
-			ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)))
+		add(&returns, r.FileOffset, ledger.At(r.Emulated, wayOut(r)))
 	}
 	if len(opens.Offsets) == 0 || len(exits) == 0 {
 		return nil
@@ -90,8 +96,7 @@ func ends(sites []cpython.EndSite) []ledger.Placement {
 	}
 	p := ledger.Placement{Program: ledger.CellResult}
 	for _, e := range sites {
-		p.Offsets = append(p.Offsets, e.FileOffset)
-		p.Cookies = append(p.Cookies, ledger.At(e.Emulated, uint64(e.Argument)))
+		add(&p, e.FileOffset, ledger.At(e.Emulated, uint64(e.Argument)))
 	}
 	return []ledger.Placement{p}
 }
@@ -139,9 +144,9 @@ func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 	return nil
 }
 
-// Blind returns why cells of a build cannot be seen, "" if they can: there is no place to see them begin or have their
+// CellsUnseen returns why cells of a build cannot be seen, "" if they can: no place shows that they begin or have their
 // results, or no call passes the place.
-func Blind(s cpython.Sites) string {
+func CellsUnseen(s cpython.Sites) string {
 	if s.CompileInlined && !CompiledByAudit(s) {
 		return "it compiles without calling Py_CompileStringObject"
 	}

@@ -65,8 +65,8 @@ func TestBlind(t *testing.T) {
 		}, false},
 	} {
 		s := sees
-		if c.change(&s); (Blind(s) != "") != c.blind {
-			t.Errorf("%s: %q", name, Blind(s))
+		if c.change(&s); (CellsUnseen(s) != "") != c.blind {
+			t.Errorf("%s: %q", name, CellsUnseen(s))
 		}
 	}
 }

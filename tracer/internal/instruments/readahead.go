@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/python/numpy"
+	"ipytracer/tracer/internal/running"
 )
 
 // ModulesAhead are the files with NumPy's extension module that targets would load. Each is analysed before that, once
@@ -42,24 +43,13 @@ var errWaitAhead = fmt.Errorf("it has been looked through for %v", maxWaitAhead)
 
 // wait waits for the analysis. It fails if that takes too long, or the analysis has failed.
 func (a *ReadAhead) wait() error {
-	limit := time.NewTimer(maxWaitAhead)
-	defer limit.Stop()
-	select {
-	case <-a.Done:
-		return a.Err
-	case <-limit.C:
+	if !running.IsClosed(a.Done, maxWaitAhead) {
 		return errWaitAhead
 	}
+	return a.Err
 }
 
-func (a *ReadAhead) isDone() bool {
-	select {
-	case <-a.Done:
-		return true
-	default:
-		return false
-	}
-}
+func (a *ReadAhead) isDone() bool { return running.IsClosed(a.Done, 0) }
 
 // readFile is a file in the state in which it was analysed. Only the kernel sets the time of its last change.
 type readFile struct {

@@ -19,11 +19,10 @@ func TestWaitAhead(t *testing.T) {
 		if _, err := ahead.find(1, file); !errors.Is(err, errWaitAhead) {
 			t.Error(err)
 		}
-		go func() {
-			time.Sleep(maxWaitAhead / 2)
+		time.AfterFunc(maxWaitAhead/2, func() {
 			a.sites, a.Err = numpy.Sites{Handler: 7}, nil
 			close(a.Done)
-		}()
+		})
 		if sites, err := ahead.find(1, file); err != nil || sites.Handler != 7 {
 			t.Errorf("%+v: %v", sites, err)
 		}

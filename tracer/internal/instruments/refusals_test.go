@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,7 @@ import (
 // it has been changed, is another, or is looked through for something else.
 func TestRefusals(t *testing.T) {
 	folder, a, times := t.TempDir(), &Analyses{}, 0
+	age := time.Duration(0) // of the files' last change, in addition
 	look := func(subject, name string, failing bool) {
 		f, err := os.Open(filepath.Join(folder, name))
 		if err != nil {
@@ -27,6 +29,7 @@ func TestRefusals(t *testing.T) {
 		if err := unix.Fstat(int(f.Fd()), &file.Stat); err != nil {
 			t.Fatal(err)
 		}
+		file.Stat.Ctim.Sec -= int64(age / time.Second)
 		refused := errors.New("nothing is in it")
 		_, err = Analysis[int]{Subject: subject, Find: func(r io.ReaderAt) (int, error) {
 			times++
@@ -56,7 +59,7 @@ func TestRefusals(t *testing.T) {
 	look("a", "one", false)
 	look("a", "one", false)
 	want(2, "changed just now")
-	time.Sleep(settledAfter + 100*time.Millisecond) // by the file's own times
+	age = 2 * settledAfter
 	look("a", "one", true)
 	look("a", "one", true)
 	want(2, "a read has failed")
@@ -72,7 +75,7 @@ func TestRefusals(t *testing.T) {
 	want(1, "changed")
 }
 
-// lateFile is a file of a server that answers slowly.
+// lateFile is a file of a server that answers after a second.
 type lateFile struct {
 	process.File
 	reads int
@@ -80,25 +83,24 @@ type lateFile struct {
 
 func (f *lateFile) ReadAt(p []byte, _ int64) (int, error) {
 	f.reads++
-	time.Sleep(10 * time.Millisecond)
+	<-time.After(time.Second)
 	return len(p), nil
 }
 
-// TestSlowFile: the reads of an analysis come to an end, however slowly they are answered, and nothing is remembered of
+// TestLateFile: the reads of an analysis come to an end, however slowly they are answered, and nothing is remembered of
 // it.
 func TestLateFile(t *testing.T) {
-	slow := &lateFile{}
-	f := &watchedFile{File: slow}
-	f.took.Store(int64(maxFileReading - 50*time.Millisecond))
-	var err error
-	for range 100 {
-		if _, err = f.ReadAt(make([]byte, 1), 0); err != nil {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		slow := &lateFile{}
+		f := &watchedFile{File: slow}
+		var err error
+		for err == nil && slow.reads < 100 {
+			_, err = f.ReadAt(make([]byte, 1), 0)
 		}
-	}
-	if !errors.Is(err, errSlowFile) || slow.reads > 6 || !f.failed.Load() {
-		t.Errorf("%v after %d reads", err, slow.reads)
-	}
+		if !errors.Is(err, errSlowFile) || slow.reads != 11 || !f.failed.Load() {
+			t.Errorf("%v after %d reads", err, slow.reads)
+		}
+	})
 }
 
 // TestFaultInAnAnalysis: a session goes on where the analysis of a file has a fault.

@@ -34,12 +34,12 @@ func (i *WindowInstrument) Place() error {
 		}
 		noteInPython(i.Host, i.Target, g)
 	}
-	i.noteBlind()
+	i.noteUnseen()
 	return nil
 }
 
-// noteBlind reports a Python with cells that cannot be seen.
-func (i *WindowInstrument) noteBlind() {
+// noteUnseen reports a Python with cells that cannot be seen.
+func (i *WindowInstrument) noteUnseen() {
 	sites := i.Target.Python.Sites
 	inlined := sites.CompileInlined && !CompiledByAudit(sites)
 	if inlined || len(OfPython(ledger.GroupCell, sites)) == 0 {

@@ -1,6 +1,7 @@
 package lastlook
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -87,21 +88,21 @@ func (l *Look) Holders(typed *running.Cells) (events []event.Event) {
 	return events
 }
 
-func compareBlock(b objects.Block, address uint64) int {
-	switch {
-	case b.Address < address:
-		return -1
-	case b.Address > address:
-		return 1
+func compareBlock(b objects.Block, address uint64) int { return cmp.Compare(b.Address, address) }
+
+// cleanAll returns texts in UTF-8.
+func cleanAll(texts []string) (clean []string) {
+	for _, text := range texts {
+		clean = append(clean, tracee.Clean(text))
 	}
-	return 0
+	return clean
 }
 
 // cleanHolder returns a holder with its texts in UTF-8.
 func cleanHolder(h event.Holder) event.Holder {
-	h.Path, h.Root, h.Type, h.Function, h.File = tracee.Clean(h.Path), tracee.Clean(h.Root), tracee.Clean(h.Type),
-		tracee.Clean(h.Function),
-		tracee.Clean(h.File)
+	for _, text := range []*string{&h.Path, &h.Root, &h.Type, &h.Function, &h.File} {
+		*text = tracee.Clean(*text)
+	}
 	return h
 }
 
@@ -111,12 +112,7 @@ func cleanView(v event.View) event.View {
 	v.Viewers = slices.Clone(v.Viewers)
 	for i := range v.Viewers {
 		one := &v.Viewers[i]
-		one.Type = tracee.Clean(one.Type)
-		paths := one.Paths
-		one.Paths = nil
-		for _, path := range paths {
-			one.Paths = append(one.Paths, tracee.Clean(path))
-		}
+		one.Type, one.Paths = tracee.Clean(one.Type), cleanAll(one.Paths)
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package lastlook
 
 import (
+	"slices"
 	"time"
 
 	"ipytracer/event"
@@ -59,21 +60,14 @@ func (l *Look) ListVariables(all []*survey) (found []event.Event) {
 
 // cleanVariable returns a variable with its texts as valid UTF-8.
 func cleanVariable(v event.Variable) event.Variable {
-	v.Name, v.Type = tracee.Clean(v.Name), tracee.Clean(v.Type)
-	also := v.Also
-	v.Also = nil
-	for _, name := range also {
-		v.Also = append(v.Also, tracee.Clean(name))
-	}
-	columns, codes := v.Columns, v.Codes
-	v.Columns, v.Codes = nil, nil
-	for _, c := range columns {
+	v.Name, v.Type, v.Also = tracee.Clean(v.Name), tracee.Clean(v.Type), cleanAll(v.Also)
+	v.Columns, v.Codes = slices.Clone(v.Columns), slices.Clone(v.Codes)
+	for i := range v.Columns {
+		c := &v.Columns[i]
 		c.Name, c.DType = tracee.Clean(c.Name), tracee.Clean(c.DType)
-		v.Columns = append(v.Columns, c)
 	}
-	for _, c := range codes {
-		c.File = tracee.Clean(c.File)
-		v.Codes = append(v.Codes, c)
+	for i := range v.Codes {
+		v.Codes[i].File = tracee.Clean(v.Codes[i].File)
 	}
 	return v
 }
@@ -97,10 +91,6 @@ func WithInputs(all *running.Cells, events []event.Event) []event.Event {
 
 // cleanOwner returns an owner with its texts as valid UTF-8.
 func cleanOwner(o event.Owner) event.Owner {
-	names := o.Names
-	o.Names, o.Output = nil, tracee.Clean(o.Output)
-	for _, name := range names {
-		o.Names = append(o.Names, tracee.Clean(name))
-	}
+	o.Names, o.Output = cleanAll(o.Names), tracee.Clean(o.Output)
 	return o
 }

@@ -2,6 +2,7 @@ package lastlook
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"ipytracer/event"
@@ -55,11 +56,7 @@ func (l *Live) Add(key LiveKey, size event.Bytes) {
 // thin drops the smaller half of the blocks.
 func (l *Live) thin() {
 	l.crowded = true
-	sizes := make([]event.Bytes, 0, len(l.blocks))
-	for _, size := range l.blocks {
-		sizes = append(sizes, size)
-	}
-	slices.Sort(sizes)
+	sizes := slices.Sorted(maps.Values(l.blocks))
 	limit, drop := sizes[len(sizes)/2], len(sizes)/2
 	for _, below := range []bool{true, false} { // of many blocks of the same size, it drops only some
 		for key, size := range l.blocks {
@@ -75,18 +72,12 @@ func (l *Live) thin() {
 func (l *Live) Boundary(b *event.Boundary) {
 	switch {
 	case b.Kind == event.ProcessExec || b.Kind == event.ProcessExit:
-		l.forget(func(k LiveKey) bool { return k.PID == b.PID })
+		maps.DeleteFunc(l.blocks, func(k LiveKey, _ event.Bytes) bool { return k.PID == b.PID })
 	case b.Kind == event.MeterShed:
 		forgotten := b.Group.Forgotten()
-		l.forget(func(k LiveKey) bool { return slices.Contains(forgotten, k.meter.Template()) })
-	}
-}
-
-func (l *Live) forget(which func(LiveKey) bool) {
-	for key := range l.blocks {
-		if which(key) {
-			delete(l.blocks, key)
-		}
+		maps.DeleteFunc(l.blocks, func(k LiveKey, _ event.Bytes) bool {
+			return slices.Contains(forgotten, k.meter.Template())
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
@@ -118,4 +119,21 @@ func sameCells(now, before []cpython.RunningCell) bool {
 	return len(now) >= len(before) && slices.EqualFunc(now[:len(before)], before, func(a, b cpython.RunningCell) bool {
 		return a.Coroutine == b.Coroutine && a.Typed == b.Typed
 	})
+}
+
+// State has everything that a session knows of the code that its targets run.
+type State struct {
+	Cells   Cells
+	Codes   Codes
+	Natives Natives
+}
+
+// NewState returns a state that knows nothing yet. target returns a traced process that has not ended.
+func NewState(fs process.FS, log *slog.Logger, kernel *tracee.KernelHalf, report *tracee.Certificate,
+	target func(pid int) *tracee.Target) *State {
+	return &State{
+		Codes: Codes{Report: report},
+		Natives: Natives{FS: fs, Kernel: kernel, Log: log, Target: target, Room: elffile.Room{Bytes: MaxNativeBytes},
+			Naming: Naming{Done: func() { _ = kernel.Wake() }}},
+	}
 }

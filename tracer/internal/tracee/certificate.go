@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/internal/code/cuda"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 )
@@ -15,15 +16,15 @@ import (
 // Certificate is a session's account of itself in the end: which probes served, how often they were hit, and which data
 // may be missing.
 type Certificate struct {
-	probes  [ledger.GroupCount]event.ProbeUse
-	Late    []string // libraries, and Pythons, that had run before they had probes
-	Trouble []string
-	Unnamed []string        // messages about missing lines or names; figures are complete
-	silence map[string]bool // messages about files that did not answer
-	Missing uint64          // problems that leave something out
-	Unseen  uint64          // Pythons with cells that cannot be seen
-	Blind   []event.Blind
-	LeftOut string // of the kernels that ran; "": none
+	probes   [ledger.GroupCount]event.ProbeUse
+	Late     []string // libraries, and Pythons, that had run before they had probes
+	Trouble  []string
+	Unnamed  []string        // messages about missing lines or names; figures are complete
+	silence  map[string]bool // messages about files that did not answer
+	Missing  uint64          // problems that leave something out
+	Unseen   uint64          // Pythons with cells that cannot be seen
+	Unprobed []event.Unprobed
+	LeftOut  string // of the kernels that ran; "": none
 }
 
 // Misses notes that something could not be probed or read, so that meters of a process have been short since then, or
@@ -32,12 +33,12 @@ func (c *Certificate) Misses(pid int, since event.Nanoseconds, meters []event.Me
 	c.Problem(format, args...)
 	c.Missing++
 	for _, m := range meters {
-		one := event.Blind{PID: int32(pid), Meter: m, Since: since}
-		known := func(b event.Blind) bool { return b.PID == one.PID && b.Meter == one.Meter }
-		if i := slices.IndexFunc(c.Blind, known); i >= 0 {
-			c.Blind[i].Since = min(c.Blind[i].Since, since)
+		one := event.Unprobed{PID: int32(pid), Meter: m, Since: since}
+		known := func(b event.Unprobed) bool { return b.PID == one.PID && b.Meter == one.Meter }
+		if i := slices.IndexFunc(c.Unprobed, known); i >= 0 {
+			c.Unprobed[i].Since = min(c.Unprobed[i].Since, since)
 		} else {
-			c.Blind = append(c.Blind, one)
+			c.Unprobed = append(c.Unprobed, one)
 		}
 	}
 }
@@ -139,3 +140,43 @@ func Shortened(text string, most int) string {
 	}
 	return Clean(text[:most]) + "…"
 }
+
+// metersOfPythons are the meters that only the probes of a Python process serve.
+var metersOfPythons = event.MetersOf(func(f *event.Facts) bool { return f.OfPythons })
+
+// MetersThrough returns the meters of allocations through a library.
+func MetersThrough(kind cuda.Kind) []event.Meter {
+	switch kind {
+	case cuda.Driver:
+		return event.MetersThrough(event.ThroughCUDA)
+	case cuda.Torch:
+		return event.MetersThrough(event.ThroughTorch)
+	}
+	return nil
+}
+
+// MetersOf returns the meters of allocations by the loaded libraries.
+func MetersOf(loaded ledger.Imports) (meters []event.Meter) {
+	if loaded&ledger.ImportsNumPy != 0 {
+		meters = append(meters, event.MetersThrough(event.ThroughNumPy)...)
+	}
+	if loaded&ledger.ImportsTorch != 0 {
+		meters = append(meters, MetersThrough(cuda.Torch)...)
+	}
+	if loaded&ledger.ImportsArrow != 0 {
+		meters = append(meters, event.MetersThrough(event.ThroughArrow)...)
+	}
+	if loaded&ledger.ImportsCUDA != 0 {
+		meters = append(meters, MetersThrough(cuda.Driver)...)
+	}
+	return meters
+}
+
+// MetersOfPools are the meters of allocations through Arrow.
+var MetersOfPools = event.MetersThrough(event.ThroughArrow)
+
+// MetersOfGPU are the meters that are kept by device.
+var MetersOfGPU = event.MetersOf(func(f *event.Facts) bool { return f.Meter >= event.CPUMeters })
+
+// MetersOfNVML are the meters that only NVML serves.
+var MetersOfNVML = event.MetersOf(func(f *event.Facts) bool { return f.Meter == event.OfDevice(0, event.Unattributed) })

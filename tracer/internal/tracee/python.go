@@ -102,21 +102,6 @@ func (p *Python) Ran(late bool) int64 {
 	return max(0, n-1)
 }
 
-// InRequest reports whether a front end's request is under way.
-func (t *Target) InRequest(fs process.FS) bool {
-	waits, known := t.Waits(fs)
-	return known && !waits
-}
-
-// Waits reports whether a front end waits for the next request, if that can be determined.
-func (t *Target) Waits(fs process.FS) (waits, known bool) {
-	status, err := fs.Proc(t.PID).Status()
-	if err != nil {
-		return false, false
-	}
-	return t.Python.Waits(&status)
-}
-
 // Waits reports whether a process with a status waits for the next request: ipykernel ignores SIGINT then, and a
 // terminal's prompt handles SIGWINCH (that of --simple-prompt does not).
 func (p *Python) Waits(status *process.Status) (waits, known bool) {
@@ -129,3 +114,28 @@ func (p *Python) Waits(status *process.Status) (waits, known bool) {
 	}
 	return false, false
 }
+
+// A kernel does not know which notebook it runs. The program that starts the kernel may have set it: a Jupyter server
+// puts the notebook's path into the environment (JPY_SESSION_NAME), VS Code into a variable in the notebook. Both can
+// be set by the user: they serve as a name for people to read, and nothing else.
+
+const (
+	sessionVariable = "JPY_SESSION_NAME"
+	codesVariable   = "__vsc_ipynb_file__"
+
+	maxNotebook = 1024 // bytes of a path; a longer one is not kept
+)
+
+// NotebookOf returns the path of the notebook that a process says it runs, "" for none.
+func NotebookOf(fs process.FS, pid int, live *cpython.Interpreter) string {
+	if path := live.Text("__main__", codesVariable); isPath(path) {
+		return strings.ToValidUTF8(path, "\ufffd")
+	}
+	found, err := fs.Proc(pid).Variables(sessionVariable)
+	if path := found[sessionVariable]; err == nil && isPath(path) {
+		return strings.ToValidUTF8(path, "\ufffd")
+	}
+	return ""
+}
+
+func isPath(path string) bool { return path != "" && len(path) <= maxNotebook }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/event"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 )
@@ -35,21 +36,35 @@ func (l *List) HaveRoot() bool {
 
 // Hold opens handles of running processes, without reading any of their state.
 func (l *List) Hold(who []process.Identity) error {
-	var gone error
+	started := map[*Target]process.Identity{}
 	for _, id := range who {
 		t := &Target{PID: id.PID}
-		var err error
-		if id.StartTicks == 0 {
+		l.All, started[t] = append(l.All, t), id
+	}
+	return l.Each(func(t *Target) (err error) {
+		id, known := started[t]
+		switch {
+		case !known: // its handle is open
+		case id.StartTicks == 0:
 			t.Handle, err = l.FS.Open(id.PID)
-		} else {
+		default:
 			t.Handle, err = l.FS.OpenIdentity(id)
 		}
+		return err
+	})
+}
+
+// Each calls a function for each target on the list. It drops the targets for which the function fails with an error
+// that is tolerated, and fails itself with any other error, and where no target is left.
+func (l *List) Each(do func(*Target) error) error {
+	var gone error
+	for _, t := range slices.Clone(l.All) { // the function may add their children
+		err := do(t)
 		if l.Tolerates(err) {
+			l.Drop(t)
 			gone = err
 		} else if err != nil {
 			return err
-		} else {
-			l.All = append(l.All, t)
 		}
 	}
 	if len(l.All) == 0 {
@@ -158,4 +173,19 @@ func (l *List) InTree(root uint32) (n int) {
 		}
 	}
 	return n
+}
+
+// Renamed returns events for the targets that name another notebook than at the last look: VS Code sets its variable
+// only once a kernel runs.
+func Renamed(fs process.FS, targets []*Target) (news []event.Event) {
+	for _, t := range targets {
+		if t.Gone || t.Python == nil || t.Python.Inputs == 0 || !t.Announced {
+			continue
+		}
+		if now := NotebookOf(fs, t.PID, t.Python.Live); now != "" && now != t.Python.Notebook {
+			t.Python.Notebook = now
+			news = append(news, &event.Process{ProcessInfo: t.Info()})
+		}
+	}
+	return news
 }

@@ -12,7 +12,7 @@ import (
 // TestShares: a user with all subordinate ones takes no more numbers than one user may, and others still get one each.
 func TestShares(t *testing.T) {
 	c := DefaultConfig()
-	m := newMetrics(func() *Config { return &c })
+	all := newArrivals()
 	book := &telemetry.Accounts{Known: func(uint32) bool { return false }, Open: func() (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader("1000:100000:65536\n")), nil
 	}}
@@ -22,10 +22,10 @@ func TestShares(t *testing.T) {
 		f.uid = uid
 		one := arrival{facts: facts{account: accountOf(group, &f, book.Login(uid, group))}}
 		of := one.of()
-		if !of.may(m.held(&of), &c) {
+		if !of.may(all.held(of), &c) {
 			return false
 		}
-		m.hold(slot, of)
+		all.hold(slot, of)
 		slot++
 		return true
 	}
@@ -45,7 +45,7 @@ func TestShares(t *testing.T) {
 		joins(i, pod+"5")
 		joins(i, pod+"6")
 	}
-	if n := m.held(&holder{}).all; n != c.Kernels-c.Kernels/4 {
+	if n := all.held(holder{}).all; n != c.Kernels-c.Kernels/4 {
 		t.Errorf("a few have taken %d of %d numbers", n, c.Kernels)
 	}
 	for i := range uint32(16) {

@@ -7,18 +7,25 @@ import (
 
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/host/process"
-	"ipytracer/tracer"
 )
 
-// arrivals are the kernels that were found, until they have joined. One of each holder is asked to join at a time: to
-// attach takes a tenth of a second, and nobody's kernels are to wait for all of another user's.
+// arrivals are the kernels that were found, until they have joined, and the numbers of those that have. One of each
+// holder is asked to join at a time: to attach takes a tenth of a second, and nobody's kernels are to wait for all of
+// another user's.
 type arrivals struct {
 	mu      sync.Mutex
 	byPID   map[int]arrival
 	queue   []int           // those that were not asked to join, the one that waits longest first
 	joining map[holder]bool // who has one that was
 	heir    heir
-	leaving map[uint32]bool // numbers of kernels that are to leave
+	leaving map[uint32]bool   // numbers of kernels that are to leave
+	numbers map[uint32]number // that kernels hold until all their processes have ended
+	joined  uint64            // kernels so far
+}
+
+func newArrivals() *arrivals {
+	return &arrivals{byPID: map[int]arrival{}, joining: map[holder]bool{}, leaving: map[uint32]bool{},
+		numbers: map[uint32]number{}}
 }
 
 // heir is the arrival that waits for the number of a kernel that leaves.
@@ -40,9 +47,6 @@ type arrival struct {
 func (all *arrivals) addArrival(p arrival) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if all.byPID == nil {
-		all.byPID = map[int]arrival{}
-	}
 	all.byPID[p.PID] = p
 	all.queue = append(all.queue, p.PID)
 }
@@ -51,9 +55,6 @@ func (all *arrivals) addArrival(p arrival) {
 func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if all.joining == nil {
-		all.joining = map[holder]bool{}
-	}
 	all.queue = slices.DeleteFunc(all.queue, func(pid int) bool {
 		p, is := all.byPID[pid]
 		switch {
@@ -79,19 +80,17 @@ func (all *arrivals) inherits(pid int, from uint32, now time.Time) bool {
 	if all.heir.pid != 0 && now.Sub(all.heir.since) < heirPatience {
 		return false
 	}
-	if all.leaving == nil {
-		all.leaving = map[uint32]bool{}
-	}
 	all.heir, all.leaving[from] = heir{pid, now}, true
 	return true
 }
 
-// freed lets the heir join: a number is free.
+// freed takes a number back, and lets the heir join.
 func (all *arrivals) freed(root uint32) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.heir = heir{}
 	delete(all.leaving, root)
+	delete(all.numbers, root)
 }
 
 // leaves reports whether the kernel with a number is to leave.
@@ -101,11 +100,21 @@ func (all *arrivals) leaves(root uint32) bool {
 	return all.leaving[root]
 }
 
-// settle lets the next kernel of a holder join.
-func (all *arrivals) settle(of holder) {
+// settle lets the next kernel join of the holder of one that was asked to. It returns that holder.
+func (all *arrivals) settle(pid int) holder {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	delete(all.joining, of)
+	p := all.byPID[pid]
+	delete(all.joining, p.of())
+	return p.of()
+}
+
+// hold gives a number to a kernel that has joined.
+func (all *arrivals) hold(root uint32, of holder) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.joined++
+	all.numbers[root] = number{of, all.joined}
 }
 
 // takeArrival removes a kernel; is reports whether it was there.
@@ -126,13 +135,13 @@ type holder struct {
 	worker bool
 }
 
-// held are how many numbers are taken: in all, by one holder, and by all of the holder's group.
+// held are how many numbers are taken, or waited for: in all, by one holder, and by all of the holder's group.
 type held struct{ all, own, group int }
 
 // add counts a number that a holder has.
-func (n *held) add(has, of *holder) {
+func (n *held) add(has, of holder) {
 	n.all++
-	if *has == *of {
+	if has == of {
 		n.own++
 	}
 	if has.group == of.group {
@@ -162,89 +171,52 @@ type number struct {
 
 // surplus returns the number to give up for one more kernel of a group that has some: the newest of the group that has
 // most. is is false if that has less than two more, since the number would only change sides.
-func surplus(numbers map[uint32]number, has int) (root uint32, is bool) {
+func (all *arrivals) surplus(has int) (root uint32, is bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	groups := map[string]int{}
-	for _, n := range numbers {
+	for _, n := range all.numbers {
 		groups[n.group]++
 	}
 	most := 0
-	for at, n := range numbers {
-		if has := groups[n.group]; has > most || has == most && n.joined > numbers[root].joined {
+	for at, n := range all.numbers {
+		if has := groups[n.group]; has > most || has == most && n.joined > all.numbers[root].joined {
 			root, most = at, has
 		}
 	}
 	return root, most >= has+2
 }
 
-// holderOf returns to whom a kernel that waits counts.
-func (all *arrivals) holderOf(pid int) holder {
+// held counts the numbers that are taken, and those that arrivals wait for.
+func (all *arrivals) held(of holder) (n held) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	p := all.byPID[pid]
-	return p.of()
-}
-
-// countWaiting counts those that wait.
-func (all *arrivals) countWaiting(n *held, of *holder) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
+	for _, one := range all.numbers {
+		n.add(one.holder, of)
+	}
 	for _, p := range all.byPID {
-		has := p.of()
-		n.add(&has, of)
+		n.add(p.of(), of)
 	}
+	return n
 }
 
-// found lets a kernel join, if its user and the machine may have one more.
-func (a *Agent) found(p inventory.Python) {
-	c := a.config.Load()
-	one := arrival{p, about(a.fs, &a.book, p.PID, p.UID)}
-	of := one.of()
-	n := a.metrics.held(&of)
-	a.countWaiting(&n, &of)
-	now, from, room := time.Now(), uint32(0), of.may(n, c)
-	inherits := false
-	if !room && !of.worker && n.own < c.PerUser {
-		from, inherits = a.metrics.surplus(n.group)
-	}
-	if !room && !inherits || !a.pace.may(of, now) || inherits && !a.inherits(p.PID, from, now) {
-		a.metrics.refuse()
-		a.scout.forget(p.PID)
-		return
-	}
-	a.addArrival(one)
-	if inherits {
-		a.log.Info("the account with most kernels gives one up for another account's", "pid", p.PID, "kernel", from)
-		a.metrics.refuse()
-		tracer.Leave(a.session, from)
-	}
-	a.admitArrivals()
-}
-
-// admitArrivals asks the kernels to join of which it is the turn.
-func (a *Agent) admitArrivals() {
-	for _, pid := range a.admit(a.session.Join) {
-		a.scout.forget(pid)
-	}
-}
-
-// pace bounds how often the kernels of a user join: each takes a tenth of a second of processor time, and a user can
-// start and end them for ever.
-type pace struct {
-	since  time.Time
-	joined map[string]int // in the minute since then, by group
-}
-
-// joinsAMinute is the most kernels of a user that join in a minute.
+// joinsAMinute is the most kernels of a user that join in a minute: each takes a tenth of a second of processor time,
+// and a user can start and end them for ever.
 const joinsAMinute = 60
 
-// may reports whether one more of a user may join, and counts it.
-func (p *pace) may(of holder, now time.Time) bool {
-	if now.Sub(p.since) >= time.Minute || p.joined == nil {
-		p.since, p.joined = now, map[string]int{}
+// pace bounds how often somebody may begin something.
+type pace struct {
+	most  int // times in a stretch of time
+	long  time.Duration
+	since time.Time
+	begun map[string]int // in the stretch since then, by name
+}
+
+// may reports whether somebody may begin once more, and counts it.
+func (p *pace) may(name string, now time.Time) bool {
+	if now.Sub(p.since) >= p.long || p.begun == nil {
+		p.since, p.begun = now, map[string]int{}
 	}
-	if p.joined[of.group] >= joinsAMinute {
-		return false
-	}
-	p.joined[of.group]++
-	return true
+	p.begun[name]++
+	return p.begun[name] <= p.most
 }

@@ -11,7 +11,7 @@ import (
 // TestArrivals checks that of a user with many kernels one is asked to join at a time, so that another user's is the
 // next. One that cannot join is no arrival any more.
 func TestArrivals(t *testing.T) {
-	var all arrivals
+	all := newArrivals()
 	var asked []int
 	full := false
 	join := func(id process.Identity) bool {
@@ -35,14 +35,14 @@ func TestArrivals(t *testing.T) {
 	if !slices.Equal(asked, []int{10, 30}) {
 		t.Errorf("asked %v", asked)
 	}
-	all.settle(all.holderOf(10))
+	all.settle(10)
 	all.takeArrival(11) // it has gone
 	all.admit(join)
 	if !slices.Equal(asked, []int{10, 30, 12}) {
 		t.Errorf("asked %v", asked)
 	}
 	full = true
-	all.settle(all.holderOf(12))
+	all.settle(12)
 	if refused := all.admit(join); len(refused) != 13 || refused[0] != 13 {
 		t.Errorf("refused %v", refused)
 	}

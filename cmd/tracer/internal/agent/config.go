@@ -224,50 +224,50 @@ func (c *Config) check() (key string, err error) {
 	if _, _, err := net.SplitHostPort(c.Health); c.Health != "" && err != nil {
 		return "health", fmt.Errorf("health: %q is not an address such as :9465", c.Health)
 	}
-	for _, one := range []struct {
-		key             string
-		value           int
-		lowest, highest int
-	}{{"kernels", c.Kernels, 1, ledger.MaxRoots}, {"per_user", c.PerUser, 1, ledger.MaxRoots},
-		{"series", c.Series, 100, 1_000_000}} {
-		if one.value < one.lowest || one.value > one.highest {
-			return one.key, fmt.Errorf("%s: %d is not from %d to %d", one.key, one.value, one.lowest, one.highest)
-		}
-	}
-	for _, one := range []struct {
-		key             string
-		value           Duration
-		lowest, highest time.Duration
-	}{{"refresh", c.Refresh, time.Second, time.Hour}, {"look", c.Look, 100 * time.Millisecond, time.Hour},
-		{"keep", c.Keep, time.Minute, 24 * time.Hour}} {
-		if time.Duration(one.value) < one.lowest || time.Duration(one.value) > one.highest {
-			return one.key, fmt.Errorf("%s: %v is not from %v to %v", one.key, one.value, one.lowest, one.highest)
+	const second, minute, hour = Duration(time.Second), Duration(time.Minute), Duration(time.Hour)
+	for _, field := range []struct {
+		key string
+		err error
+	}{
+		{"kernels", telemetry.InRange(c.Kernels, 1, ledger.MaxRoots)},
+		{"per_user", telemetry.InRange(c.PerUser, 1, ledger.MaxRoots)},
+		{"series", telemetry.InRange(c.Series, 100, 1_000_000)},
+		{"refresh", telemetry.InRange(c.Refresh, second, hour)},
+		{"look", telemetry.InRange(c.Look, second/10, hour)},
+		{"keep", telemetry.InRange(c.Keep, minute, 24*hour)},
+	} {
+		if field.err != nil {
+			return field.key, fmt.Errorf("%s: %w", field.key, field.err)
 		}
 	}
 	if bad := c.Hubs.Bad(); bad != "" {
 		return "hub_namespaces", fmt.Errorf("hub_namespaces: %s is no pattern such as hub-*", bad)
 	}
-	if field, err := c.Kubernetes.Check(); err != nil {
-		return "kubernetes." + field, fmt.Errorf("kubernetes.%s: %w", field, err)
-	}
-	if c.OTLP != nil {
-		if field, err := c.OTLP.Check(); err != nil {
-			return "otlp." + field, fmt.Errorf("otlp: %w", err)
+	return c.checkSections()
+}
+
+// checkSections returns the first field of a section with a value out of range.
+func (c *Config) checkSections() (key string, err error) {
+	for _, section := range []struct {
+		name, separator string // that stands before the field in a message
+		there           bool
+		checks          interface {
+			Check() (field string, err error)
+		}
+	}{
+		{"kubernetes", ".", true, &c.Kubernetes},
+		{"otlp", ": ", c.OTLP != nil, c.OTLP},
+		{"dask", ".", true, &c.Dask},
+		{"profiles", ": ", c.Profiles != nil, c.Profiles},
+		{"hub_page", ": ", c.HubPage != nil, c.HubPage},
+		{"deaths", ".", true, &c.Deaths},
+	} {
+		if !section.there {
+			continue
+		}
+		if field, err := section.checks.Check(); err != nil {
+			return section.name + "." + field, fmt.Errorf("%s%s%s: %w", section.name, section.separator, field, err)
 		}
 	}
-	if field, err := c.Dask.Check(); err != nil {
-		return "dask." + field, fmt.Errorf("dask.%s: %w", field, err)
-	}
-	if c.Profiles != nil {
-		if field, err := c.Profiles.Check(); err != nil {
-			return "profiles." + field, fmt.Errorf("profiles: %w", err)
-		}
-	}
-	if c.HubPage != nil {
-		if field, err := c.HubPage.Check(); err != nil {
-			return "hub_page." + field, fmt.Errorf("hub_page: %w", err)
-		}
-	}
-	key, err = c.Deaths.Check()
-	return "deaths." + key, err
+	return "", nil
 }

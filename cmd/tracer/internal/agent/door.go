@@ -1,17 +1,21 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,23 +37,20 @@ type door struct {
 	// Address is HOST:PORT, or the path of a Unix socket.
 	Address string
 	Handler http.Handler
-	// Socket listens already, as one of systemd's; nil: [Door.Open] and [Door.Serve] listen.
+	// Socket listens already, as one of systemd's; nil: [door.Open] and [door.Serve] listen.
 	Socket net.Listener
-	// Allow reports whether a user may connect, at a Unix socket; nil: its mode says so.
-	Allow func(uid uint32) bool
-	// Login returns the user to whom a user's connections count; nil: to itself.
-	Login func(uid uint32) uint32
-	Log   *slog.Logger
+	admission
+	Log *slog.Logger
 	// Said takes the reason why there are no answers, and nil once there are; nil: nobody wants to know.
 	Said func(address string, why error)
 	// Opened is called once the door answers; nil: nobody wants to know.
 	Opened func(at net.Addr)
 
-	retry time.Duration // 0: [retryEvery]
-	pace  int           // 0: [maxASecond]
+	pages func() *http.ServeMux // what Handler will have
+	retry time.Duration         // 0: [retryEvery]
 }
 
-// Open listens. It fails where that is for good. Where another program has the address, [Door.Serve] tries again.
+// Open listens. It fails where that is for good. Where another program has the address, [door.Serve] tries again.
 func (d *door) Open() (err error) {
 	if d.Socket != nil {
 		return nil
@@ -74,13 +75,13 @@ func passes(err error) bool {
 	return errors.Is(err, unix.EADDRINUSE) || errors.Is(err, unix.EADDRNOTAVAIL)
 }
 
-// Serve answers until the context is done, and returns nil then. It listens first, if [Door.Open] has not: for as long
+// Serve answers until the context is done, and returns nil then. It listens first, if [door.Open] has not: for as long
 // as another program has the address, it tries again. It says so once.
 func (d *door) Serve(ctx context.Context) error {
 	if !d.wait(ctx) {
 		return nil
 	}
-	g, err := newGate(d)
+	g, err := newGate(d.Socket, d.admission)
 	if err != nil {
 		return err
 	}
@@ -109,11 +110,7 @@ func (d *door) wait(ctx context.Context) bool {
 	if d.Socket != nil {
 		return true
 	}
-	retry := d.retry
-	if retry == 0 {
-		retry = retryEvery
-	}
-	tick := time.NewTicker(retry)
+	tick := time.NewTicker(cmp.Or(d.retry, retryEvery))
 	defer tick.Stop()
 	for said := false; ; {
 		l, err := listenUntil(d.Address, d.mode())
@@ -190,4 +187,52 @@ func listenUnix(path string, mode uint32) (net.Listener, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// doorState is why an agent does not answer somewhere, for those who look after it.
+type doorState struct {
+	mu  sync.Mutex
+	why map[string]string // by address
+}
+
+// Set takes in why there are no answers at an address; nil: there are. It returns the state in a sentence.
+func (s *doorState) Set(address string, why error) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.why == nil {
+		s.why = map[string]string{}
+	}
+	delete(s.why, address)
+	if why != nil {
+		s.why[address] = fmt.Sprintf("there are no answers at %s: %v", address, why)
+	}
+	for _, at := range slices.Sorted(maps.Keys(s.why)) {
+		return s.why[at]
+	}
+	return "it traces, and answers"
+}
+
+// troubles returns a line for each address without answers.
+func (s *doorState) troubles() (text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, at := range slices.Sorted(maps.Keys(s.why)) {
+		text += s.why[at] + "\n"
+	}
+	return text
+}
+
+// Healthy answers that the agent lives, and where it does not answer: another program's fault, which a new agent would
+// not mend.
+func (s *doorState) Healthy(w http.ResponseWriter, _ *http.Request) {
+	_, _ = io.WriteString(w, "ok\n"+s.troubles())
+}
+
+// Ready answers with status 503 where the agent does not answer at one of its addresses.
+func (s *doorState) Ready(w http.ResponseWriter, _ *http.Request) {
+	if troubles := s.troubles(); troubles != "" {
+		http.Error(w, troubles, http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = io.WriteString(w, "ok\n")
 }

@@ -85,7 +85,7 @@ func TestIdleConnections(t *testing.T) {
 		"TCP": "127.0.0.1:0", "IPv6": "[::1]:0", "Unix": filepath.Join(t.TempDir(), "folder", "socket"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := opened(t, &door{Address: address, Handler: well, pace: 1 << 20})
+			at := opened(t, &door{Address: address, Handler: well, admission: admission{aSecond: 1 << 20}})
 			hold(t, at, 3*maxConnections)
 			for range 20 {
 				began := time.Now()
@@ -109,7 +109,7 @@ type fakeNet struct {
 // TestPlaces: a peer with as many connections as it may have gives up one of its own. Where there are too many in all,
 // one of the peer with most goes. Of these the longest idle one goes first.
 func TestPlaces(t *testing.T) {
-	g, _ := newGate(&door{})
+	g, _ := newGate(nil, admission{})
 	now := time.Now()
 	add := func(peer string, busy bool) (out net.Conn) {
 		out = g.place(peer)
@@ -156,14 +156,14 @@ func TestPlaces(t *testing.T) {
 
 // TestPaceOfPeers: a peer that begins connections without end has so many in a second, and others theirs.
 func TestPaceOfPeers(t *testing.T) {
-	g, _ := newGate(&door{})
+	g, _ := newGate(nil, admission{})
 	now, got := time.Now(), 0
 	for i := range 10_000 {
-		if g.paced("a", now.Add(time.Duration(i)*time.Microsecond)) {
+		if g.pace.may("a", now.Add(time.Duration(i)*time.Microsecond)) {
 			got++
 		}
 	}
-	if got != maxASecond || !g.paced("b", now) || !g.paced("a", now.Add(time.Second)) {
+	if got != maxASecond || !g.pace.may("b", now) || !g.pace.may("a", now.Add(time.Second)) {
 		t.Errorf("%d connections in a second", got)
 	}
 }
@@ -172,7 +172,8 @@ func TestPaceOfPeers(t *testing.T) {
 func TestAllowed(t *testing.T) {
 	var may atomic.Bool
 	allow := func(uid uint32) bool { return may.Load() && int(uid) == os.Getuid() }
-	at := opened(t, &door{Address: filepath.Join(t.TempDir(), "a", "socket"), Handler: well, Allow: allow})
+	at := opened(t, &door{Address: filepath.Join(t.TempDir(), "a", "socket"), Handler: well,
+		admission: admission{Allow: allow}})
 	if text, err := getDoor("unix", at.String()); err == nil {
 		t.Errorf("%q for a stranger", text)
 	}
@@ -182,18 +183,35 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// TestTaken: while another program has an address, the agent says so once, and answers as soon as it is free.
-func TestTaken(t *testing.T) {
+// TestAddressIsTaken: while another program has an address, the agent says so once, and answers as soon as it is free.
+func TestAddressIsTaken(t *testing.T) {
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	testTaken(t, other, func() {})
+	other, err = net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testTaken(t, other, func() { // an attempt connects to it
+		for range 5 {
+			if c, err := other.Accept(); err == nil {
+				c.Close()
+			}
+		}
+	})
+}
+
+// testTaken has a door wait for the address of another program, until this program has seen several attempts.
+func testTaken(t *testing.T, other net.Listener, attempts func()) {
+	t.Helper()
 	var log lockedText
 	var state doorState
-	at := make(chan net.Addr, 1)
+	at, said := make(chan net.Addr, 1), make(chan struct{}, 2)
 	d := &door{
 		Address: other.Addr().String(), Handler: well, Log: slog.New(slog.NewTextHandler(&log, nil)),
-		Said: func(a string, why error) { state.Set(a, why) }, Opened: func(a net.Addr) { at <- a },
+		Said: func(a string, why error) { state.Set(a, why); said <- struct{}{} }, Opened: func(a net.Addr) { at <- a },
 		retry: 5 * time.Millisecond,
 	}
 	if err := d.Open(); err != nil {
@@ -202,10 +220,11 @@ func TestTaken(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- d.Serve(ctx) }()
-	for !strings.Contains(state.troubles(), "address already in use") {
-		time.Sleep(time.Millisecond)
+	<-said
+	if !strings.Contains(state.troubles(), "address already in use") {
+		t.Errorf("troubles: %q", state.troubles())
 	}
-	time.Sleep(50 * time.Millisecond) // several attempts
+	attempts()
 	if n := strings.Count(log.String(), "it is tried again"); n != 1 {
 		t.Errorf("it is said %d times: %s", n, log.String())
 	}
@@ -219,7 +238,8 @@ func TestTaken(t *testing.T) {
 		t.Errorf("healthy: %d, %s", w.Code, w.Body)
 	}
 	other.Close()
-	if text, err := getDoor("tcp", (<-at).String()); err != nil || text != "ok\n" || state.troubles() != "" {
+	text, err := getDoor(other.Addr().Network(), (<-at).String())
+	if err != nil || text != "ok\n" || state.troubles() != "" {
 		t.Error(text, err, state.troubles())
 	}
 	stop()

@@ -24,12 +24,10 @@ const (
 // these the one goes that has been idle for longest, or, if none is idle, the one that is answered for longest.
 type doorGate struct {
 	net.Listener
-	file  *os.File // the same socket
-	door  *door
+	file *os.File // the same socket
+	admission
+	pace  pace
 	users *netlink // says who connects over the loopback
-
-	second time.Time
-	begun  map[string]int // connections in the second since then, by peer
 
 	mu    sync.Mutex
 	conns map[net.Conn]*visit
@@ -42,9 +40,10 @@ type visit struct {
 	since time.Time // when that, or being idle, began
 }
 
-func newGate(d *door) (g *doorGate, err error) {
-	g = &doorGate{Listener: d.Socket, door: d, users: &netlink{}, conns: map[net.Conn]*visit{}}
-	if l, is := d.Socket.(interface{ File() (*os.File, error) }); is {
+func newGate(socket net.Listener, who admission) (g *doorGate, err error) {
+	g = &doorGate{Listener: socket, admission: who, users: &netlink{}, conns: map[net.Conn]*visit{},
+		pace: pace{most: cmp.Or(who.aSecond, maxASecond), long: time.Second}}
+	if l, is := socket.(interface{ File() (*os.File, error) }); is {
 		g.file, err = l.File()
 	}
 	return g, err
@@ -97,7 +96,7 @@ func (g *doorGate) next() (fd int, peer string, err error) {
 				return true
 			}
 			var may bool
-			if peer, may = g.door.peerOf(fd, from, g.users); may && g.paced(peer, time.Now()) {
+			if peer, may = g.peerOf(fd, from, g.users); may && g.pace.may(peer, time.Now()) {
 				return true
 			}
 			_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // nothing is kept
@@ -105,15 +104,6 @@ func (g *doorGate) next() (fd int, peer string, err error) {
 		}
 	})
 	return fd, peer, errors.Join(err, failed)
-}
-
-// paced reports whether a peer may begin one more connection in this second, and counts it.
-func (g *doorGate) paced(peer string, now time.Time) bool {
-	if now.Sub(g.second) >= time.Second || g.begun == nil {
-		g.second, g.begun = now, map[string]int{}
-	}
-	g.begun[peer]++
-	return g.begun[peer] <= cmp.Or(g.door.pace, maxASecond)
 }
 
 // place returns the connection that makes room for another one of a peer, nil where there is room. The caller holds mu.

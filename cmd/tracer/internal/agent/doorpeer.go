@@ -9,15 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// admission says who may connect, and to whom a connection counts.
+type admission struct {
+	// Allow reports whether a user may connect, at a Unix socket; nil: its mode says so.
+	Allow func(uid uint32) bool
+	// Login returns the user to whom a user's connections count; nil: to itself.
+	Login func(uid uint32) uint32
+
+	aSecond int // connections that a peer may begin; 0: [maxASecond]
+}
+
 // peerOf returns to whom a connection counts, and whether it may be: at a Unix socket and over the loopback the user,
 // elsewhere the address, of IPv6 the network of 64 bits, since one machine may have all addresses in it.
-func (d *door) peerOf(fd int, from unix.Sockaddr, users *netlink) (peer string, may bool) {
+func (a *admission) peerOf(fd int, from unix.Sockaddr, users *netlink) (peer string, may bool) {
 	if _, is := from.(*unix.SockaddrUnix); is {
 		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 		if err != nil {
 			return "", false
 		}
-		return d.named(cred.Uid), d.Allow == nil || d.Allow(cred.Uid)
+		return a.named(cred.Uid), a.Allow == nil || a.Allow(cred.Uid)
 	}
 	at := addressOf(from)
 	switch {
@@ -34,7 +44,7 @@ func (d *door) peerOf(fd int, from unix.Sockaddr, users *netlink) (peer string, 
 		case err != nil:
 			return "loopback", true
 		default:
-			return d.named(uid), true
+			return a.named(uid), true
 		}
 	case at.Addr().Is6():
 		if network, err := at.Addr().Prefix(64); err == nil {
@@ -57,9 +67,9 @@ func addressOf(s unix.Sockaddr) netip.AddrPort {
 }
 
 // named returns the user to whom a user's connections count.
-func (d *door) named(uid uint32) string {
-	if d.Login != nil {
-		uid = d.Login(uid)
+func (a *admission) named(uid uint32) string {
+	if a.Login != nil {
+		uid = a.Login(uid)
 	}
 	return "user " + strconv.Itoa(int(uid))
 }

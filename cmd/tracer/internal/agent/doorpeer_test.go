@@ -30,7 +30,7 @@ func TestUsersOfLoopback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &door{Login: func(uid uint32) uint32 { return uid + 7 }}
+		d := &admission{Login: func(uid uint32) uint32 { return uid + 7 }}
 		if peer, may := peerOfConn(t, d, server); peer != fmt.Sprintf("user %d", os.Getuid()+7) || !may {
 			t.Errorf("%s: %q, %v", address, peer, may)
 		}
@@ -57,13 +57,13 @@ func TestClosedByThen(t *testing.T) {
 	}
 	defer server.Close()
 	client.Close()
-	if peer, may := peerOfConn(t, &door{}, server); may || peer != "" {
+	if peer, may := peerOfConn(t, &admission{}, server); may || peer != "" {
 		t.Errorf("it counts to %q", peer)
 	}
 }
 
 // peerOfConn returns to whom an accepted connection counts.
-func peerOfConn(t *testing.T, d *door, c net.Conn) (peer string, may bool) {
+func peerOfConn(t *testing.T, d *admission, c net.Conn) (peer string, may bool) {
 	t.Helper()
 	raw, err := c.(*net.TCPConn).SyscallConn()
 	if err != nil {
@@ -90,7 +90,7 @@ func TestPeers(t *testing.T) {
 		"2001:db8::ffff": "2001:db8::/64",
 	} {
 		from := &unix.SockaddrInet6{Port: 5, Addr: netip.MustParseAddr(at).As16()}
-		if peer, may := (&door{}).peerOf(-1, from, &netlink{}); peer != want || !may {
+		if peer, may := (&admission{}).peerOf(-1, from, &netlink{}); peer != want || !may {
 			t.Errorf("%s: %q, not %q", at, peer, want)
 		}
 	}

@@ -1,41 +1,24 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"sync"
+	"time"
 
+	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/agent/engines"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/cmd/tracer/internal/agent/users"
 	"ipytracer/event"
+	"ipytracer/tracer"
 )
 
 // ErrExport says that an engine cannot be pushed to, as the configuration has it.
 var ErrExport = errors.New("spans cannot be sent")
-
-// sendSpans begins to send spans, if the configuration has a receiver. The caller calls stop at the end: it sends what
-// is left, and returns within some seconds.
-func (a *Agent) sendSpans(ctx context.Context) (stop func(), err error) {
-	c := a.options.Config.OTLP
-	if c == nil {
-		return func() {}, nil
-	}
-	s, err := engines.NewSink(engines.SinkOptions{
-		Config: *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(engines.SpansEngine),
-		Open: a.options.Open, Users: func() bool { return a.config.Load().Users },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: otlp: %w", ErrExport, err)
-	}
-	a.sinks = append(a.sinks, s)
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.Run(ctx)
-	}()
-	return func() { cancel(); <-done }, nil
-}
 
 // CheckFiles reads the files that a configuration names, and returns the first mistake.
 func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
@@ -58,14 +41,133 @@ const maxSources = 64 << 10
 // withSources reports whether the sources of cells are kept until these end.
 func (c *Config) withSources() bool { return c.OTLP != nil && c.OTLP.Source }
 
-// addSource hands the source of a cell to its kernel, if sources are kept.
-func addSource(kernels map[uint32]*kernel, c *Config, e *event.CellSource) {
-	if !c.withSources() {
-		return
-	}
-	for _, k := range kernels {
-		if k.PID == int(e.PID) {
+// passSource hands the source of a cell to its kernel, if sources are kept.
+func (a *Agent) passSource(e *event.CellSource) {
+	for _, k := range a.kernels {
+		if k.PID == int(e.PID) && a.options.Config.withSources() {
 			k.monitor.Add(e)
 		}
 	}
+}
+
+// export begins to keep reports of deaths and what users of JupyterHub have, to send spans and to make profiles, as far
+// as the configuration has them. The caller calls stop at the end: it writes and sends what is left, and returns within
+// some seconds.
+func (a *Agent) export(ctx context.Context) (stop func(), err error) {
+	if err := serveUsers(a); err != nil {
+		return nil, err
+	}
+	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	if c := a.options.Config.OTLP; c != nil {
+		s, err := engines.NewSink(engines.SinkOptions{
+			Config: *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(engines.SpansEngine),
+			Open: a.options.Open, Users: func() bool { return a.config.Load().Users },
+		})
+		if err != nil {
+			cancel()
+			return nil, fmt.Errorf("%w: otlp: %w", ErrExport, err)
+		}
+		a.sinks = append(a.sinks, s)
+		running.Go(func() { s.Run(ctx) })
+	}
+	if c := a.options.Config.Profiles; c != nil {
+		a.profiler = engines.NewProfiler(engines.ProfilerOptions{Profiles: *c, Log: a.log,
+			Counts: a.metrics.exports.Of(engines.ProfilesEngine)})
+		a.metrics.pull = a.profiler
+		running.Go(func() { a.profiler.Run(ctx) })
+	}
+	if a.deaths != nil {
+		running.Go(func() { a.deaths.Run(ctx) })
+	}
+	return func() { cancel(); running.Wait() }, nil
+}
+
+// newMonitor returns a monitor for a kernel, with stacks where these are walked.
+func (a *Agent) newMonitor() *attribution.Monitor {
+	if a.profiler == nil {
+		return attribution.NewMonitor()
+	}
+	return attribution.NewProfiler()
+}
+
+// passStack hands a stack to the kernel that its process belongs to; to all if it is of a process that is not known
+// yet.
+func (a *Agent) passStack(s *event.Stack) {
+	for _, k := range a.kernels {
+		if k.monitor.Has(int(s.PID)) {
+			k.monitor.Add(s)
+			return
+		}
+	}
+	for _, k := range a.kernels {
+		k.monitor.Add(s)
+	}
+}
+
+// profileAll hands on what all kernels have allocated, if an interval is over.
+func (a *Agent) profileAll(now time.Time) {
+	if a.profiler == nil || !a.profiler.Due(now) {
+		return
+	}
+	crowded := false
+	for _, k := range a.kernels {
+		a.profile(k, now)
+		crowded = crowded || k.monitor.IsCrowded()
+	}
+	a.profiler.Begin(now)
+	switch forgot, err := tracer.ForgetStacks(a.session, crowded); {
+	case err != nil:
+		a.log.Warn("new stacks may have no names", "error", err)
+	case forgot:
+		for _, k := range a.kernels {
+			k.monitor.Forgotten()
+		}
+	}
+}
+
+// profile hands on what a kernel has allocated in the interval that ends now.
+func (a *Agent) profile(k *kernel, now time.Time) {
+	if a.profiler != nil {
+		a.profiler.Interval(k.Kernel, now, k.monitor.Flows(k.PID), k.over)
+	}
+}
+
+// ErrHubPage says that JupyterHubs cannot be answered, as the configuration has it.
+var ErrHubPage = errors.New("JupyterHub's page cannot be served")
+
+// serveUsers begins to keep what users of JupyterHub have, for hubs that ask, if the configuration has one.
+func serveUsers(a *Agent) error {
+	c := a.options.Config.HubPage
+	if c == nil {
+		return nil
+	}
+	name, _ := os.Hostname()
+	k, err := users.New(users.Options{
+		Config: *c, Log: a.log, Open: a.options.Open,
+		Node:       telemetry.Label(cmp.Or(a.options.Config.Kubernetes.Node, os.Getenv("NODE_NAME"), name)),
+		Place:      boundaryOf(groupOf(a.fs, os.Getpid()), 0, func() bool { return true }),
+		Users:      func() bool { return a.config.Load().Users },
+		Trusted:    func(namespace string) bool { return a.config.Load().Hubs.Match(namespace) },
+		KeepDeaths: func() time.Duration { return a.config.Load().Deaths.Keep },
+		Kernels:    func(is func(*telemetry.Kernel) bool) []users.Kernel { return kernelsNow(a.metrics, is) },
+	})
+	if err != nil {
+		return fmt.Errorf("%w: hub_page: %w", ErrHubPage, err)
+	}
+	a.sinks = append(a.sinks, k)
+	a.metrics.users = k
+	return nil
+}
+
+// kernelsNow returns the kernels for which a function returns true, with the figures that /metrics has of them.
+func kernelsNow(m *metrics, is func(*telemetry.Kernel) bool) (all []users.Kernel) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.kernels {
+		if now, _, known := k.now(); known && is(k.Kernel) {
+			all = append(all, now)
+		}
+	}
+	return all
 }

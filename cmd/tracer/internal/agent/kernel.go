@@ -7,6 +7,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/cmd/tracer/internal/agent/users"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -15,9 +16,9 @@ import (
 type kernel struct {
 	*telemetry.Kernel // as its next cells have it
 	facts             facts
-	settled           bool           // all names are known that will be
-	held              []model.Window // cells that are kept until then
-	tasks             []namedTask    // likewise
+	settled           bool             // all names are known that will be
+	held              []model.Window   // cells that are kept until then
+	tasks             []telemetry.Task // likewise
 	monitor           *attribution.Monitor
 	highest           int64          // the highest need of resident memory of any cell, in bytes
 	busy              bool           // boundaries came since the last lull
@@ -28,13 +29,8 @@ type kernel struct {
 	statement         *model.Window  // that ran at the end, nil for none
 }
 
-// newKernel returns a kernel that has just joined a session.
-func newKernel(start *event.Start, info event.ProcessInfo, f facts) *kernel {
-	return kernelWith(attribution.NewMonitor(), start, info, f)
-}
-
-// kernelWith does the same with a monitor, which has seen nothing.
-func kernelWith(monitor *attribution.Monitor, start *event.Start, info event.ProcessInfo, f facts) *kernel {
+// newKernel returns a kernel that has just joined a session. Its monitor has seen nothing.
+func newKernel(monitor *attribution.Monitor, start *event.Start, info event.ProcessInfo, f facts) *kernel {
 	f.claimed.Notebook = notebookOf(info.Notebook)
 	of := &telemetry.Kernel{Owner: f.owner, PodUID: f.podUID, ContainerID: f.containerID, Claimed: f.claimed}
 	of.UID, of.Place, of.Account = f.uid, f.place, f.account.group
@@ -58,6 +54,28 @@ func (k *kernel) end() {
 	}
 }
 
+// now returns the figures of a kernel that runs, and its process; known is false where its monitor knows none.
+func (k *kernel) now() (now users.Kernel, p model.Process, known bool) {
+	if p, known = k.monitor.Process(k.PID); !known {
+		return now, p, false
+	}
+	tree := k.monitor.Tree(k.PID)
+	now = users.Kernel{
+		PID: k.PID, Server: k.HubServer, Notebook: k.Claimed.Notebook, Frontend: telemetry.Label(k.Frontend),
+		Python: telemetry.Label(k.Python), Joined: k.Joined.UTC(), Resident: tree[telemetry.Resident],
+		Highest: k.highest, GPUs: []users.GPU{},
+	}
+	if len(p.Limits) > 0 {
+		now.Limit = &users.Limit{Kind: p.Limits[0].Kind, Bytes: p.Limits[0].Bytes}
+	}
+	for n := range event.MaxDevices {
+		if bytes, used := tree[event.OfDevice(n, event.Driver).String()]; used {
+			now.GPUs = append(now.GPUs, users.GPU{Number: n, Bytes: bytes})
+		}
+	}
+	return now, p, true
+}
+
 // times returns when a window began and ended, by the clock of now: CLOCK_MONOTONIC goes on where CLOCK_REALTIME is
 // set.
 func (k *kernel) times(w *model.Window) (began, ended time.Time) {
@@ -72,16 +90,4 @@ func wall(at event.Nanoseconds) time.Time {
 		return time.Time{}
 	}
 	return time.Now().Add(time.Duration(int64(at) - mono.Nano()))
-}
-
-// resident is the meter of a cell's need.
-const resident = "cpu.resident"
-
-// need returns a cell's need of resident memory, in bytes: its peak, less what there was at its start.
-func need(w *model.Window) int64 {
-	f := w.Meters[resident]
-	if tree, together := w.Tree[resident]; together {
-		f = tree
-	}
-	return max(0, f.Peak-f.Start)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // pages are those at the public address: /metrics, where they are switched on profiles, and how the agent is.
-func (m *metrics) pages() http.Handler {
+func (m *metrics) pages() *http.ServeMux {
 	mux := m.healthPages()
 	mux.Handle("GET /metrics", newShared(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError,
@@ -34,13 +34,13 @@ func (m *metrics) healthPages() *http.ServeMux {
 }
 
 // hubPages are those at the Unix socket for hubs, and hubNetworkPages those at the address for hubs on other machines.
-func (m *metrics) hubPages() http.Handler {
+func (m *metrics) hubPages() *http.ServeMux {
 	mux := m.healthPages()
 	mux.Handle("GET "+users.Path, m.users)
 	return mux
 }
 
-func (m *metrics) hubNetworkPages() http.Handler {
+func (m *metrics) hubNetworkPages() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+users.Path, m.users.ServeNetwork)
 	mux.HandleFunc("GET "+users.ProvePath, m.users.Prove)
@@ -48,27 +48,26 @@ func (m *metrics) hubNetworkPages() http.Handler {
 }
 
 // addresses are where an agent answers. The first is the public one.
-type addresses struct {
-	doors []*door
-}
+type addresses []*door
 
 // openDoors listens at the addresses of the configuration, before anything is loaded into the kernel. An address that
 // another program has is no error: it is waited for.
 func openDoors(a *Agent) (all addresses, err error) {
 	c := &a.options.Config
-	all.add(a, c.Listen)
+	m := a.metrics
+	all.add(a, c.Listen, m.pages)
 	if c.Health != "" {
-		all.add(a, c.Health)
+		all.add(a, c.Health, m.healthPages)
 	}
 	if hub := c.HubPage; hub != nil {
 		if path := hub.SocketPath(); path != "" {
-			all.add(a, path).Allow = hub.Admits()
+			all.add(a, path, m.hubPages).Allow = hub.Admits()
 		}
 		if hub.Listen != "" {
-			all.add(a, hub.Listen)
+			all.add(a, hub.Listen, m.hubNetworkPages)
 		}
 	}
-	for _, d := range all.doors {
+	for _, d := range all {
 		if d.Socket = takeSocket(&a.options.Sockets, d.Address); d.Socket != nil {
 			continue
 		}
@@ -80,9 +79,9 @@ func openDoors(a *Agent) (all addresses, err error) {
 	return all, nil
 }
 
-func (all *addresses) add(a *Agent, address string) *door {
-	d := &door{Address: address, Log: a.log, Said: a.say, Login: a.loginOf}
-	all.doors = append(all.doors, d)
+func (all *addresses) add(a *Agent, address string, pages func() *http.ServeMux) *door {
+	d := &door{Address: address, pages: pages, Log: a.log, Said: a.say, admission: admission{Login: a.loginOf}}
+	*all = append(*all, d)
 	return d
 }
 
@@ -114,36 +113,19 @@ func takeSocket(list *[]net.Listener, address string) net.Listener {
 	return nil
 }
 
-func (all *addresses) close() {
-	for _, d := range all.doors {
+func (all addresses) close() {
+	for _, d := range all {
 		if d.Socket != nil {
 			d.Socket.Close()
 		}
 	}
 }
 
-// handlers gives the doors their pages, once all of these are there.
-func (all *addresses) handlers(a *Agent) {
-	m, c := a.metrics, &a.options.Config
-	for i, d := range all.doors {
-		switch {
-		case i == 0:
-			d.Handler = m.pages()
-		case d.Address == c.Health:
-			d.Handler = m.healthPages()
-		case d.Address == c.HubPage.SocketPath():
-			d.Handler = m.hubPages()
-		default:
-			d.Handler = m.hubNetworkPages()
-		}
-	}
-}
-
-// serve answers until the context is done; the channel has the outcome then. An error ends the agent.
-func (all *addresses) serve(ctx context.Context, a *Agent, cancel context.CancelCauseFunc) <-chan error {
-	all.handlers(a)
-	each := make(chan error, len(all.doors))
-	for i, d := range all.doors {
+// serve answers until the context is done; wait returns the outcome then. An error ends the agent.
+func (all addresses) serve(ctx context.Context, a *Agent, cancel context.CancelCauseFunc) (wait func() error) {
+	each := make(chan error, len(all))
+	for i, d := range all {
+		d.Handler = d.pages() // all that is in them is there by now
 		if i == 0 && a.options.Ready != nil {
 			d.Opened = func(at net.Addr) {
 				if err := a.options.Ready(at); err != nil {
@@ -160,13 +142,10 @@ func (all *addresses) serve(ctx context.Context, a *Agent, cancel context.Cancel
 			each <- err
 		}()
 	}
-	over := make(chan error, 1)
-	go func() {
-		var err error
-		for range all.doors {
+	return func() (err error) {
+		for range all {
 			err = errors.Join(err, <-each)
 		}
-		over <- err
-	}()
-	return over
+		return err
+	}
 }

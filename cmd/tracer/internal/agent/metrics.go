@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -25,15 +26,11 @@ type metrics struct {
 
 	mu       sync.Mutex // of everything below, and of the kernels' state
 	kernels  map[*kernel]bool
-	roots    map[uint32]number // that kernels hold until all their processes have ended
-	joined   uint64            // kernels so far
-	lost     []event.Loss      // so far
+	lost     []event.Loss // so far
 	labels   labels
-	needs    *prometheus.HistogramVec
-	cells    *prometheus.CounterVec
+	cells    closed
+	tasks    closed
 	deaths   *prometheus.CounterVec
-	tasks    *prometheus.CounterVec
-	needed   *prometheus.HistogramVec // by tasks
 	unseen   prometheus.Counter
 	refused  prometheus.Counter
 	missed   prometheus.Counter
@@ -83,26 +80,48 @@ const (
 )
 
 func newMetrics(config func() *Config) *metrics {
+	registry := prometheus.NewPedanticRegistry()
 	m := &metrics{
-		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]number{},
-		registry: prometheus.NewPedanticRegistry(), exports: engines.NewCounts(),
+		config: config, kernels: map[*kernel]bool{},
+		registry: registry, exports: engines.NewCounts(registry),
+		cells: closed{
+			counter("cells_total", "Cells that have ended.", "outcome"),
+			histogram("cell_need_bytes",
+				"Resident memory that cells needed: the peak, less what there was at the start."),
+		},
+		tasks: closed{
+			counter("tasks_total", "Tasks of Dask that have ended.", "outcome"),
+			histogram("task_need_bytes",
+				"Resident memory of a worker while a task of Dask ran: the peak, less what there was at the start."),
+		},
+		deaths: counter("kernel_deaths_total", "Kernels that have ended, by cause: oom, a signal, or exit.", "cause"),
+		unseen: prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_tasks_unseen_total",
+			Help: "Tasks of Dask, and times between them, that ended without a figure: too many ended at a time."}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_refused_total",
+			Help: "Times that a kernel could not be traced, or had no room."}),
+		missed: prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_missed_total",
+			Help: "Kernels that ended, or ran a cell, before they were traced: by their arguments, or at the attach."}),
 	}
-	m.needs = histogram("cell_need_bytes",
-		"Resident memory that cells needed: the peak, less what there was at the start.")
-	m.needed = histogram("task_need_bytes",
-		"Resident memory of a worker while a task of Dask ran: the peak, less what there was at the start.")
-	m.tasks = counter("tasks_total", "Tasks of Dask that have ended.", "outcome")
-	m.unseen = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_tasks_unseen_total",
-		Help: "Tasks of Dask, and times between them, that ended without a figure: too many ended at a time."})
-	m.cells = counter("cells_total", "Cells that have ended.", "outcome")
-	m.deaths = counter("kernel_deaths_total", "Kernels that have ended, by cause: oom, a signal, or exit.", "cause")
-	m.refused = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_refused_total",
-		Help: "Times that a kernel could not be traced, or had no room."})
-	m.missed = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_missed_total",
-		Help: "Kernels that ended, or ran a cell, before they were traced: by their arguments, or at the attach."})
-	m.registry.MustRegister(m, m.refused, m.missed, m.unseen, m.exports,
+	registry.MustRegister(m, m.refused, m.missed, m.unseen,
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// closed are the series of cells, or of tasks, that have ended.
+type closed struct {
+	counts *prometheus.CounterVec
+	needs  *prometheus.HistogramVec
+}
+
+// ownerSeries are series that belong to owners.
+type ownerSeries interface {
+	prometheus.Collector
+	DeletePartialMatch(labels prometheus.Labels) int
+}
+
+// ofOwners returns all series that belong to owners.
+func (m *metrics) ofOwners() []ownerSeries {
+	return []ownerSeries{m.cells.counts, m.cells.needs, m.deaths, m.tasks.counts, m.tasks.needs}
 }
 
 // histogram returns native histograms of owners.
@@ -120,30 +139,11 @@ func counter(name, help, label string) *prometheus.CounterVec {
 		append(ownerLabels[:len(ownerLabels):len(ownerLabels)], label))
 }
 
-// outcomes are the values of the label outcome, by the status of a window; incomplete is that of any other status.
-var outcomes = map[string]string{model.OK: "ok", model.Error: "error", model.Interrupted: "interrupted"}
-
-const incomplete = "incomplete"
-
-func outcomeOf(w *model.Window) string {
-	if outcome, known := outcomes[w.Status]; known {
-		return outcome
-	}
-	return incomplete
-}
-
-// cell counts a cell that has closed. The caller holds mu.
-func (m *metrics) cell(o telemetry.Owner, w *model.Window) {
+// count counts a cell, or a task, that has ended. The caller holds mu.
+func (m *metrics) count(in *closed, o telemetry.Owner, w *model.Window) {
 	values := m.labels.of(m, o)
-	m.cells.WithLabelValues(append(values, outcomeOf(w))...).Inc()
-	m.needs.WithLabelValues(values...).Observe(float64(need(w)))
-}
-
-// task counts a task that has ended. The caller holds mu.
-func (m *metrics) task(o telemetry.Owner, w *model.Window) {
-	values := m.labels.of(m, o)
-	m.tasks.WithLabelValues(append(values, outcomeOf(w))...).Inc()
-	m.needed.WithLabelValues(values...).Observe(float64(need(w)))
+	in.counts.WithLabelValues(append(values, telemetry.Outcome(w))...).Inc()
+	in.needs.WithLabelValues(values...).Observe(float64(telemetry.Need(w)))
 }
 
 // death counts a kernel that has ended. The caller holds mu.
@@ -177,37 +177,6 @@ func (m *metrics) miss()   { m.missed.Inc() }
 func (m *metrics) add(k *kernel)  { m.kernels[k] = true }
 func (m *metrics) drop(k *kernel) { delete(m.kernels, k) }
 
-// hold and release change the list of numbers that kernels hold.
-func (m *metrics) hold(root uint32, of holder) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.joined++
-	m.roots[root] = number{of, m.joined}
-}
-
-func (m *metrics) release(root uint32) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.roots, root)
-}
-
-// held returns how many numbers are held.
-func (m *metrics) held(of *holder) (n held) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, one := range m.roots {
-		n.add(&one.holder, of)
-	}
-	return n
-}
-
-// surplus is as [surplus], for the numbers that are held.
-func (m *metrics) surplus(has int) (root uint32, is bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return surplus(m.roots, has)
-}
-
 // Describe implements [prometheus.Collector].
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
@@ -215,11 +184,9 @@ func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	} {
 		to <- d
 	}
-	m.cells.Describe(to)
-	m.needs.Describe(to)
-	m.deaths.Describe(to)
-	m.tasks.Describe(to)
-	m.needed.Describe(to)
+	for _, one := range m.ofOwners() {
+		one.Describe(to)
+	}
 }
 
 // Collect implements [prometheus.Collector]. It holds mu for as long as the figures are made, and not while they are
@@ -228,11 +195,9 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	for _, one := range m.snapshot() {
 		to <- one
 	}
-	m.cells.Collect(to)
-	m.needs.Collect(to)
-	m.deaths.Collect(to)
-	m.tasks.Collect(to)
-	m.needed.Collect(to)
+	for _, one := range m.ofOwners() {
+		one.Collect(to)
+	}
 }
 
 func (m *metrics) snapshot() (all []prometheus.Metric) {
@@ -258,31 +223,87 @@ func (m *metrics) snapshot() (all []prometheus.Metric) {
 
 // describeKernel makes the figures of a kernel.
 func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64, ...string)) {
-	p, ok := k.monitor.Process(k.PID)
-	if !ok {
+	now, p, known := k.now()
+	if !known {
 		return
 	}
-	labels := append(m.shown(k.Owner), strconv.Itoa(int(k.Slot)))
+	labels := append(valuesOf(m.shown(k.Owner)), strconv.Itoa(int(k.Slot)))
 	with := func(more ...string) []string { return append(labels[:len(labels):len(labels)], more...) }
-	tree := k.monitor.Tree(k.PID)
-	gauge(residentNow, float64(tree[resident]), labels...)
-	gauge(highestNeed, float64(k.highest), labels...)
-	for n := range event.MaxDevices {
-		if bytes, used := tree[event.OfDevice(n, event.Driver).String()]; used {
-			gauge(gpuNow, float64(bytes), with(strconv.Itoa(n))...)
-		}
+	gauge(residentNow, float64(now.Resident), labels...)
+	gauge(highestNeed, float64(now.Highest), labels...)
+	for _, one := range now.GPUs {
+		gauge(gpuNow, float64(one.Bytes), with(strconv.Itoa(one.Number))...)
 	}
-	if len(p.Limits) > 0 {
-		gauge(limitNow, float64(p.Limits[0].Bytes), with(p.Limits[0].Kind)...)
+	if now.Limit != nil {
+		gauge(limitNow, float64(now.Limit.Bytes), with(now.Limit.Kind)...)
 	}
 	gauge(infoNow, 1, with(strconv.Itoa(p.PID), telemetry.Label(p.Python), telemetry.Label(p.IPython),
 		telemetry.Label(cmp.Or(p.Frontend, k.Frontend)), k.HubServer, k.Claimed.HubUser)...)
 }
 
-// shown returns the labels of an owner.
-func (m *metrics) shown(o telemetry.Owner) []string {
+// shown returns an owner as the configuration lets it be named.
+func (m *metrics) shown(o telemetry.Owner) telemetry.Owner {
 	if !m.config().Users {
 		o.User = ""
 	}
-	return []string{o.Namespace, o.Pod, o.Container, o.User}
+	return o
+}
+
+// valuesOf returns the values of [ownerLabels].
+func valuesOf(o telemetry.Owner) []string { return []string{o.Namespace, o.Pod, o.Container, o.User} }
+
+// labels bound the number of time series of owners. Users and pods come and go for as long as an agent runs: an owner
+// without a cell for a while is dropped with its counters, and where too many are there at once, a new one counts as
+// "other".
+type labels struct {
+	used   map[telemetry.Owner]time.Time // when each owner was last counted
+	folded uint64                        // how often an owner had no room
+	now    func() time.Time              // for tests; nil: the clock
+}
+
+// seriesOfOwner is the number of time series that an owner has at most: outcomes of cells, the histogram, causes of
+// deaths, outcomes of tasks (two), and their histogram.
+var seriesOfOwner = len(telemetry.Outcomes) + 1 + len(causes) + 3
+
+// otherOwner is the owner that stands for those without room.
+var otherOwner = telemetry.Owner{Namespace: "other", Pod: "other", Container: "other", User: "other"}
+
+// of returns the labels of an owner's counters.
+func (l *labels) of(m *metrics, o telemetry.Owner) []string {
+	if l.used == nil {
+		l.used = map[telemetry.Owner]time.Time{}
+	}
+	o = m.shown(o)
+	if _, known := l.used[o]; !known && (len(l.used)+1)*seriesOfOwner > m.config().Series {
+		l.folded++
+		o = otherOwner
+	}
+	l.used[o] = l.time()
+	return valuesOf(o)
+}
+
+func (l *labels) time() time.Time {
+	if l.now != nil {
+		return l.now()
+	}
+	return time.Now()
+}
+
+// evict drops the counters of owners without a cell for a while, unless one of their kernels is there.
+func (l *labels) evict(m *metrics) {
+	old := l.time().Add(-time.Duration(m.config().Keep))
+	live := map[telemetry.Owner]bool{}
+	for k := range m.kernels {
+		live[k.Owner] = true
+	}
+	for o, at := range l.used {
+		if at.After(old) || live[o] {
+			continue
+		}
+		delete(l.used, o)
+		of := map[string]string{"namespace": o.Namespace, "pod": o.Pod, "container": o.Container, "user": o.User}
+		for _, one := range m.ofOwners() {
+			one.DeletePartialMatch(of)
+		}
+	}
 }

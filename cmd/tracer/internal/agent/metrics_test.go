@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
@@ -26,7 +27,9 @@ func metricsWith(t *testing.T, change func(*Config)) *metrics {
 }
 
 func window(status string, start, peak int64) *model.Window {
-	return &model.Window{Status: status, Meters: map[string]model.Figure{resident: {Start: start, Peak: peak}}}
+	return &model.Window{
+		Status: status, Meters: map[string]model.Figure{telemetry.Resident: {Start: start, Peak: peak}},
+	}
 }
 
 // shows returns the lines of /metrics with a prefix.
@@ -60,7 +63,8 @@ func TestMetricsOfSession(t *testing.T) {
 	var k *kernel
 	s := attributiontest.New(func(e event.Event) {
 		if start, is := e.(*event.Start); is {
-			k = newKernel(start, start.Processes[0], facts{owner: telemetry.Owner{User: "ann", Pod: "p"}})
+			ann := facts{owner: telemetry.Owner{User: "ann", Pod: "p"}}
+			k = newKernel(attribution.NewMonitor(), start, start.Processes[0], ann)
 			k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
 			a.kernels[k.Slot] = k
 			m.add(k)
@@ -90,13 +94,12 @@ func TestMetricsOfSession(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	sum := fmt.Sprintf("sample_sum:%g", float64(high-base))
 	if h := shows(t, m, "ipytracer_cell_need_bytes"); len(h) != 1 || !strings.Contains(h[0], "sample_count:2") ||
-		!strings.Contains(h[0], sum) {
+		!strings.Contains(h[0], fmt.Sprintf("sample_sum:%g", float64(high-base))) {
 		t.Errorf("%q", h)
 	}
-	if n := len(got.cells); n != 2 || need(got.cells[0].Window) != int64(high-base) || got.cells[1].Ending != nil ||
-		!got.cells[1].Ended.After(got.cells[0].Began) || len(got.deaths) > 0 ||
+	if n := len(got.cells); n != 2 || telemetry.Need(got.cells[0].Window) != int64(high-base) ||
+		got.cells[1].Ending != nil || !got.cells[1].Ended.After(got.cells[0].Began) || len(got.deaths) > 0 ||
 		got.cells[0].SpanID == got.cells[1].SpanID || got.cells[0].SpanID == (telemetry.SpanID{}) {
 		t.Errorf("handed on: %d cells, %d deaths", n, len(got.deaths))
 	}
@@ -152,7 +155,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	m.mu.Lock()
 	for i := range 100_000 {
 		status := []string{model.OK, model.Error, model.Incomplete}[i%3]
-		m.cell(telemetry.Owner{User: fmt.Sprint("user-", i)}, window(status, 0, 1<<20))
+		m.count(&m.cells, telemetry.Owner{User: fmt.Sprint("user-", i)}, window(status, 0, 1<<20))
 	}
 	m.mu.Unlock()
 	if n := len(shows(t, m, "ipytracer_c")); n > most {
@@ -165,7 +168,8 @@ func TestSeriesAreBounded(t *testing.T) {
 	if got := shownText(t, m, "ipytracer_cells_total"); !strings.Contains(got, `user="other"} 333`) {
 		t.Errorf("%s", got[max(0, len(got)-400):])
 	}
-	m.add(newKernel(&event.Start{}, event.ProcessInfo{}, facts{owner: telemetry.Owner{User: "user-7"}}))
+	m.add(newKernel(attribution.NewMonitor(), &event.Start{}, event.ProcessInfo{},
+		facts{owner: telemetry.Owner{User: "user-7"}}))
 	at = at.Add(2 * time.Minute)
 	left := shows(t, m, "ipytracer_cells_total")
 	if len(left) != 1 || !strings.Contains(left[0], "user-7") {
@@ -185,7 +189,7 @@ func TestNastyNames(t *testing.T) {
 	}
 	m.mu.Lock()
 	for _, n := range names {
-		m.cell(telemetry.Owner{User: telemetry.Label(n)}, window(model.OK, 0, 1))
+		m.count(&m.cells, telemetry.Owner{User: telemetry.Label(n)}, window(model.OK, 0, 1))
 	}
 	m.mu.Unlock()
 	text := shownText(t, m, "ipytracer_cells_total")
@@ -204,8 +208,8 @@ func TestNastyNames(t *testing.T) {
 func TestWithoutUsers(t *testing.T) {
 	m := metricsWith(t, func(c *Config) { c.Users = false })
 	m.mu.Lock()
-	m.cell(telemetry.Owner{User: "ann"}, window(model.OK, 0, 1))
-	m.cell(telemetry.Owner{User: "bob"}, window(model.OK, 0, 1))
+	m.count(&m.cells, telemetry.Owner{User: "ann"}, window(model.OK, 0, 1))
+	m.count(&m.cells, telemetry.Owner{User: "bob"}, window(model.OK, 0, 1))
 	m.death(telemetry.Owner{User: "bob"}, nil)
 	m.mu.Unlock()
 	all := shows(t, m, "ipytracer")
@@ -218,28 +222,27 @@ func TestWithoutUsers(t *testing.T) {
 
 // TestHolders: numbers of kernels count to a user, in a pod to the user in that pod: all pods of a hub have one user.
 func TestHolders(t *testing.T) {
-	m := metricsWith(t, func(*Config) {})
+	all := newArrivals()
 	for root, pod := range []string{"", "a", "a", "b"} {
-		m.hold(uint32(root), holder{account: account{"pod " + pod, 1000}})
+		all.hold(uint32(root), holder{account: account{"pod " + pod, 1000}})
 	}
-	m.hold(4, holder{account: account{"pod a", 1001}})
-	if n := m.held(&holder{account: account{"pod a", 1000}}); n != (held{5, 2, 3}) {
+	all.hold(4, holder{account: account{"pod a", 1001}})
+	if n := all.held(holder{account: account{"pod a", 1000}}); n != (held{5, 2, 3}) {
 		t.Errorf("%+v", n)
 	}
 }
 
 // TestPace: a user who starts and ends kernels for ever is traced so many times a minute, and others as before.
 func TestPace(t *testing.T) {
-	var p pace
+	p := pace{most: joinsAMinute, long: time.Minute}
 	now, joined := time.Unix(0, 0), 0
 	for i := range 600 {
-		if p.may(holder{account: account{"user 1000", uint32(i)}}, now.Add(time.Duration(i)*100*time.Millisecond)) {
+		if p.may("user 1000", now.Add(time.Duration(i)*100*time.Millisecond)) {
 			joined++
 		}
 	}
-	another := holder{account: account{"pod a", 1000}}
-	if joined != joinsAMinute || !p.may(another, now.Add(59*time.Second)) ||
-		!p.may(holder{account: account{"user 1000", 0}}, now.Add(61*time.Second)) {
+	if joined != joinsAMinute || !p.may("pod a", now.Add(59*time.Second)) ||
+		!p.may("user 1000", now.Add(61*time.Second)) {
 		t.Errorf("%d joined", joined)
 	}
 }
@@ -266,13 +269,13 @@ func TestReportSeries(t *testing.T) {
 	c.Deaths.Folder = ""
 	m := newMetrics(func() *Config { return &c })
 	k := deaths.New(deaths.Options{Config: func() *deaths.Config { return &c.Deaths }})
-	before, err := CountSeries(m.registry)
+	before, err := countSeries(m.registry)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.registry.MustRegister(reportCounts{k})
-	if after, err := CountSeries(m.registry); err != nil || after-before != reportSeries {
-		t.Errorf("%d more series, not %d; %v", after-before, reportSeries, err)
+	m.registry.MustRegister(reportSeries(k)...)
+	if after, err := countSeries(m.registry); err != nil || after-before != 1+len(reportOutcomes) {
+		t.Errorf("%d more series, not %d; %v", after-before, 1+len(reportOutcomes), err)
 	}
 	k.Death(&telemetry.Death{Kernel: &telemetry.Kernel{}, Ending: &model.Ending{Signal: "SIGKILL"}})
 	if got := shownText(t, m, "ipytracer_death_reports_total"); !strings.Contains(got,

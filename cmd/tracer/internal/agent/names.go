@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // A kernel in a pod can be traced before Kubernetes has said which pod that is. Its cells are kept until then, so that
@@ -27,28 +29,6 @@ type names struct {
 	pods    finders
 	ended   []*kernel // with cells that are kept; under metrics.mu
 	stopped bool      // nothing is kept any more; under metrics.mu
-}
-
-// finder finds pods, as [pods.Watcher] does.
-type finder interface {
-	Find(uid, container string) (p pods.Pod, name string, known bool)
-}
-
-// finders are asked one after the other. There are none where nobody is asked.
-type finders []finder
-
-// Find returns what the first finder that knows the pod and its container says, or else the first that knows the pod.
-func (all finders) Find(uid, container string) (p pods.Pod, name string, known bool) {
-	for _, one := range all {
-		found, of, is := one.Find(uid, container)
-		if is && (!known || name == "" && of != "") {
-			p, name, known = found, of, true
-		}
-		if known && (name != "" || container == "") {
-			break
-		}
-	}
-	return p, name, known
 }
 
 // watchPods begins to watch this node's pods, at Kubernetes' API server and at the container runtime, as the
@@ -69,9 +49,7 @@ func (a *Agent) watchPods(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrKubernetes, err)
 	}
-	a.names.pods = append(a.names.pods, r)
-	a.metrics.registry.MustRegister(r)
-	go r.Run(ctx)
+	a.ask(ctx, r)
 	return nil
 }
 
@@ -88,10 +66,22 @@ func (a *Agent) watchServer(ctx context.Context, c pods.Config, o pods.Options) 
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrKubernetes, err)
 	}
-	a.names.pods = append(a.names.pods, w)
-	a.metrics.registry.MustRegister(w)
-	go w.Run(ctx)
+	a.ask(ctx, w)
 	return nil
+}
+
+// podSource knows pods once it runs.
+type podSource interface {
+	finder
+	Run(ctx context.Context)
+	Series() []prometheus.Collector
+}
+
+// ask has a source asked for the names of pods from now on.
+func (a *Agent) ask(ctx context.Context, s podSource) {
+	a.names.pods = append(a.names.pods, s)
+	a.metrics.registry.MustRegister(s.Series()...)
+	go s.Run(ctx)
 }
 
 // name gives a kernel a record with the names that are known now, unless it has the very same; settled is false if
@@ -99,7 +89,7 @@ func (a *Agent) watchServer(ctx context.Context, c pods.Config, o pods.Options) 
 func (a *Agent) name(k *kernel) {
 	c := a.config.Load()
 	next := *k.Kernel
-	k.settled = a.names.fill(&next, &k.facts, c)
+	k.settled = a.names.pods.fill(&next, &k.facts, c)
 	if next.Owner == k.Owner && next.HubServer == k.HubServer && next.OfHub == k.OfHub && next.Claimed == k.Claimed &&
 		next.Place == k.Place {
 		return
@@ -107,65 +97,6 @@ func (a *Agent) name(k *kernel) {
 	moved := next.Place != k.Place
 	if k.Kernel = &next; moved {
 		noteKernel(a, k)
-	}
-}
-
-// fill fills in the names of a kernel; settled reports whether they are all that there will be.
-func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
-	k.Owner, k.HubServer, k.OfHub, k.Claimed, k.Place = f.owner, "", false, f.claimed, f.place
-	k.Account = f.account.group
-	settled = true
-	user, server, trusted, namespace := f.unitUser, "", f.unitUser != "", ""
-	if f.podUID != "" && len(n.pods) > 0 {
-		p, container, known := n.pods.Find(f.podUID, f.containerID)
-		settled = known && (container != "" || f.containerID == "")
-		if known {
-			namespace, k.Namespace, k.Pod = p.Namespace, telemetry.Label(p.Namespace), telemetry.Label(p.Name)
-			k.Container = cmp.Or(telemetry.Label(container), k.Container)
-			user, server, trusted = telemetry.HubPod(p.Labels, p.Annotations)
-		}
-	}
-	if trusted && f.podUID != "" && !c.Hubs.Match(k.Namespace) {
-		k.Claimed.HubUser, k.Claimed.HubServer, trusted = telemetry.Label(user), telemetry.Label(server), false
-	}
-	if trusted {
-		k.User, k.HubServer, k.OfHub = telemetry.Label(user), telemetry.Label(server), true
-		if f.podUID != "" && c.Users {
-			k.Place = placeOfHub(namespace, user)
-			k.Account = k.Place
-		}
-	}
-	if !c.Users {
-		withoutUsers(k, f, user)
-	}
-	return settled
-}
-
-// placeOfHub returns the boundary of a user of JupyterHub, whose pods come and go. Users of one name in two namespaces
-// are two: who may create pods in one of them could name them after anybody. A namespace has no slash.
-func placeOfHub(namespace, user string) string { return "hub:" + namespace + "/" + user }
-
-// boundary returns the boundary of a process: that of JupyterHub's user, where Kubernetes has named one for its pod.
-func (a *Agent) boundary(pid int, uid uint32) string {
-	group := groupOf(a.fs, pid)
-	f := placeOf(group)
-	f.place = boundaryOf(group, uid, func() bool { return sharesIDs(pid) })
-	var k telemetry.Kernel
-	a.names.fill(&k, &f, a.config.Load())
-	return k.Place
-}
-
-// withoutUsers takes the names of users out of a record, with those that contain one: JupyterHub names pods, and may
-// name namespaces, after their users.
-func withoutUsers(k *telemetry.Kernel, f *facts, user string) {
-	k.User, k.HubServer, k.OfHub = "", "", false
-	k.Claimed = telemetry.Claims{KernelID: k.Claimed.KernelID}
-	if user == "" {
-		return
-	}
-	k.Pod = f.owner.Pod
-	if strings.Contains(k.Namespace, strings.ToLower(user)) {
-		k.Namespace = ""
 	}
 }
 
@@ -193,11 +124,35 @@ func (a *Agent) stopWaiting() {
 	a.rename()
 }
 
+// noteNotebook takes in the notebook that a kernel says it runs, and its versions. Both may come late.
+func noteNotebook(a *Agent, e *event.Process) {
+	k := a.kernels[e.Root]
+	if k == nil || k.PID != int(e.PID) {
+		return
+	}
+	if e.Notebook != "" {
+		k.notebook = e.Notebook
+		k.facts.claimed.Notebook = notebookOf(e.Notebook)
+		a.name(k)
+	}
+	next := *k.Kernel // it may be followed before it has loaded IPython
+	next.Python, next.IPython = cmp.Or(e.Python, k.Python), cmp.Or(e.IPython, k.IPython)
+	next.Frontend = cmp.Or(e.Frontend, k.Frontend)
+	k.Kernel = &next
+	noteKernel(a, k)
+}
+
+// noteKernel takes in a kernel that runs, with the person and the notebook that it belongs to as far as is known.
+func noteKernel(a *Agent, k *kernel) {
+	if a.deaths != nil && !k.Worker && a.kernels[k.Slot] == k {
+		a.deaths.Joined(k.Kernel, k.notebook)
+	}
+}
+
 // waits reports whether the cells of a kernel are kept until its names are known. The caller holds metrics.mu.
 func (n *names) waits(k *kernel) bool {
 	return !k.settled && !n.stopped && len(k.held) < maxHeld && len(k.tasks) < maxHeldTasks &&
-		len(n.ended) < maxEnded &&
-		time.Since(k.Joined) < patience
+		len(n.ended) < maxEnded && time.Since(k.Joined) < patience
 }
 
 // deliver counts cells of a kernel, and its end if it is over, and hands them on; or keeps them while the kernel's
@@ -213,7 +168,7 @@ func (a *Agent) deliver(k *kernel, done []model.Window, over bool) {
 	a.handOnTasks(k)
 	done, k.held = k.held, nil
 	for i := range done {
-		a.metrics.cell(k.Owner, &done[i])
+		a.metrics.count(&a.metrics.cells, k.Owner, &done[i])
 	}
 	var end *telemetry.Death
 	if over {
@@ -232,9 +187,59 @@ func (a *Agent) end(k *kernel, done []model.Window) *telemetry.Death {
 	d := &telemetry.Death{Kernel: k.Kernel, Ending: p.Ending, Statement: k.statement, Notebook: k.notebook}
 	d.At = wall(k.monitor.Origin() + event.Nanoseconds(p.EndNS))
 	for i := range done {
-		if outcomeOf(&done[i]) == incomplete {
+		if telemetry.Outcome(&done[i]) == model.Incomplete {
 			d.Open = append(d.Open, &done[i])
 		}
 	}
 	return d
+}
+
+// handOn hands cells, and the end of their kernel if there is one, to the sinks.
+func (a *Agent) handOn(k *kernel, done []model.Window, end *telemetry.Death) {
+	if len(a.sinks) == 0 {
+		return
+	}
+	for i := range done {
+		c := &telemetry.Cell{Kernel: k.Kernel, Window: &done[i], SpanID: telemetry.NewSpanID()}
+		c.Began, c.Ended = k.times(c.Window)
+		submitted(a, k, c)
+		if end != nil && slices.Contains(end.Open, c.Window) {
+			c.Ending = end.Ending
+		}
+		for _, s := range a.sinks {
+			s.Cell(c)
+		}
+	}
+	if end != nil {
+		for _, s := range a.sinks {
+			s.Death(end)
+		}
+	}
+}
+
+// handOnTasks counts the tasks of a kernel, and hands them to the sinks.
+func (a *Agent) handOnTasks(k *kernel) {
+	done := k.tasks
+	k.tasks = nil
+	for i := range done {
+		t := &done[i]
+		a.metrics.count(&a.metrics.tasks, k.Owner, t.Window)
+		t.Kernel = k.Kernel
+		t.Began, t.Ended = k.times(t.Window)
+		for _, s := range a.sinks {
+			s.Task(t)
+		}
+	}
+}
+
+// submitted gives a cell that has submitted tasks the ids that these name as their parent.
+func submitted(a *Agent, k *kernel, c *telemetry.Cell) {
+	if a.tasks == nil {
+		return
+	}
+	began := k.monitor.Origin() + event.Nanoseconds(c.Window.StartNS)
+	of := a.tasks.Submitted(c.Window.PID, began, began+event.Nanoseconds(c.Window.DurationNS))
+	if of != (telemetry.TraceContext{}) {
+		c.SpanID, c.TraceID = of.SpanID, of.TraceID
+	}
 }

@@ -1,11 +1,17 @@
 package agent
 
 import (
+	"cmp"
+	"fmt"
+	"os"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"ipytracer/cmd/tracer/internal/agent/deaths"
+	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/report/escape"
@@ -32,12 +38,9 @@ type account struct {
 
 // about returns the facts of a process.
 func about(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
-	name := groupOf(fs, pid)
-	f := placeOf(name)
-	f.uid, f.place = uid, boundaryOf(name, uid, func() bool { return sharesIDs(pid) })
-	f.unitUser, _ = telemetry.HubUnit(name)
-	login := book.Login(uid, name)
-	f.account = accountOf(name, &f, login)
+	group := groupOf(fs, pid)
+	f, login := accountFacts(book, group, uid)
+	f.place = boundaryOf(group, uid, func() bool { return sharesIDs(pid) })
 	f.owner.User = telemetry.Label(process.UserName(uid))
 	if name := process.UserName(login); login != uid && name != strconv.Itoa(int(login)) && f.account.user == 0 {
 		f.owner.User = telemetry.Label(name) // a subordinate user has no name of its own
@@ -48,6 +51,15 @@ func about(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
 	command, _ := fs.Proc(pid).Cmdline()
 	f.claimed.KernelID = telemetry.KernelID(command.Args)
 	return f
+}
+
+// accountFacts returns to whom a process of a control group counts, and the user who has logged in.
+func accountFacts(book *telemetry.Accounts, group string, uid uint32) (f facts, login uint32) {
+	f = placeOf(group)
+	f.uid, login = uid, book.Login(uid, group)
+	f.unitUser, _ = telemetry.HubUnit(group)
+	f.account = accountOf(group, &f, login)
+	return f, login
 }
 
 // accountOf returns to whom a process counts, by its control group and the user who has logged in. A pod or a container
@@ -101,3 +113,120 @@ func placeOf(group string) (f facts) {
 
 // notebookOf returns the path of a notebook, as its kernel claims it, with characters that can be seen.
 func notebookOf(path string) string { return strings.ToValidUTF8(escape.Text(path), "") }
+
+// finder finds pods, as [pods.Watcher] does.
+type finder interface {
+	Find(uid, container string) (p pods.Pod, name string, known bool)
+}
+
+// finders are asked one after the other. There are none where nobody is asked.
+type finders []finder
+
+// Find returns what the first finder that knows the pod and its container says, or else the first that knows the pod.
+func (all finders) Find(uid, container string) (p pods.Pod, name string, known bool) {
+	for _, one := range all {
+		found, of, is := one.Find(uid, container)
+		if is && (!known || name == "" && of != "") {
+			p, name, known = found, of, true
+		}
+		if known && (name != "" || container == "") {
+			break
+		}
+	}
+	return p, name, known
+}
+
+// fill fills in the names of a kernel; settled reports whether they are all that there will be.
+func (all finders) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
+	k.Owner, k.HubServer, k.OfHub, k.Claimed, k.Place = f.owner, "", false, f.claimed, f.place
+	k.Account = f.account.group
+	settled = true
+	user, server, trusted, namespace := f.unitUser, "", f.unitUser != "", ""
+	if f.podUID != "" && len(all) > 0 {
+		p, container, known := all.Find(f.podUID, f.containerID)
+		settled = known && (container != "" || f.containerID == "")
+		if known {
+			namespace, k.Namespace, k.Pod = p.Namespace, telemetry.Label(p.Namespace), telemetry.Label(p.Name)
+			k.Container = cmp.Or(telemetry.Label(container), k.Container)
+			user, server, trusted = telemetry.HubPod(p.Labels, p.Annotations)
+		}
+	}
+	if trusted && f.podUID != "" && !c.Hubs.Match(k.Namespace) {
+		k.Claimed.HubUser, k.Claimed.HubServer, trusted = telemetry.Label(user), telemetry.Label(server), false
+	}
+	if trusted {
+		k.User, k.HubServer, k.OfHub = telemetry.Label(user), telemetry.Label(server), true
+		if f.podUID != "" && c.Users {
+			k.Place = placeOfHub(namespace, user)
+			k.Account = k.Place
+		}
+	}
+	if !c.Users {
+		withoutUsers(k, f, user)
+	}
+	return settled
+}
+
+// placeOfHub returns the boundary of a user of JupyterHub, whose pods come and go. Users of one name in two namespaces
+// are two: who may create pods in one of them could name them after anybody. A namespace has no slash.
+func placeOfHub(namespace, user string) string { return "hub:" + namespace + "/" + user }
+
+// withoutUsers takes the names of users out of a record, with those that contain one: JupyterHub names pods, and may
+// name namespaces, after their users.
+func withoutUsers(k *telemetry.Kernel, f *facts, user string) {
+	k.User, k.HubServer, k.OfHub = "", "", false
+	k.Claimed = telemetry.Claims{KernelID: k.Claimed.KernelID}
+	if user == "" {
+		return
+	}
+	k.Pod = f.owner.Pod
+	if strings.Contains(k.Namespace, strings.ToLower(user)) {
+		k.Namespace = ""
+	}
+}
+
+// Users that systemd makes up for a service (DynamicUser=): the next service may have the same number.
+const firstDynamic, lastDynamic = 61184, 65519
+
+// maxBoundary is the greatest length of a boundary, in bytes. A control group with a longer name is no boundary.
+const maxBoundary = 1024
+
+// boundaryOf returns the boundary inside which a user is one person, by the memory control group of a process: as
+// [telemetry.Kernel.Place]. It is "" where it is not known.
+//
+// It is the whole path down to the pod, or else to the container: a user may make groups of any name below an own one,
+// and none beside another's. Outside of both, a user is one person if the process shares the agent's process ids, since
+// processes of one user there may look into each other.
+func boundaryOf(group string, uid uint32, sharesIDs func() bool) string {
+	if len(group) > maxBoundary || !utf8.ValidString(group) {
+		return ""
+	}
+	container := ""
+	for at := path.Clean("/" + group); at != "/"; at = path.Dir(at) {
+		switch name := path.Base(at); {
+		case podGroup.MatchString(name):
+			return at
+		case container == "" && containerGroup.MatchString(name):
+			container = at
+		case container == "" && uid >= firstDynamic && uid <= lastDynamic && strings.HasSuffix(name, ".service"):
+			container = at
+		}
+	}
+	switch {
+	case container != "":
+		return container
+	case uid >= firstDynamic && uid <= lastDynamic || !sharesIDs():
+		return ""
+	}
+	return deaths.Machine
+}
+
+// sharesIDs reports whether a process is in the agent's process id namespace.
+func sharesIDs(pid int) bool {
+	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	if err != nil {
+		return false
+	}
+	own, err := os.Readlink("/proc/self/ns/pid")
+	return err == nil && own == theirs
+}

@@ -1,13 +1,10 @@
 package agent
 
 import (
-	"cmp"
-	"context"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ipytracer/cmd/tracer/internal/agent/deaths"
-	"ipytracer/event"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/internal/companion"
 	"ipytracer/tracer"
 )
@@ -24,46 +21,31 @@ func keepDeaths(a *Agent, o *tracer.Options) {
 	})
 	a.sinks = append(a.sinks, a.deaths)
 	o.Messenger = a.deaths
-	a.metrics.registry.MustRegister(reportCounts{a.deaths})
+	a.metrics.registry.MustRegister(reportSeries(a.deaths)...)
 }
 
-// reportCounts show the counts of reports.
-type reportCounts struct{ of *deaths.Keeper }
+// reportOutcomes are the values of the label outcome of reports, and their counts.
+var reportOutcomes = map[string]func(*deaths.Counts) uint64{
+	"made":    func(n *deaths.Counts) uint64 { return n.Made },
+	"shown":   func(n *deaths.Counts) uint64 { return n.Shown },
+	"dropped": func(n *deaths.Counts) uint64 { return n.Dropped },
+	"nobodys": func(n *deaths.Counts) uint64 { return n.Nobodys },
+}
 
-var (
-	reportsKept = prometheus.NewDesc("ipytracer_death_reports_kept", "Reports of deaths that are kept.", nil, nil)
-	reportsMade = prometheus.NewDesc("ipytracer_death_reports_total",
-		"Reports of deaths that were made, shown, or dropped for want of room, and deaths of nobody known.",
-		[]string{"outcome"}, nil)
-)
-
-// reportSeries is the number of their time series.
-const reportSeries = 5
-
-// Describe implements [prometheus.Collector].
-func (c reportCounts) Describe(to chan<- *prometheus.Desc) { to <- reportsKept; to <- reportsMade }
-
-// Collect implements [prometheus.Collector].
-func (c reportCounts) Collect(to chan<- prometheus.Metric) {
-	n := c.of.Counts()
-	to <- prometheus.MustNewConstMetric(reportsKept, prometheus.GaugeValue, float64(n.Kept))
-	for outcome, count := range map[string]uint64{
-		"made": n.Made, "shown": n.Shown, "dropped": n.Dropped, "nobodys": n.Nobodys,
-	} {
-		to <- prometheus.MustNewConstMetric(reportsMade, prometheus.CounterValue, float64(count), outcome)
+// reportSeries returns the time series of reports.
+func reportSeries(k *deaths.Keeper) []prometheus.Collector {
+	all := []prometheus.Collector{prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: "ipytracer_death_reports_kept", Help: "Reports of deaths that are kept."},
+		func() float64 { return float64(k.Counts().Kept) })}
+	for outcome, count := range reportOutcomes {
+		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "ipytracer_death_reports_total",
+			Help: "Reports of deaths that were made, shown, or dropped for want of room, " +
+				"and deaths of nobody known.",
+			ConstLabels: prometheus.Labels{"outcome": outcome},
+		}, func() float64 { n := k.Counts(); return float64(count(&n)) }))
 	}
-}
-
-// runDeaths writes reports and answers for them until the context is done; then over is closed.
-func runDeaths(ctx context.Context, a *Agent) (over <-chan struct{}) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if a.deaths != nil {
-			a.deaths.Run(ctx)
-		}
-	}()
-	return done
+	return all
 }
 
 // reloadDeaths returns the section that holds after another one was read.
@@ -75,34 +57,12 @@ func reloadDeaths(a *Agent, before, after deaths.Config) deaths.Config {
 	return after
 }
 
-// leaves forgets a kernel that has ended.
-func leaves(a *Agent, k *kernel) {
-	if a.deaths != nil {
-		a.deaths.Left(k.PID)
-	}
-}
-
-// noteNotebook takes in the notebook that a kernel says it runs, and its versions. Both may come late.
-func noteNotebook(a *Agent, e *event.Process) {
-	k := a.kernels[e.Root]
-	if k == nil || k.PID != int(e.PID) {
-		return
-	}
-	if e.Notebook != "" {
-		k.notebook = e.Notebook
-		k.facts.claimed.Notebook = notebookOf(e.Notebook)
-		a.name(k)
-	}
-	next := *k.Kernel // it may be followed before it has loaded IPython
-	next.Python, next.IPython = cmp.Or(e.Python, k.Python), cmp.Or(e.IPython, k.IPython)
-	next.Frontend = cmp.Or(e.Frontend, k.Frontend)
-	k.Kernel = &next
-	noteKernel(a, k)
-}
-
-// noteKernel takes in a kernel that runs, with the person and the notebook that it belongs to as far as is known.
-func noteKernel(a *Agent, k *kernel) {
-	if a.deaths != nil && !k.Worker && a.kernels[k.Slot] == k {
-		a.deaths.Joined(k.Kernel, k.notebook)
-	}
+// boundary returns the boundary of a process: that of JupyterHub's user, where Kubernetes has named one for its pod.
+func (a *Agent) boundary(pid int, uid uint32) string {
+	group := groupOf(a.fs, pid)
+	f := placeOf(group)
+	f.place = boundaryOf(group, uid, func() bool { return sharesIDs(pid) })
+	var k telemetry.Kernel
+	a.names.pods.fill(&k, &f, a.config.Load())
+	return k.Place
 }

@@ -39,19 +39,11 @@ type births interface {
 }
 
 const (
-	// soonest and latest bound how long after a look at a Python without IPython the next one is made: a kernel loads
-	// IPython within seconds, a script may embed it at any time. A kernel by its arguments has its interpreter mapped
-	// after briefest.
-	briefest, soonest, latest = 50 * time.Millisecond, 500 * time.Millisecond, 5 * time.Minute
 	// afterCut is how long after a look that took too long the next one is made; each time it is twice as long.
 	afterCut = 2 * time.Second
 	// infancy is how long after its birth a Python is first looked into, unless its arguments are a kernel's: most
 	// programs have ended by then, and few kernels have loaded IPython earlier.
 	infancy = time.Second
-	// leastIPython is less than IPython takes as it is loaded, in bytes of resident memory.
-	leastIPython = 8 << 20
-	// A Python that has been looked into fewer times than youngLooks is young: its size is read each second.
-	youngLooks, youngEvery = 7, time.Second
 	// sweepEvery is the interval of sweeps where births are noted. A sweep finds what was not.
 	sweepEvery = 15 * time.Second
 	// birthRest is a little more than the time after a birth in which the kernel half tells of no other
@@ -60,9 +52,6 @@ const (
 	// retryAfter is how long after a refusal for want of room a kernel is tried again.
 	retryAfter = 10 * time.Second
 )
-
-// backoff returns how long to wait after the n-th of several attempts.
-func backoff(first time.Duration, n int) time.Duration { return min(latest, first<<min(n, 10)) }
 
 // pass takes in what was found, and has looked at what is due.
 func (s *scout) pass(now time.Time) {
@@ -140,7 +129,7 @@ func (s *scout) compare(now time.Time) (due []int) {
 	again := s.takeAgain()
 	for pid, one := range s.seen {
 		infant := one.born && !now.Before(one.next)
-		if (one.kernel && !one.known || infant) && s.hasEnded(pid, one) {
+		if (one.kernel && !one.known || infant) && one.hasEnded(s.fs, pid) {
 			if one.kernel {
 				s.missed()
 			}
@@ -154,7 +143,7 @@ func (s *scout) compare(now time.Time) (due []int) {
 			one.known, one.next = false, now.Add(retryAfter)
 		}
 		if one.isYoung() && !now.Before(one.weighed.Add(youngEvery)) {
-			one = s.weigh(pid, one, now)
+			one = one.weigh(s.fs, pid, now)
 		}
 		s.seen[pid] = one
 		if one.is && !one.known && !one.asked && !now.Before(one.next) {
@@ -177,9 +166,9 @@ func (s *scout) sweep(now time.Time) {
 		one := before[pid]
 		switch {
 		case !one.is && !now.Before(one.read):
-			one = s.meet(pid, one, now)
+			one = one.meet(s.fs, pid, now)
 		case one.is && !one.known && !one.born:
-			one = s.weigh(pid, one, now)
+			one = one.weigh(s.fs, pid, now)
 		}
 		s.seen[pid] = one
 		delete(before, pid)
@@ -267,13 +256,6 @@ func (s *scout) due(now time.Time, every time.Duration) time.Time {
 		}
 	}
 	return at
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // poke has a pass made soon. It may be called from any goroutine.

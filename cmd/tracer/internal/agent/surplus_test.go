@@ -17,14 +17,14 @@ func user(n int) holder { return holder{account: account{group: fmt.Sprint("user
 type wishes struct {
 	*testing.T
 	config *Config
-	*metrics
+	*arrivals
 	free  []uint32
 	given int // up
 }
 
 func newWishes(t *testing.T) *wishes {
 	c := DefaultConfig()
-	w := &wishes{T: t, config: &c, metrics: newMetrics(func() *Config { return &c })}
+	w := &wishes{T: t, config: &c, arrivals: newArrivals()}
 	for root := range uint32(c.Kernels) {
 		w.free = append(w.free, root)
 	}
@@ -34,14 +34,14 @@ func newWishes(t *testing.T) *wishes {
 // wants has a user want one more number, and reports whether there is one.
 func (w *wishes) wants(n int) bool {
 	of := user(n)
-	has := w.held(&of)
+	has := w.held(of)
 	if !of.may(has, w.config) {
 		root, is := w.surplus(has.group)
 		if !is {
 			return false
 		}
-		gave := w.roots[root]
-		for _, one := range w.roots {
+		gave := w.numbers[root]
+		for _, one := range w.numbers {
 			if one.group == gave.group && one.joined > gave.joined {
 				w.Fatalf("number %d is not the newest of %s", root, gave.group)
 			}
@@ -55,7 +55,7 @@ func (w *wishes) wants(n int) bool {
 }
 
 func (w *wishes) ends(root uint32) {
-	w.release(root)
+	w.freed(root)
 	w.free = append(w.free, root)
 }
 
@@ -74,16 +74,16 @@ func TestSurplus(t *testing.T) {
 	}
 	for n := range 45 {
 		if !w.wants(200 + n) {
-			t.Fatalf("newcomer %d gets no number; shares %v", n, shares(w.metrics))
+			t.Fatalf("newcomer %d gets no number; shares %v", n, shares(w.arrivals))
 		}
 	}
-	if all := shares(w.metrics); len(all) != w.config.Kernels || slices.Max(all) > 1 {
+	if all := shares(w.arrivals); len(all) != w.config.Kernels || slices.Max(all) > 1 {
 		t.Errorf("shares %v", all)
 	}
 	if w.wants(999) || w.wants(0) {
 		t.Error("a number has only changed sides")
 	}
-	for root, one := range w.roots { // 45 end, and the first users come back
+	for root, one := range w.numbers { // 45 end, and the first users come back
 		for n := range 45 {
 			if one.holder == user(200+n) {
 				w.ends(root)
@@ -96,15 +96,15 @@ func TestSurplus(t *testing.T) {
 			w.wants(n)
 		}
 	}
-	if all := shares(w.metrics); w.given > 64 || len(all) != 19 || slices.Max(all)-all[len(all)-4] > 1 {
+	if all := shares(w.arrivals); w.given > 64 || len(all) != 19 || slices.Max(all)-all[len(all)-4] > 1 {
 		t.Errorf("%d given up; shares %v", w.given, all)
 	}
 }
 
 // shares returns how many numbers each account has, the least first.
-func shares(m *metrics) (all []int) {
+func shares(of *arrivals) (all []int) {
 	by := map[string]int{}
-	for _, n := range m.roots {
+	for _, n := range of.numbers {
 		by[n.group]++
 	}
 	for _, n := range by {
@@ -117,7 +117,7 @@ func shares(m *metrics) (all []int) {
 // TestHeir: an arrival that gets the number of a kernel that leaves joins once a number is free. Meanwhile there is no
 // other heir, and the kernel's end is none; later there is.
 func TestHeir(t *testing.T) {
-	var all arrivals
+	all := newArrivals()
 	var asked []int
 	join := func(id process.Identity) bool { asked = append(asked, id.PID); return true }
 	now := time.Unix(1000, 0)

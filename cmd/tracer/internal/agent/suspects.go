@@ -1,16 +1,28 @@
 package agent
 
 import (
-	"context"
 	"os"
 	"path"
 	"strings"
 	"time"
 
-	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/host/process"
 )
+
+const (
+	// soonest and latest bound how long after a look at a Python without IPython the next one is made: a kernel loads
+	// IPython within seconds, a script may embed it at any time. A kernel by its arguments has its interpreter mapped
+	// after briefest.
+	briefest, soonest, latest = 50 * time.Millisecond, 500 * time.Millisecond, 5 * time.Minute
+	// leastIPython is less than IPython takes as it is loaded, in bytes of resident memory.
+	leastIPython = 8 << 20
+	// A Python that has been looked into fewer times than youngLooks is young: its size is read each second.
+	youngLooks, youngEvery = 7, time.Second
+)
+
+// backoff returns how long to wait after the n-th of several attempts.
+func backoff(first time.Duration, n int) time.Duration { return min(latest, first<<min(n, 10)) }
 
 // suspect is a process that may be, or become, a kernel.
 type suspect struct {
@@ -35,68 +47,58 @@ func runsKernel(arguments []byte) bool {
 }
 
 // isYoung reports whether a Python may be loading IPython.
-func (s *suspect) isYoung() bool { return s.is && !s.known && !s.born && s.looks < youngLooks }
+func (s *suspect) isYoung() bool {
+	return s.is && !s.known && !s.born && s.looks < youngLooks
+}
 
 // hasEnded reports whether a suspect is no longer there.
-func (s *scout) hasEnded(pid int, one suspect) bool {
-	stat, err := s.fs.Proc(pid).Stat()
-	return err != nil || stat.StartTicks != one.started || stat.Ended()
+func (s *suspect) hasEnded(fs process.FS, pid int) bool {
+	stat, err := fs.Proc(pid).Stat()
+	return err != nil || stat.StartTicks != s.started || stat.Ended()
 }
 
 // meet reads the name of a process's program.
-func (s *scout) meet(pid int, one suspect, now time.Time) suspect {
-	stat, err := s.fs.Proc(pid).Stat()
+func (s suspect) meet(fs process.FS, pid int, now time.Time) suspect {
+	stat, err := fs.Proc(pid).Stat()
 	if err != nil {
 		return suspect{}
 	}
-	if one.started != stat.StartTicks {
-		one = suspect{started: stat.StartTicks}
+	if s.started != stat.StartTicks {
+		s = suspect{started: stat.StartTicks}
 	}
-	exe, err := s.fs.Proc(pid).ExeName()
-	one.is = err == nil && strings.HasPrefix(path.Base(exe), "python")
-	one.met++
-	one.read = now.Add(backoff(soonest, one.met))
-	return one
+	exe, err := fs.Proc(pid).ExeName()
+	s.is = err == nil && strings.HasPrefix(path.Base(exe), "python")
+	s.met++
+	s.read = now.Add(backoff(soonest, s.met))
+	return s
 }
 
 // weigh has a Python without IPython looked into soon if it has grown by as much as IPython takes, and by an eighth: a
 // script that grows all the time is not looked into at each sweep.
-func (s *scout) weigh(pid int, one suspect, now time.Time) suspect {
-	one.weighed = now
-	stat, err := s.fs.Proc(pid).Stat()
-	if err != nil || stat.StartTicks != one.started {
-		return one
+func (s suspect) weigh(fs process.FS, pid int, now time.Time) suspect {
+	s.weighed = now
+	stat, err := fs.Proc(pid).Stat()
+	if err != nil || stat.StartTicks != s.started {
+		return s
 	}
-	if one.pages == 0 {
-		one.pages = stat.ResidentPages
+	if s.pages == 0 {
+		s.pages = stat.ResidentPages
 	}
-	grown := (stat.ResidentPages - one.pages) * int64(os.Getpagesize())
-	if grown >= leastIPython && stat.ResidentPages-one.pages >= one.pages/8 {
-		one.pages, one.next = stat.ResidentPages, earlier(one.next, now)
+	grown := (stat.ResidentPages - s.pages) * int64(os.Getpagesize())
+	if grown >= leastIPython && stat.ResidentPages-s.pages >= s.pages/8 {
+		s.pages, s.next = stat.ResidentPages, earlier(s.next, now)
 	}
-	return one
-}
-
-// holderOfLook returns to whom the time of a look at a process counts.
-func holderOfLook(a *Agent, pid int) (of inventory.Holder, err error) {
-	status, err := a.fs.Proc(pid).Status()
-	if err != nil {
-		return of, err
-	}
-	group := groupOf(a.fs, pid)
-	f := placeOf(group)
-	f.uid = status.UID
-	f.unitUser, _ = telemetry.HubUnit(group)
-	one := accountOf(group, &f, a.book.Login(f.uid, group))
-	return inventory.Holder{UID: one.user, Group: one.group}, nil
-}
-
-// newScout returns a scout that has seen nothing.
-func (a *Agent) newScout(ctx context.Context) *scout {
-	s := &scout{
-		fs: a.fs, log: a.log, found: a.found, missed: a.metrics.miss, wake: make(chan struct{}, 1),
-		holder: func(pid int) (inventory.Holder, error) { return holderOfLook(a, pid) },
-	}
-	s.look = inventory.NewFinder(ctx, !a.options.Config.Dask.Off, s.deliver).Look
 	return s
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// isWanted reports whether a process that was found is to be followed. A kernel is before it has loaded IPython.
+func isWanted(p *inventory.Python) bool {
+	return p.IPython != "" || (p.Worker || p.Kernel) && p.Python != ""
 }

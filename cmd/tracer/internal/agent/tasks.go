@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -17,12 +16,13 @@ type taskOptions struct {
 	Version string
 	// Running returns the open experiments of a process in the tree with a root.
 	Running func(root uint32, pid int) []model.Window
-	// Account returns to whom a root counts where there is no room. nil: all count to one.
+	// Account returns to whom a root counts where there is no room.
 	Account func(root uint32) string
 }
 
 // taskKeeper keeps the experiments of workers until they have asked for them, and answers on their lines. It is a
-// [tracer.Companion]. Its methods are for one goroutine, but those of that interface.
+// [tracer.Companion], and has the figures that processes ask for ([companion.Windows]): those of experiments. Its
+// methods are for one goroutine, but those of the first interface.
 type taskKeeper struct {
 	options   taskOptions
 	hub       *companion.Hub
@@ -58,7 +58,7 @@ func newTaskKeeper(o taskOptions) *taskKeeper {
 		accepted: map[int]owned{}}
 	k.hub = companion.New(companion.Options{
 		Version: o.Version, NoSource: true, Who: func([]model.Frame) string { return "" }, Account: k.accountOf,
-	}, windows{k})
+	}, k)
 	return k
 }
 
@@ -114,9 +114,6 @@ func (k *taskKeeper) accept(pid int, root uint32) {
 
 // ownerOf returns of whom a root is.
 func (k *taskKeeper) ownerOf(root uint32) owned {
-	if k.options.Account == nil {
-		return owned{root: root}
-	}
 	return owned{root, k.options.Account(root)}
 }
 
@@ -187,8 +184,8 @@ func (k *taskKeeper) Submitted(pid int, began, ended event.Nanoseconds) telemetr
 
 // Ended keeps experiments that have ended in a tree, until their processes have asked for them; lost are those without
 // room. It returns the tasks among them. origin is the time that [model.Window.StartNS] counts from.
-func (k *taskKeeper) Ended(root uint32, all []model.Window, lost map[int32]int, origin event.Nanoseconds) []namedTask {
-	var done []namedTask
+func (k *taskKeeper) Ended(root uint32, all []model.Window, lost map[int32]int, origin event.Nanoseconds) (
+	done []telemetry.Task) {
 	for i := range all {
 		w := &all[i]
 		p := k.processes[w.PID]
@@ -198,7 +195,7 @@ func (k *taskKeeper) Ended(root uint32, all []model.Window, lost map[int32]int, 
 		p.add(w)
 		if prefix, cell, is := parseName(w.Name); is {
 			parent := p.take(w.Name, origin+event.Nanoseconds(w.StartNS))
-			done = append(done, namedTask{Window: *w, Prefix: prefix, Cell: cell, Parent: parent})
+			done = append(done, telemetry.Task{Window: w, Prefix: prefix, Cell: cell, Parent: parent})
 		}
 	}
 	for pid, n := range lost {
@@ -224,42 +221,30 @@ func (k *taskKeeper) Answer() {
 // Close ends all lines.
 func (k *taskKeeper) Close() { k.hub.Close() }
 
-// namedTask is a task that has ended.
-type namedTask struct {
-	Window       model.Window
-	Prefix, Cell string // as the worker says
-	Parent       telemetry.TraceContext
-}
-
-// windows has the figures that processes ask for: those of experiments.
-type windows struct{ k *taskKeeper }
-
-var _ companion.Windows = windows{}
-
 // Running implements [companion.Windows].
-func (w windows) Running(pid int) []model.Window {
-	if p := w.k.processes[pid]; p != nil {
-		return w.k.options.Running(p.root, pid)
+func (k *taskKeeper) Running(pid int) []model.Window {
+	if p := k.processes[pid]; p != nil {
+		return k.options.Running(p.root, pid)
 	}
 	return nil
 }
 
 // ExperimentsAfter implements [companion.Windows].
-func (w windows) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
-	if p := w.k.processes[pid]; p != nil {
+func (k *taskKeeper) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
+	if p := k.processes[pid]; p != nil {
 		return p.after(n, limit)
 	}
 	return nil, 0
 }
 
 // CellsAfter implements [companion.Windows].
-func (windows) CellsAfter(int, int, int) []model.Window { return nil }
+func (*taskKeeper) CellsAfter(int, int, int) []model.Window { return nil }
 
 // LastExperiment implements [companion.Windows].
-func (windows) LastExperiment(int, string) (w model.Window, ok bool) { return w, false }
+func (*taskKeeper) LastExperiment(int, string) (w model.Window, ok bool) { return w, false }
 
 // Window implements [companion.Windows].
-func (windows) Window(int) (w model.Window, ok bool) { return w, false }
+func (*taskKeeper) Window(int) (w model.Window, ok bool) { return w, false }
 
 // TasksConfig is the section of the configuration for workers of Dask. Fields have their YAML names.
 type TasksConfig struct {
@@ -276,8 +261,49 @@ const mostPerUser = 64
 
 // Check returns the field that is wrong, and why.
 func (c *TasksConfig) Check() (field string, err error) {
-	if c.PerUser < 1 || c.PerUser > mostPerUser {
-		return "per_user", fmt.Errorf("%d is not from 1 to %d", c.PerUser, mostPerUser)
+	return "per_user", telemetry.InRange(c.PerUser, 1, mostPerUser)
+}
+
+// hasRoom reports whether there is room for one more process of an account. Where all is taken, one of the account with
+// most processes gives way.
+func hasRoom[P interface{ of() string }](all map[int]P, account string) bool {
+	if len(all) < maxProcesses {
+		return true
 	}
-	return "", nil
+	has := map[string]int{}
+	for _, p := range all {
+		has[p.of()]++
+	}
+	most, ok := companion.GivesWay(has, account)
+	if !ok {
+		return false
+	}
+	for pid, p := range all {
+		if p.of() == most {
+			delete(all, pid)
+			return true
+		}
+	}
+	return false
+}
+
+// bound drops experiments while there are too many: of the account with most, of its process with most.
+func (k *taskKeeper) bound() {
+	n, has := 0, map[string]int{}
+	for _, p := range k.processes {
+		n += len(p.kept)
+		has[p.account] += len(p.kept)
+	}
+	for n > maxOfAll {
+		account, _ := companion.GivesWay(has, "")
+		var most *workerProcess
+		for _, p := range k.processes {
+			if p.account == account && (most == nil || len(p.kept) > len(most.kept)) {
+				most = p
+			}
+		}
+		half := (len(most.kept) + 1) / 2
+		most.drop(half)
+		n, has[account] = n-half, has[account]-half
+	}
 }

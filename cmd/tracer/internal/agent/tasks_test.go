@@ -24,12 +24,14 @@ const (
 )
 
 func keeper(open ...model.Window) *taskKeeper {
-	k := newTaskKeeper(taskOptions{Version: "test", Running: func(r uint32, pid int) []model.Window {
+	running := func(r uint32, pid int) []model.Window {
 		if r == root && pid == worker {
 			return open
 		}
 		return nil
-	}})
+	}
+	account := func(uint32) string { return "" }
+	k := newTaskKeeper(taskOptions{Version: "test", Account: account, Running: running})
 	k.Follow(root, nanny)
 	k.Note(&event.Boundary{Kind: event.ProcessStart, Root: root, PID: worker, Parent: nanny}, nanny)
 	return k
@@ -109,7 +111,7 @@ func TestEndlessTasks(t *testing.T) {
 	if len(p.kept) != maxOfProcess || len(p.begun) > maxBegun {
 		t.Errorf("%d windows and %d begins are kept", len(p.kept), len(p.begun))
 	}
-	all, lost := windows{k}.ExperimentsAfter(worker, 0, 200)
+	all, lost := k.ExperimentsAfter(worker, 0, 200)
 	if all[0].Children == nil {
 		t.Error("its children are no list in JSON")
 	}
@@ -117,11 +119,11 @@ func TestEndlessTasks(t *testing.T) {
 		t.Errorf("%d windows, %d lost", len(all), lost)
 	}
 	k.Ended(root, []model.Window{ran("dask:x", 1)}, map[int32]int{worker: 9}, 0)
-	if all, lost := (windows{k}).ExperimentsAfter(worker, 3*maxBegun, 200); len(all) != 0 || lost != 10 {
+	if all, lost := k.ExperimentsAfter(worker, 3*maxBegun, 200); len(all) != 0 || lost != 10 {
 		t.Errorf("%d windows, %d lost", len(all), lost)
 	}
 	for _, odd := range []int{-5, 1 << 40} {
-		windows{k}.ExperimentsAfter(worker, odd, 1)
+		k.ExperimentsAfter(worker, odd, 1)
 	}
 }
 
@@ -179,7 +181,7 @@ func TestProcessesAreShared(t *testing.T) {
 		runs(others, pid, maxOfProcess/4)
 	}
 	for pid := 60; pid < 70; pid++ {
-		all, lost := windows{k}.ExperimentsAfter(pid, 0, maxOfProcess)
+		all, lost := k.ExperimentsAfter(pid, 0, maxOfProcess)
 		if !k.Accepts(pid) || k.accountOf(pid) != "user 4" || len(all) != maxOfProcess/4 || lost != 0 {
 			t.Errorf("process %d of another user: a line: %v, %d windows, %d lost", pid, k.Accepts(pid), len(all), lost)
 		}
@@ -207,10 +209,10 @@ func TestWhoHasALine(t *testing.T) {
 		}
 	}
 	k.begins("dask:now", 5)
-	if open := (windows{k}).Running(worker); len(open) != 1 {
+	if open := k.Running(worker); len(open) != 1 {
 		t.Errorf("running: %v", open)
 	}
-	if open := (windows{k}).Running(child); len(open) != 0 {
+	if open := k.Running(child); len(open) != 0 {
 		t.Errorf("of another one: %v", open)
 	}
 }

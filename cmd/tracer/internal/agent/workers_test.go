@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -15,11 +14,10 @@ import (
 // TestWorkersRoom: workers of Dask count apart from a user's kernels, and leave a quarter of all numbers free.
 func TestWorkersRoom(t *testing.T) {
 	c := DefaultConfig()
-	a := &Agent{log: slog.New(slog.DiscardHandler), metrics: newMetrics(func() *Config { return &c })}
-	a.config.Store(&c)
+	all := newArrivals()
 	room := func(p *inventory.Python, of holder) bool {
 		one := arrival{Python: *p, facts: facts{account: of.account}}
-		return one.of() == of && of.may(a.metrics.held(&of), &c)
+		return one.of() == of && of.may(all.held(of), &c)
 	}
 	claims := &inventory.Python{UID: 1000, Python: "3.11.2", Worker: true}
 	kernel := &inventory.Python{UID: 1000, Python: "3.11.2", IPython: "9.0", Worker: true} // of dask worker's name
@@ -29,13 +27,13 @@ func TestWorkersRoom(t *testing.T) {
 		if !room(claims, worker) {
 			t.Errorf("no room after %d", n)
 		}
-		a.metrics.hold(uint32(n), worker)
+		all.hold(uint32(n), worker)
 	}
 	if room(claims, worker) || !room(kernel, own) {
 		t.Error("a user has more than per_user, or no kernel")
 	}
 	for n := c.Dask.PerUser; n < c.Kernels*3/4; n++ {
-		a.metrics.hold(uint32(n), holder{at(2000 + n), true})
+		all.hold(uint32(n), holder{at(2000 + n), true})
 	}
 	if other := (holder{at(1001), true}); room(&inventory.Python{UID: 1001, Worker: true}, other) {
 		t.Error("workers take the last quarter")
@@ -53,16 +51,16 @@ func TestWorkersRoom(t *testing.T) {
 func TestTasksWait(t *testing.T) {
 	c := DefaultConfig()
 	sink := &taken{}
-	s := NewSimulation(c, time.Now, sink)
+	s := newSimulation(c, time.Now, sink)
 	k := &kernel{Kernel: &telemetry.Kernel{Worker: true, Joined: time.Now()}, monitor: attribution.NewMonitor()}
-	k.tasks = make([]namedTask, 1)
+	k.tasks = make([]telemetry.Task, 1)
 	s.agent.deliver(k, nil, false)
 	if len(sink.tasks) != 0 || len(k.tasks) != 1 {
 		t.Errorf("%d tasks are handed on, %d kept", len(sink.tasks), len(k.tasks))
 	}
-	k.tasks = make([]namedTask, maxHeldTasks)
+	k.tasks = make([]telemetry.Task, maxHeldTasks)
 	for i := range k.tasks {
-		k.tasks[i].Window.Status = model.OK
+		k.tasks[i].Window = &model.Window{Status: model.OK}
 	}
 	k.Owner.Pod = "named"
 	s.agent.deliver(k, nil, false)

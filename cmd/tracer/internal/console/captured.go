@@ -24,7 +24,7 @@ type Tail struct {
 }
 
 // mostSaid is the kept length, in bytes.
-const mostSaid = 1 << 10
+const mostSaid = 16 << 10
 
 func (l *Tail) Write(p []byte) (int, error) {
 	l.mu.Lock()
@@ -41,5 +41,5 @@ func (l *Tail) Text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(l.tail), "?")), "\n")
-	return escape.Bounded(strings.TrimPrefix(lines[len(lines)-1], "tracer: "), 300)
+	return escape.Bounded(strings.TrimPrefix(lines[len(lines)-1], "tracer: "), 400)
 }

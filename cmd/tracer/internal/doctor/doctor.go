@@ -10,6 +10,7 @@ import (
 	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer"
 )
 
 // Options are the scope of an examination.
@@ -59,4 +60,24 @@ func (d *Diagnosis) judge(ctx context.Context, pid int) error {
 	}
 	d.add("windows", "windows", OK, "cells of process %d can be seen", pid)
 	return nil
+}
+
+// Looks are the looks that this process must support, by name ([look.For]).
+var Looks = map[string]look.For{
+	runningPythons: {
+		Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) { return findRunning(ctx, fs) },
+	},
+	onePython: {Find: func(_ context.Context, fs process.FS, pid int, _ string) (any, error) {
+		p, err := fs.Python(pid, tracer.IsPython)
+		if err != nil {
+			return nil, err
+		}
+		describer := tracer.NewDescriber(fs)
+		defer describer.Close()
+		return describeRunning(fs, describer, p), nil
+	}},
+	files: {
+		Reads: []string{"/"},
+		Find:  func(_ context.Context, _ process.FS, _ int, home string) (any, error) { return findFiles(home), nil },
+	},
 }

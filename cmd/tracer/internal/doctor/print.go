@@ -12,7 +12,7 @@ import (
 
 // Print prints the findings for people, with colours or without.
 func Print(to io.Writer, d Diagnosis, color bool) error {
-	p := &printer{to: to, color: color}
+	p := &printer{color: color}
 	verdict := "tracing is possible"
 	if !d.Possible {
 		verdict = "tracing is not possible"
@@ -23,98 +23,76 @@ func Print(to io.Writer, d Diagnosis, color bool) error {
 	p.meters(d)
 	p.costs(d)
 	p.running(d)
-	p.installed(d)
-	for i, u := range d.Unseen {
-		if i == 0 {
-			p.title("Not examined")
-		}
+	if !d.one {
+		p.installed(d)
+	}
+	if len(d.Unseen) > 0 {
+		p.title("Not examined")
+	}
+	for _, u := range d.Unseen {
 		p.line("  %s", escape.Text(u))
 	}
 	p.actions(d)
-	return p.err
+	_, err := io.WriteString(to, p.text.String())
+	return err
 }
 
-// printer keeps the first error.
 type printer struct {
-	to    io.Writer
+	text  strings.Builder
 	color bool
-	err   error
 }
 
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.to, format+"\n", args...)
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(&p.text, format+"\n", args...) }
+
+// title prints a title, bold if colours are wanted.
+func (p *printer) title(text string) {
+	if p.color {
+		text = "\x1b[1m" + text + "\x1b[0m"
 	}
+	p.line("\n%s", text)
 }
 
-func (p *printer) title(text string) { p.line("\n%s", p.paint(text, "1")) }
-
-// paint puts text in a colour if colours are wanted.
-func (p *printer) paint(text, color string) string {
-	if !p.color {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
-}
-
-// table prints one, a little to the right.
-func (p *printer) table(t *doc.Listing) {
+// table prints a title and a table, a little to the right.
+func (p *printer) table(title string, t *doc.Listing) {
+	p.title(title)
 	for line := range strings.SplitSeq(t.String(), "\n") {
 		p.line("  %s", line)
 	}
 }
 
-func (p *printer) newTable(right ...int) *doc.Listing {
-	return doc.NewListing(p.color, right...)
-}
-
-func stateMark(state string) doc.Mark {
-	switch state {
-	case OK:
-		return doc.Good
-	case Missing:
-		return doc.Bad
-	case Reduced:
-		return doc.Reduced
-	}
-	return doc.Unknown
-}
+var stateMarks = map[string]doc.Mark{OK: doc.Good, Missing: doc.Bad, Reduced: doc.Reduced, Unknown: doc.Unknown}
 
 func (p *printer) checks(d Diagnosis) {
-	p.title("Kernel and privileges")
-	t := p.newTable()
+	t := doc.NewListing(p.color)
 	for _, c := range d.Checks {
-		t.Row(stateMark(c.State), c.Name, c.Detail)
+		t.Row(stateMarks[c.State], c.Name, c.Detail)
 	}
-	p.table(t)
+	p.table("Kernel and privileges", t)
 }
 
 func (p *printer) meters(d Diagnosis) {
 	if len(d.Meters) == 0 {
 		return
 	}
-	p.title("Meters")
-	t := p.newTable()
+	t := doc.NewListing(p.color)
 	for _, m := range d.Meters {
-		quality := "exact"
 		switch {
 		case m.Exact:
+			t.Row(doc.Good, m.ID, "exact", m.Source)
 		case m.Bound < 0:
-			quality = "sampled"
+			t.Row(doc.Reduced, m.ID, "sampled", m.Source)
 		default:
-			quality = "±" + words.Bytes(m.Bound) + " a thread"
+			t.Row(doc.Reduced, m.ID, "±"+words.Bytes(m.Bound)+" a thread", m.Source)
 		}
-		t.Row(map[bool]doc.Mark{true: doc.Good, false: doc.Reduced}[m.Exact], m.ID, quality, m.Source)
 	}
-	p.table(t)
+	p.table("Meters", t)
 }
 
 func (p *printer) costs(d Diagnosis) {
 	if len(d.Costs) == 0 {
 		return
 	}
-	p.title("Cost of a probe, measured now")
-	t := p.newTable(2, 3, 4, 5)
+	t := doc.NewListing(p.color, 2, 3, 4, 5)
 	t.Header("OPERATION", "WITHOUT", "ADDED", "QUARTILES", "RATIO")
 	for _, c := range d.Costs {
 		var without, quartiles, ratio string
@@ -124,44 +102,43 @@ func (p *printer) costs(d Diagnosis) {
 		}
 		t.Row(c.Name, without, fmt.Sprintf("%+.0f ns", c.Added), quartiles, ratio)
 	}
-	p.table(t)
+	p.table("Cost of a probe, measured now", t)
 }
 
 func (p *printer) running(d Diagnosis) {
-	p.title("Running Pythons")
+	const title = "Running Pythons"
 	if len(d.Running) == 0 {
+		p.title(title)
 		p.line("  none that can be seen")
 		return
 	}
-	t := p.newTable(2)
+	t := doc.NewListing(p.color, 2)
 	t.Header("", "PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "PROBES")
 	for _, r := range d.Running {
 		t.Row(doc.MarkOf(r.Supported), r.PID, r.User, doc.Dash(r.Python), doc.Dash(r.IPython), doc.Dash(r.Frontend),
-			p.probes(r.Supported, r.Reason, r.Probes))
+			shownProbes(r.Supported, r.Reason, r.Probes))
 	}
-	p.table(t)
+	p.table(title, t)
 }
 
 func (p *printer) installed(d Diagnosis) {
-	if d.one {
-		return
-	}
-	p.title("Installed Pythons")
+	const title = "Installed Pythons"
 	if len(d.Pythons) == 0 {
+		p.title(title)
 		p.line("  none in the usual places")
 		return
 	}
-	t := p.newTable()
+	t := doc.NewListing(p.color)
 	t.Header("", "PYTHON", "PATH", "PROBES")
 	for _, i := range d.Pythons {
-		t.Row(doc.MarkOf(i.Supported), doc.Dash(i.Version), i.Path, p.probes(i.Supported, i.Reason, i.Probes))
+		t.Row(doc.MarkOf(i.Supported), doc.Dash(i.Version), i.Path, shownProbes(i.Supported, i.Reason, i.Probes))
 	}
-	p.table(t)
+	p.table(title, t)
 }
 
-// probes counts the groups of probes with places, those at expensive places, and those without. --format json has each
-// place.
-func (p *printer) probes(supported bool, reason string, groups []ProbeSites) string {
+// shownProbes counts the groups of probes with places, those at expensive places, and those without. --format json has
+// each place.
+func shownProbes(supported bool, reason string, groups []ProbeSites) string {
 	if !supported {
 		return escape.Text(reason)
 	}

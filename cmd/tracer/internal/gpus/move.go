@@ -135,7 +135,7 @@ func runMove(ctx context.Context, c console.Console, o moveOptions, aim gpu.Aim,
 		return err
 	}
 	defer h.Close()
-	held := newHeld(pids[0])
+	held := &held{pids[0]}
 	shown := newMoveProgress(c, pids[0], held)
 	defer shown.stop()
 	regret, left := make(chan struct{}), make(chan struct{})

@@ -23,8 +23,6 @@ const (
 // held reads a process's memory on its GPUs, by NVML.
 type held struct{ pid int }
 
-func newHeld(pid int) *held { return &held{pid} }
-
 var errNotSaid = errors.New("NVML does not say how much the process holds")
 
 func (h *held) now(ctx context.Context) (int64, error) {

@@ -16,7 +16,7 @@ import (
 // its own.
 func newBareCommand() *cobra.Command {
 	var ready string
-	cmd := hidden("bare-probes PID LIBRARY",
+	cmd := status.Hidden("bare-probes PID LIBRARY",
 		"Put probes that do nothing where those on a GPU library would be, until interrupted", cobra.ExactArgs(2),
 		func(cmd *cobra.Command, args []string) error {
 			pids, err := status.ParsePIDs(args[:1])

@@ -21,7 +21,8 @@ func newFilesCommand() *cobra.Command {
 	var scope string
 	var signals, first bool
 	var owner uint32
-	cmd := hidden(process.HelperCommand, "Open and read files for a session; started by tracer itself", cobra.NoArgs,
+	cmd := status.Hidden(process.HelperCommand, "Open and read files for a session; started by tracer itself",
+		cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 			processes, err := process.ParseScope(scope)
@@ -95,11 +96,4 @@ func confineHelper(signals bool, first *processor.Priority) error {
 		return nil
 	}
 	return err
-}
-
-// hidden returns a command that help does not list.
-func hidden(
-	use, short string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error,
-) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Hidden: true, Args: status.Args(args), RunE: run}
 }

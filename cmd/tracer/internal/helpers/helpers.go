@@ -27,14 +27,16 @@ import (
 func Commands(c console.Console) []*cobra.Command {
 	return []*cobra.Command{
 		newFilesCommand(), newNVMLCommand(), newLookCommand(c), newBareCommand(),
-		hidden(limit.GuardCommand+" UID GID", "Keep a session's limits; started by tracer itself", cobra.ExactArgs(2),
+		status.Hidden(limit.GuardCommand+" UID GID", "Keep a session's limits; started by tracer itself",
+			cobra.ExactArgs(2),
 			func(_ *cobra.Command, args []string) error { return guard(c, args) }),
-		hidden(serving.PorterCommand, "Have connections open for a server until killed; started by tracer itself",
+		status.Hidden(serving.PorterCommand,
+			"Have connections open for a server until killed; started by tracer itself",
 			cobra.NoArgs, func(*cobra.Command, []string) error {
 				serving.AwaitKill()
 				return nil
 			}),
-		hidden(gpu.WorkerCommand+" PID START AIM UID",
+		status.Hidden(gpu.WorkerCommand+" PID START AIM UID",
 			"Call NVIDIA's driver for a process; started by tracer itself", cobra.ExactArgs(4),
 			func(_ *cobra.Command, args []string) error {
 				task, err := gpu.ParseTask(args)
@@ -43,7 +45,7 @@ func Commands(c console.Console) []*cobra.Command {
 				}
 				return task.Serve(c.In, c.Out)
 			}),
-		hidden("workload NAME", "Run one workload of the self-test", cobra.ExactArgs(1),
+		status.Hidden("workload NAME", "Run one workload of the self-test", cobra.ExactArgs(1),
 			func(_ *cobra.Command, args []string) error { return runWorkload(c, args[0]) }),
 	}
 }
@@ -73,7 +75,7 @@ func runWorkload(c console.Console, name string) error {
 // newNVMLCommand returns the command that queries NVML for a session.
 func newNVMLCommand() *cobra.Command {
 	var user string
-	cmd := hidden(gpu.HelperCommand, "Ask NVIDIA's driver for a session; started by tracer itself", cobra.NoArgs,
+	cmd := status.Hidden(gpu.HelperCommand, "Ask NVIDIA's driver for a session; started by tracer itself", cobra.NoArgs,
 		func(*cobra.Command, []string) error {
 			as, err := gpu.ParseHelperUser(user)
 			if err != nil {
@@ -89,7 +91,7 @@ func newNVMLCommand() *cobra.Command {
 func newLookCommand(c console.Console) *cobra.Command {
 	looks := maps.Clone(doctor.Looks)
 	maps.Copy(looks, inventory.Looks)
-	return hidden(look.Command, "Look into processes; started by tracer itself", cobra.RangeArgs(1, 2),
+	return status.Hidden(look.Command, "Look into processes; started by tracer itself", cobra.RangeArgs(1, 2),
 		func(cmd *cobra.Command, args []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // its parent ends it
 			what, ok := looks[args[0]]

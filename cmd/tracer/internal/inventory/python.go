@@ -1,6 +1,12 @@
 package inventory
 
-import "ipytracer/internal/host/process"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ipytracer/internal/host/process"
+)
 
 // Python is a running Python. Its JSON is public; its texts are hostile.
 type Python struct {
@@ -46,4 +52,23 @@ func (f *foundKernel) python() *Python {
 	row.Worker, row.Kernel = f.Worker, f.Kernel
 	row.Cwd, row.Command = string(f.Cwd), string(f.Command)
 	return &row
+}
+
+// Named returns the processes with pids that the user typed, of any owner.
+func Named(pids []int) (who []process.Identity) {
+	for _, pid := range pids {
+		who = append(who, process.Identity{PID: pid})
+	}
+	return who
+}
+
+func Describe(who []process.Identity) string {
+	if len(who) == 1 {
+		return fmt.Sprintf("process %d", who[0].PID)
+	}
+	var parts []string
+	for _, id := range who {
+		parts = append(parts, strconv.Itoa(id.PID))
+	}
+	return "processes " + strings.Join(parts, ", ")
 }

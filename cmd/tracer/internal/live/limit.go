@@ -44,21 +44,21 @@ func runLimit(_ context.Context, c console.Console, args []string) error {
 	if err != nil {
 		return err
 	}
-	h, err := (process.FS{}).Open(pids[0])
+	handle, err := (process.FS{}).Open(pids[0])
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer handle.Close()
 	if len(args) == 1 {
 		return printLimit(c.Out, pids[0])
 	}
 	if args[1] != "off" {
-		return setLimit(c, h.Identity(), args[1])
+		return setLimit(c, handle.Identity(), args[1])
 	}
 	if err := becomeOwner(pids[0]); err != nil {
 		return err
 	}
-	if err := limit.Clear(h.Identity()); err != nil {
+	if err := limit.Clear(handle.Identity()); err != nil {
 		return err
 	}
 	return printLimit(c.Err, pids[0])
@@ -89,13 +89,13 @@ func setLimit(c console.Console, id process.Identity, text string) error {
 // becomeOwner makes this program the user of the process, if that is another user and the invoker may change the
 // process. So it needs no CAP_SYS_RESOURCE, and cannot change other users' processes.
 func becomeOwner(pid int) error {
-	u, err := limit.UserOf(pid)
+	owner, err := limit.UserOf(pid)
 	if err != nil {
 		return err
 	}
 	who, err := invoker.Find()
 	if err == nil {
-		err = who.MayChange(pid, u.UID)
+		err = who.MayChange(pid, owner.UID)
 	}
 	if err != nil {
 		return err
@@ -103,14 +103,14 @@ func becomeOwner(pid int) error {
 	if os.Geteuid() != 0 {
 		return nil // the kernel decides
 	}
-	if err := limit.Become(u); err != nil {
+	if err := limit.Become(owner); err != nil {
 		return &limit.Error{PID: pid, Kind: err}
 	}
 	return nil
 }
 
 // printLimit prints the present limit.
-func printLimit(w io.Writer, pid int) error {
+func printLimit(to io.Writer, pid int) error {
 	limits, err := (process.FS{}).Proc(pid).Rlimits()
 	if err != nil {
 		return err
@@ -130,6 +130,6 @@ func printLimit(w io.Writer, pid int) error {
 	case limit.Other:
 		text = fmt.Sprintf("may map %s, by its own limit (ulimit -d)", words.Bytes(bytes))
 	}
-	_, err = fmt.Fprintf(w, "process %d has mapped %s and %s\n", pid, words.Bytes(status.DataBytes), text)
+	_, err = fmt.Fprintf(to, "process %d has mapped %s and %s\n", pid, words.Bytes(status.DataBytes), text)
 	return err
 }

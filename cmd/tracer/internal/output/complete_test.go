@@ -29,7 +29,7 @@ func TestAgreeOnComplete(t *testing.T) {
 			complete++
 		}
 		for _, p := range r.Certificate.Meters {
-			if !p.Shed || words.IsPart(p.ID) {
+			if !p.Paused || words.IsPart(p.ID) {
 				continue
 			}
 			shed++

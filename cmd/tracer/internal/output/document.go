@@ -19,6 +19,7 @@ import (
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
+	"ipytracer/tracer"
 )
 
 // Document is what a command prints, with everything that this takes: the user who typed the command, that user's
@@ -102,34 +103,29 @@ func (d *Document) UserCommand(ctx context.Context, args ...string) (*exec.Cmd, 
 // the report are open: a recording may come from any source. The program can still read and write open files, and move
 // the report to its place, as the invoking user.
 func (d *Document) Seclude() error {
-	_, _ = time.Now().Zone() // the time zone is read while files can be
-	var err error
-	if Override(d.To.File) {
-		err = confine.KeepCapabilities(unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
-	} else if u := d.Who.Heir(); u != nil {
-		err = confine.Become(u.UID, u.GID, u.Groups)
-	} else {
-		err = confine.KeepCapabilities()
-	}
-	if err != nil {
-		return err
-	}
-	var paths confine.Paths
-	rules := confine.Program()
-	if d.To.File != nil {
-		paths.Make = append(paths.Make, d.To.File.Folder())
-		rules = slices.Concat(rules, confine.Making())
-	}
-	return errors.Join(d.unlessAbsent(confine.OnlyPaths(paths)), d.unlessAbsent(confine.Allow(rules)))
+	return Seclude(d.Who, d.To.File, nil, func(err error) {
+		if os.Getuid() == 0 && !d.Options.Quiet {
+			d.Console.Say("%v: the recording is read without that protection", err)
+		}
+	})
 }
 
-// unlessAbsent drops the error of a feature that the kernel lacks, and reports it to root.
-func (d *Document) unlessAbsent(err error) error {
-	if !errors.Is(err, confine.ErrNoLandlock) && !errors.Is(err, confine.ErrNoFilter) {
-		return err
+// Seclude leaves this program, for good, only the rights to read and write open files, to make further system calls,
+// and to move a file to its place, nil for none. It calls absent with each restriction that the kernel does not
+// support.
+func Seclude(who *invoker.Invoker, to *invoker.File, further []confine.Rule, absent func(error)) error {
+	_, _ = time.Now().Zone() // the time zone is read while files can be
+	user, keep := who.Heir(), []uint(nil)
+	if Override(to) {
+		user, keep = nil, []uint{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER}
 	}
-	if os.Getuid() == 0 && !d.Options.Quiet {
-		d.Console.Say("%v: the recording is read without that protection", err)
+	var paths confine.Paths
+	rules := slices.Concat(confine.Program(), further)
+	if to != nil {
+		paths.Make, rules = []string{to.Folder()}, append(rules, confine.Making()...)
+	}
+	if err := tracer.GiveUp(user, keep, paths, rules, absent); err != nil {
+		return fmt.Errorf("give up what is not needed: %w", err)
 	}
 	return nil
 }

@@ -26,14 +26,14 @@ type adviseOptions struct {
 	Cell int
 }
 
-func (o *adviseOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.By, "by", "", "lower the highest moment of `METER`, such as cpu.resident or gpu.0.active, "+
+func (o *adviseOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.By, "by", "", "lower the highest moment of `METER`, such as cpu.resident or gpu.0.active, "+
 		"instead of the one nearest to its limit")
-	f.IntVar(&o.Cell, "cell", 0, "lower the highest moment of In[`N`] instead of the session's")
-	o.FindingFlags(f, "advice")
-	f.Lookup("no-source").Usage = "keep the notebook's source, and so all code, out of the advice"
-	o.WatchFlags(f, "advice")
-	o.StrictFlag(f, "the highest moment is not exact, or the session is not known in full")
+	flags.IntVar(&o.Cell, "cell", 0, "lower the highest moment of In[`N`] instead of the session's")
+	o.FindingFlags(flags, "advice")
+	flags.Lookup("no-source").Usage = "keep the notebook's source, and so all code, out of the advice"
+	o.WatchFlags(flags, "advice")
+	o.StrictFlag(flags, "the highest moment is not exact, or the session is not known in full")
 }
 
 func newAdviseCommand(c console.Console) *cobra.Command {

@@ -30,23 +30,24 @@ type auditOptions struct {
 }
 
 // addFlags defines the flags.
-func (o *auditOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Least, "min", "1MiB", "leave out verdicts on less than this `SIZE`")
-	f.StringVar(&o.FailOver, "fail-over", "",
+func (o *auditOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Least, "min", "1MiB", "leave out verdicts on less than this `SIZE`")
+	flags.StringVar(&o.FailOver, "fail-over", "",
 		"exit with status 5 if the verdicts of any meter add up to more than `SIZE`, 6 if that could not be judged")
-	f.BoolVar(&o.Check, "check", false, "report which memory under \"to free it\" has come back: "+
+	flags.BoolVar(&o.Check, "check", false, "report which memory under \"to free it\" has come back: "+
 		"in the processes of a recording, or in PID, before and after you free it")
-	o.StrictFlag(f, "not everything could be judged")
-	o.FindingFlags(f, "audit")
-	o.WatchFlags(f, "audit")
-	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text: list all memory that is still there, "+
+	o.StrictFlag(flags, "not everything could be judged")
+	o.FindingFlags(flags, "audit")
+	o.WatchFlags(flags, "audit")
+	flags.BoolVar(&o.Full, "full", false, "leave nothing out of the text: list all memory that is still there, "+
 		"by its holder and by the lines that made it")
-	f.BoolVar(&o.Heap, "heap", false,
+	flags.BoolVar(&o.Heap, "heap", false,
 		"of a running kernel: count every malloc and free as well; slows down programs that call them often")
-	f.BoolVar(&o.Native, "native", false,
+	flags.BoolVar(&o.Native, "native", false,
 		"show the C, C++ and Rust functions between the allocation and Python, too; costs more")
-	f.BoolVar(&o.SmallArrays, "small-arrays", false, "of a running kernel: count NumPy's blocks of less than 1,024 "+
-		"bytes as well; costs more where many small arrays are made")
+	flags.BoolVar(&o.SmallArrays, "small-arrays", false,
+		"of a running kernel: count NumPy's blocks of less than 1,024 bytes as well; "+
+			"costs more where many small arrays are made")
 }
 
 func newAuditCommand(c console.Console) *cobra.Command {

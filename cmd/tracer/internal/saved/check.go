@@ -36,8 +36,8 @@ import (
 var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready-file", "verbose"}
 
 // checkAgain finds mistakes in the flags of a second look.
-func checkAgain(o *session.Options, f *pflag.FlagSet) (err error) {
-	f.Visit(func(flag *pflag.Flag) {
+func checkAgain(o *session.Options, flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(forCheck, flag.Name) {
 			err = status.Usagef("--check only looks which of the objects that were to be freed are there still: "+
 				"--%s does not go with it", flag.Name)

@@ -42,17 +42,17 @@ because of what stood before them. Whatever keeps the two from being comparable 
 		Args: status.Args(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), o, c, args) },
 	}
-	f := cmd.Flags()
-	f.StringSliceVar(&o.Meters, "meter", nil, "compare by these `METERS`; the first one ranks the cells (default: "+
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.Meters, "meter", nil, "compare by these `METERS`; the first one ranks the cells (default: "+
 		"resident memory, and of each GPU what the driver and PyTorch have)")
-	f.StringVar(&o.Least, "min", "4MiB",
+	flags.StringVar(&o.Least, "min", "4MiB",
 		"leave out changes of less than this `SIZE`: two runs of the same notebook differ by some MiB")
-	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the session's peak, or what a cell needs, "+
+	flags.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the session's peak, or what a cell needs, "+
 		"grew by more than any of these `LIMITS` (10%, 100MiB, or several with commas), 6 if that cannot be judged")
-	o.FindingFlags(f, "comparison")
-	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text")
-	f.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
-	o.StrictFlag(f, "the figures of one of them are not complete")
+	o.FindingFlags(flags, "comparison")
+	flags.BoolVar(&o.Full, "full", false, "leave nothing out of the text")
+	flags.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
+	o.StrictFlag(flags, "the figures of one of them are not complete")
 	return cmd
 }
 
@@ -76,13 +76,15 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 	if err := o.check(); err != nil {
 		return err
 	}
-	d, err := output.NewDocument(&o.Options, c)
+	document, err := output.NewDocument(&o.Options, c)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer document.Close()
 	var runs []*compare.Run
-	err = readEach(ctx, d, args, func(name string, r *model.Report) { runs = append(runs, compare.Read(name, r)) })
+	err = readEach(ctx, document, args, func(name string, r *model.Report) {
+		runs = append(runs, compare.Read(name, r))
+	})
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 	if err != nil {
 		return err
 	}
-	err = output.DeliverFinding(d, output.Finding[model.Diff]{
+	err = output.DeliverFinding(document, output.Finding[model.Diff]{
 		Found: diff, What: "comparison", WithoutSource: report.DiffWithoutSource,
 		JSON:     report.DiffJSON,
 		Document: sheet.Diff,
@@ -110,15 +112,15 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 }
 
 // verdict returns an error with the status of a judgement.
-func verdict(j *model.Judgement) error {
+func verdict(judged *model.Judgement) error {
 	switch {
-	case j == nil:
+	case judged == nil:
 		return nil
-	case len(j.Over) > 0:
-		return status.Errorf(status.OverLimit, "%s", sentences(j.Over))
-	case len(j.Unsure) > 0:
+	case len(judged.Over) > 0:
+		return status.Errorf(status.OverLimit, "%s", sentences(judged.Over))
+	case len(judged.Unsure) > 0:
 		return status.Errorf(status.NotJudged, "nothing is over the limit for certain, but this cannot be judged: %s",
-			sentences(j.Unsure))
+			sentences(judged.Unsure))
 	}
 	return nil
 }

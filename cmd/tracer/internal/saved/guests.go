@@ -31,34 +31,34 @@ func (g *guests) begin(ctx context.Context, c net.Conn) context.Context {
 }
 
 // follow processes a change of a connection's state (http.Server.ConnState).
-func (g *guests) follow(c net.Conn, state http.ConnState) {
+func (g *guests) follow(conn net.Conn, state http.ConnState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch state {
 	case http.StateNew:
-		enter(&g.strangers, c, mostStrangers)
+		enter(&g.strangers, conn, mostStrangers)
 	case http.StateClosed, http.StateHijacked:
-		leave(&g.strangers, c)
-		leave(&g.known, c)
+		leave(&g.strangers, conn)
+		leave(&g.known, conn)
 	}
 }
 
 // know records that a request on the connection had the secret.
-func (g *guests) know(q *http.Request) {
-	c, ok := q.Context().Value(guestKey{}).(net.Conn)
+func (g *guests) know(request *http.Request) {
+	conn, ok := request.Context().Value(guestKey{}).(net.Conn)
 	if !ok {
 		return // in a test
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if leave(&g.strangers, c) { // it was not known yet, and was not closed meanwhile
-		enter(&g.known, c, mostKnown)
+	if leave(&g.strangers, conn) { // it was not known yet, and was not closed meanwhile
+		enter(&g.known, conn, mostKnown)
 	}
 }
 
 // enter adds a connection, and closes the oldest where there are too many.
-func enter(to *[]net.Conn, c net.Conn, most int) {
-	*to = append(*to, c)
+func enter(to *[]net.Conn, conn net.Conn, most int) {
+	*to = append(*to, conn)
 	if len(*to) > most {
 		_ = (*to)[0].Close() // does not wait: no linger is set on this side
 		*to = slices.Delete(*to, 0, 1)
@@ -66,8 +66,8 @@ func enter(to *[]net.Conn, c net.Conn, most int) {
 }
 
 // leave removes a connection, and reports whether it was there.
-func leave(from *[]net.Conn, c net.Conn) bool {
-	at := slices.Index(*from, c)
+func leave(from *[]net.Conn, conn net.Conn) bool {
+	at := slices.Index(*from, conn)
 	if at < 0 {
 		return false
 	}

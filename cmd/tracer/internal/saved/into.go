@@ -56,15 +56,15 @@ func runInto(ctx context.Context, o output.Options, into intoOptions, c console.
 		return status.Usagef("--into takes the name of a file")
 	}
 	tracker := attribution.New()
-	d, err := output.NewDocument(&o, c)
+	document, err := output.NewDocument(&o, c)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	if d.To.File == nil {
+	defer document.Close()
+	if document.To.File == nil {
 		return fmt.Errorf("%s is not a file that can be replaced", into.Notebook)
 	}
-	was, text, err := readNotebook(d, into.Notebook)
+	was, text, err := readNotebook(document, into.Notebook)
 	if err != nil {
 		return err
 	}
@@ -72,37 +72,37 @@ func runInto(ctx context.Context, o output.Options, into intoOptions, c console.
 	var found notebook.Result
 	var r *model.Report
 	if into.Remove {
-		if err := d.Seclude(); err != nil {
-			return fmt.Errorf("give up what is not needed: %w", err)
+		if err := document.Seclude(); err != nil {
+			return err
 		}
-	} else if err := replay(ctx, d, args[0], tracker.Add); err != nil {
+	} else if err := replay(ctx, document, args[0], tracker.Add); err != nil {
 		return err
 	}
-	n, err := notebook.Parse(text)
+	parsed, err := notebook.Parse(text)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", into.Notebook, err)
 	}
 	if into.Remove {
-		found = n.Remove()
+		found = parsed.Remove()
 	} else {
 		r = tracker.Stream()
-		found = n.Into(r, into.Outputs)
+		found = parsed.Into(r, into.Outputs)
 	}
-	sayInto(d, &found, into)
+	sayInto(document, &found, into)
 	if !into.Remove && found.Written == 0 {
 		return fmt.Errorf("%s stays as it is: none of its cells ran in this recording with the source that it has now",
 			into.Notebook)
 	}
 	if string(found.Text) != string(text) {
-		if err := replaceNotebook(d, was, found.Text, into.Notebook); err != nil {
+		if err := replaceNotebook(document, was, found.Text, into.Notebook); err != nil {
 			return err
 		}
 	}
 	if into.Remove {
 		return nil
 	}
-	d.SayPartial()
-	return d.Judge(r)
+	document.SayPartial()
+	return document.Judge(r)
 }
 
 // notebookFile is the state of a notebook when it was read.
@@ -111,13 +111,13 @@ type notebookFile struct {
 	st unix.Stat_t
 }
 
-func readNotebook(d *output.Document, path string) (*notebookFile, []byte, error) {
-	f, err := d.Rights.Open(path)
+func readNotebook(document *output.Document, path string) (*notebookFile, []byte, error) {
+	file, err := document.Rights.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the notebook: %w", err)
 	}
-	was := &notebookFile{File: f}
-	err = unix.Fstat(int(f.Fd()), &was.st)
+	was := &notebookFile{File: file}
+	err = unix.Fstat(int(file.Fd()), &was.st)
 	if err == nil && was.st.Mode&unix.S_IFMT != unix.S_IFREG {
 		err = errors.New("it is no file")
 	}
@@ -126,21 +126,21 @@ func readNotebook(d *output.Document, path string) (*notebookFile, []byte, error
 	}
 	var text []byte
 	if err == nil {
-		text, err = io.ReadAll(io.LimitReader(f, output.MaxNotebook+1))
+		text, err = io.ReadAll(io.LimitReader(file, output.MaxNotebook+1))
 	}
 	if err == nil {
-		err = d.To.File.Chmod(os.FileMode(was.st.Mode & 0o777)) // as it was
+		err = document.To.File.Chmod(os.FileMode(was.st.Mode & 0o777)) // as it was
 	}
 	if err != nil {
-		f.Close()
+		file.Close()
 		return nil, nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return was, text, nil
 }
 
 // replaceNotebook puts the new notebook in its place, unless it was saved meanwhile.
-func replaceNotebook(d *output.Document, was *notebookFile, text []byte, path string) error {
-	if _, err := d.To.Write(text); err != nil {
+func replaceNotebook(document *output.Document, was *notebookFile, text []byte, path string) error {
+	if _, err := document.To.Write(text); err != nil {
 		return fmt.Errorf("write the notebook: %w", err)
 	}
 	var now unix.Stat_t
@@ -150,29 +150,29 @@ func replaceNotebook(d *output.Document, was *notebookFile, text []byte, path st
 	if now.Nlink == 0 || now.Mtim != was.st.Mtim || now.Size != was.st.Size {
 		return fmt.Errorf("%s was saved by somebody else meanwhile and stays as it is: type the command again", path)
 	}
-	if err := d.To.Commit(); err != nil {
+	if err := document.To.Commit(); err != nil {
 		return fmt.Errorf("write the notebook: %w", err)
 	}
 	return nil
 }
 
 // sayInto reports which cells have figures, and why others have none.
-func sayInto(d *output.Document, found *notebook.Result, into intoOptions) {
-	if d.Options.Quiet {
+func sayInto(document *output.Document, found *notebook.Result, into intoOptions) {
+	if document.Options.Quiet {
 		return
 	}
 	if into.Remove {
-		d.Console.Say("figures of %s taken out of %s",
+		document.Console.Say("figures of %s taken out of %s",
 			words.Plural(found.Removed, "cell"), into.Notebook)
 		return
 	}
-	d.Console.Say("%d of %s with code have figures",
+	document.Console.Say("%d of %s with code have figures",
 		found.Written, words.Plural(found.Cells, "cell"))
 	for i, one := range found.Without {
 		if i == maxWithout {
-			d.Console.Say("… and %d more have none", len(found.Without)-i)
+			document.Console.Say("… and %d more have none", len(found.Without)-i)
 			return
 		}
-		d.Console.Say("cell %d has none: %s", one.Cell, one.Why)
+		document.Console.Say("cell %d has none: %s", one.Cell, one.Why)
 	}
 }

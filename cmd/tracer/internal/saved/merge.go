@@ -59,18 +59,19 @@ between the nodes, or else by the wall clocks. The error is stated with each, an
 			return runMerge(cmd.Context(), o, c, args)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.Format, "format", "", "the `FORMAT` of the timeline: text, json or perfetto (default text, "+
+	flags := cmd.Flags()
+	flags.StringVar(&o.Format, "format", "", "the `FORMAT` of the timeline: text, json or perfetto (default text, "+
 		"or what the ending of -o stands for)")
-	f.StringVarP(&o.File, "output", "o", "", "write the timeline to `FILE` instead of standard output")
-	f.DurationVar(&o.ClockError, "clock-error", 0, "the most that the wall clocks of two machines are apart, as a "+
+	flags.StringVarP(&o.File, "output", "o", "", "write the timeline to `FILE` instead of standard output")
+	flags.DurationVar(&o.ClockError, "clock-error", 0, "the most that the wall clocks of two machines are apart, as a "+
 		"`TIME` such as 10ms: it bounds the nodes that no messages bound (default: not known)")
-	f.StringVar(&o.By, "by", "cpu.resident", "the `METER` that is added up, and ranks the cells: one of the CPU side")
-	f.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
-	f.BoolVar(&o.Full, "full", false, "list every recording and the 1,000 heaviest cells in the text")
-	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebooks' source out of every output")
-	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the timeline")
-	o.StrictFlag(f, "the figures of one of them are not complete")
+	flags.StringVar(&o.By, "by", "cpu.resident",
+		"the `METER` that is added up, and ranks the cells: one of the CPU side")
+	flags.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
+	flags.BoolVar(&o.Full, "full", false, "list every recording and the 1,000 heaviest cells in the text")
+	flags.BoolVar(&o.NoSource, "no-source", false, "keep the notebooks' source out of every output")
+	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the timeline")
+	o.StrictFlag(flags, "the figures of one of them are not complete")
 	return cmd
 }
 
@@ -104,13 +105,13 @@ func runMerge(ctx context.Context, o mergeOptions, c console.Console, paths []st
 	if err != nil {
 		return status.Usagef("--by %s: only meters of the CPU side are added up", o.By)
 	}
-	d, err := output.NewDocument(&o.Options, c)
+	document, err := output.NewDocument(&o.Options, c)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	g := merging{Document: d, o: &o, paths: paths}
-	g.files, err = openEach(d, paths)
+	defer document.Close()
+	g := merging{Document: document, o: &o, paths: paths}
+	g.files, err = openEach(document, paths)
 	defer closeEach(g.files)
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func runMerge(ctx context.Context, o mergeOptions, c console.Console, paths []st
 	if g.m = set.Merge(); o.NoSource {
 		g.m = report.MergeWithoutSource(g.m)
 	}
-	if err := d.Deliver("timeline", func(w io.Writer) error { return g.print(ctx, w) }); err != nil {
+	if err := document.Deliver("timeline", func(w io.Writer) error { return g.print(ctx, w) }); err != nil {
 		return err
 	}
 	complete := !slices.ContainsFunc(g.m.Nodes, func(n model.MergeNode) bool { return !n.Complete })

@@ -43,12 +43,12 @@ func newPlanCommand(c console.Console) *cobra.Command {
 		Args:    status.Args(cobra.RangeArgs(1, maxPlans)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), o, c, args) },
 	}
-	f := cmd.Flags()
-	o.FindingFlags(f, "plan")
-	f.BoolVar(&o.Full, "full", false, "list every recording and every doubt in the text")
-	f.StringVar(&o.Tried, "tried", "",
+	flags := cmd.Flags()
+	o.FindingFlags(flags, "plan")
+	flags.BoolVar(&o.Full, "full", false, "list every recording and every doubt in the text")
+	flags.StringVar(&o.Tried, "tried", "",
 		"also say what it needs with the change that 'tracer try --format json' found best, in `FILE`")
-	o.StrictFlag(f, "the plan has doubts, or a figure is only a bound")
+	o.StrictFlag(flags, "the plan has doubts, or a figure is only a bound")
 	return cmd
 }
 
@@ -56,20 +56,20 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 	if err := o.CheckFinding(); err != nil {
 		return err
 	}
-	d, err := output.NewDocument(&o.Options, c)
+	document, err := output.NewDocument(&o.Options, c)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer document.Close()
 	var runs []*plan.Run
 	var tried *os.File
 	if o.Tried != "" {
-		if tried, err = d.Rights.Open(o.Tried); err != nil {
+		if tried, err = document.Rights.Open(o.Tried); err != nil {
 			return fmt.Errorf("read the trial: %w", err)
 		}
 		defer tried.Close()
 	}
-	err = readEach(ctx, d, args, func(name string, r *model.Report) { runs = append(runs, plan.Read(name, r)) })
+	err = readEach(ctx, document, args, func(name string, r *model.Report) { runs = append(runs, plan.Read(name, r)) })
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 		}
 		plan.AddTried(p, t)
 	}
-	err = output.DeliverFinding(d, output.Finding[model.Plan]{
+	err = output.DeliverFinding(document, output.Finding[model.Plan]{
 		Found: p, What: "plan", WithoutSource: report.PlanWithoutSource,
 		JSON:     report.PlanJSON,
 		Document: sheet.Plan,
@@ -99,8 +99,8 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 const maxTrial = 64 << 20
 
 // readTrial reads the result of `tracer try --format json`. It may come from any source.
-func readTrial(f *os.File) (*model.Trial, error) {
-	data, err := io.ReadAll(io.LimitReader(f, maxTrial+1))
+func readTrial(file *os.File) (*model.Trial, error) {
+	data, err := io.ReadAll(io.LimitReader(file, maxTrial+1))
 	if err != nil {
 		return nil, err
 	}

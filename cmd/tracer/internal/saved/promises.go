@@ -22,7 +22,6 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 	"ipytracer/event/recording"
-	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/process"
 	"ipytracer/model"
@@ -59,38 +58,19 @@ const (
 const recallCommand = "recall"
 
 func newRecallCommand(c console.Console) *cobra.Command {
-	return &cobra.Command{
-		Use:    recallCommand,
-		Short:  "List what a recording names to be freed; started by tracer itself",
-		Hidden: true,
-		Args:   status.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	return status.Hidden(recallCommand, "List what a recording names to be freed; started by tracer itself",
+		cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // its parent ends it
-			if err := withoutRights(); err != nil {
+			who, err := invoker.Find()
+			if err == nil {
+				err = output.Seclude(who, nil, nil, func(error) {})
+			}
+			if err != nil {
 				return err
 			}
 			return json.NewEncoder(c.Out).Encode(recall(cmd.Context(), c.In))
-		},
-	}
-}
-
-// withoutRights leaves this process only the rights to read and write open files.
-func withoutRights() error {
-	who, err := invoker.Find()
-	if err != nil {
-		return err
-	}
-	if u := who.Heir(); u != nil {
-		err = confine.Become(u.UID, u.GID, u.Groups)
-	} else {
-		err = confine.KeepCapabilities()
-	}
-	for _, more := range []error{confine.OnlyPaths(confine.Paths{}), confine.Allow(confine.Program())} {
-		if !errors.Is(more, confine.ErrNoLandlock) && !errors.Is(more, confine.ErrNoFilter) {
-			err = errors.Join(err, more)
-		}
-	}
-	return err
+		})
 }
 
 // recall reads a recording to its end: the last look at each process counts.
@@ -146,14 +126,14 @@ func recall(ctx context.Context, in io.Reader) (out recalled) {
 
 // promisedIn returns the promises of a recording for each of its processes.
 func promisedIn(ctx context.Context, s *session.Session, path string) ([]promise, error) {
-	f, err := s.Rights.Open(path)
+	file, err := s.Rights.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the recording: %w", err)
 	}
-	defer f.Close()
+	defer file.Close()
 	progress := console.StartProgress(s.Console.Err, s.Options.Quiet, "reading")
 	defer progress.Stop()
-	found, err := askRecall(ctx, f)
+	found, err := askRecall(ctx, file)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -182,10 +162,10 @@ func promisedIn(ctx context.Context, s *session.Session, path string) ([]promise
 }
 
 // askRecall has another process read a recording, and keeps the part of the answer that is within bounds.
-func askRecall(ctx context.Context, f *os.File) (found recalled, err error) {
+func askRecall(ctx context.Context, file *os.File) (found recalled, err error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", recallCommand)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second
-	cmd.Stdin, cmd.Stderr = f, os.Stderr
+	cmd.Stdin, cmd.Stderr = file, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

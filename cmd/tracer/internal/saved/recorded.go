@@ -34,45 +34,47 @@ func readRecording(ctx context.Context, in io.Reader, take func(event.Event)) (r
 }
 
 // readFor passes the events of one of a document's recordings to take.
-func readFor(ctx context.Context, d *output.Document, in io.Reader, path string, take func(event.Event)) error {
+func readFor(ctx context.Context, document *output.Document, in io.Reader, path string, take func(event.Event)) error {
 	extent, err := readRecording(ctx, in, func(e event.Event) {
 		take(e)
-		d.Garbage.Pace()
+		document.Garbage.Pace()
 	})
 	if err != nil {
 		return status.NotRecorded(path, err)
 	}
 	if !extent.IsWhole() {
-		d.NotWhole(path, extent)
+		document.NotWhole(path, extent)
 	}
 	return nil
 }
 
 // replay reads a recording to its end.
-func replay(ctx context.Context, d *output.Document, path string, take func(event.Event)) error {
-	files, err := openEach(d, []string{path})
+func replay(ctx context.Context, document *output.Document, path string, take func(event.Event)) error {
+	files, err := openEach(document, []string{path})
 	defer closeEach(files)
 	if err != nil {
 		return err
 	}
-	progress := console.StartProgress(d.Console.Err, d.Options.Quiet, "reading")
+	progress := console.StartProgress(document.Console.Err, document.Options.Quiet, "reading")
 	defer progress.Stop()
-	return readFor(ctx, d, files[0], path, take)
+	return readFor(ctx, document, files[0], path, take)
 }
 
 // readEach reads recordings, one after another: it drops one before it reads the next. All are opened before rights are
 // given up.
-func readEach(ctx context.Context, d *output.Document, paths []string, take func(name string, r *model.Report)) error {
-	files, err := openEach(d, paths)
+func readEach(
+	ctx context.Context, document *output.Document, paths []string, take func(name string, r *model.Report),
+) error {
+	files, err := openEach(document, paths)
 	defer closeEach(files)
 	if err != nil {
 		return err
 	}
-	progress := console.StartProgress(d.Console.Err, d.Options.Quiet, "reading")
+	progress := console.StartProgress(document.Console.Err, document.Options.Quiet, "reading")
 	defer progress.Stop()
 	for i, f := range files {
 		tracker := attribution.New()
-		if err := readFor(ctx, d, f, paths[i], tracker.Add); err != nil {
+		if err := readFor(ctx, document, f, paths[i], tracker.Add); err != nil {
 			return err
 		}
 		take(paths[i], tracker.Stream())
@@ -85,18 +87,15 @@ func readEach(ctx context.Context, d *output.Document, paths []string, take func
 
 // openEach opens files, and gives up the rights that reading them does not need. The caller closes those that are open,
 // also if it fails.
-func openEach(d *output.Document, paths []string) (files []*os.File, err error) {
+func openEach(document *output.Document, paths []string) (files []*os.File, err error) {
 	for _, path := range paths {
-		f, err := d.Rights.Open(path)
+		file, err := document.Rights.Open(path)
 		if err != nil {
 			return files, fmt.Errorf("read the recording: %w", err)
 		}
-		files = append(files, f)
+		files = append(files, file)
 	}
-	if err := d.Seclude(); err != nil {
-		return files, fmt.Errorf("give up what is not needed: %w", err)
-	}
-	return files, nil
+	return files, document.Seclude()
 }
 
 func closeEach(files []*os.File) {

@@ -1,3 +1,5 @@
+// Package saved has the commands that read recordings: report, view, audit, advise, diff, merge and plan. Audit and
+// advise take running kernels, too.
 package saved
 
 import (
@@ -43,19 +45,19 @@ func runReport(ctx context.Context, o output.Options, c console.Console, path st
 	if o.HasLeaks() {
 		tracker, findings = attribution.NewAudited()
 	}
-	d, err := output.NewDocument(&o, c)
+	document, err := output.NewDocument(&o, c)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	if err := replay(ctx, d, path, tracker.Add); err != nil {
+	defer document.Close()
+	if err := replay(ctx, document, path, tracker.Add); err != nil {
 		return err
 	}
-	r, err := d.Report(tracker, findings, d.Options.Print)
+	r, err := document.Report(tracker, findings, document.Options.Print)
 	if err != nil {
 		return err
 	}
-	return d.Judge(r)
+	return document.Judge(r)
 }
 
 // reportOrInto prints a report or puts it into a notebook.
@@ -67,4 +69,12 @@ func reportOrInto(ctx context.Context, o output.Options, into intoOptions, c con
 		return runInto(ctx, o, into, c, args)
 	}
 	return runReport(ctx, o, c, args[0])
+}
+
+// Commands returns the commands that read recordings.
+func Commands(c console.Console) []*cobra.Command {
+	return []*cobra.Command{
+		newReportCommand(c), newViewCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c),
+		newAdviseCommand(c), newMergeCommand(c), newRecallCommand(c),
+	}
 }

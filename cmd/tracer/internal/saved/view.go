@@ -5,25 +5,28 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
-	"slices"
+	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/html"
+	"ipytracer/report"
 )
 
 // viewOptions are the flags of `tracer view`.
@@ -65,20 +68,21 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 		return err
 	}
 	defer rights.Close()
-	f, err := rights.Open(path)
+	file, err := rights.Open(path)
 	if err != nil {
 		return fmt.Errorf("read the recording: %w", err)
 	}
-	defer f.Close()
+	defer file.Close()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer listener.Close()
-	if err := seclude(who); err != nil {
-		return fmt.Errorf("give up what is not needed: %w", err)
+	// A recording may come from any source, and so may requests.
+	if err := output.Seclude(who, nil, answering(), func(error) {}); err != nil {
+		return err
 	}
-	v := &viewer{file: f, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), until: ctx}
+	v := &viewer{file: file, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), until: ctx}
 	if err := v.read(); err != nil {
 		return status.NotRecorded(path, err)
 	}
@@ -87,29 +91,10 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 	return v.serve(ctx, listener)
 }
 
-// seclude gives up, for good, all rights that answering browsers does not need, once the recording is open and the port
-// is taken: a recording may come from any source, and so may requests.
-func seclude(who *invoker.Invoker) error {
-	_, _ = time.Now().Zone() // the time zone is read while files can be
-	var err error
-	if u := who.Heir(); u != nil {
-		err = confine.Become(u.UID, u.GID, u.Groups)
-	} else {
-		err = confine.KeepCapabilities()
-	}
-	if err != nil {
-		return err
-	}
-	if err := confine.OnlyPaths(confine.Paths{}); err != nil && !errors.Is(err, confine.ErrNoLandlock) {
-		return err
-	}
-	answering := confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
+// answering are the system calls that answers to browsers take.
+func answering() []confine.Rule {
+	return confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
 		unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN)
-	if err := confine.Allow(slices.Concat(confine.Program(), answering)); err != nil &&
-		!errors.Is(err, confine.ErrNoFilter) {
-		return err
-	}
-	return nil
 }
 
 // serve answers until the context ends.
@@ -130,52 +115,152 @@ func (v *viewer) serve(ctx context.Context, on net.Listener) error {
 }
 
 // ServeHTTP answers requests to this host with the secret in their path.
-func (v *viewer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	head := w.Header()
+func (v *viewer) ServeHTTP(response http.ResponseWriter, request *http.Request) {
+	head := response.Header()
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer")
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
-	token, what, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, "/"), "/")
+	token, what, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
 	switch {
-	case q.Host != v.host:
-		http.Error(w, "not this host", http.StatusMisdirectedRequest)
-	case q.Method != http.MethodGet && q.Method != http.MethodHead:
-		http.Error(w, "only reading", http.StatusMethodNotAllowed)
+	case request.Host != v.host:
+		http.Error(response, "not this host", http.StatusMisdirectedRequest)
+	case request.Method != http.MethodGet && request.Method != http.MethodHead:
+		http.Error(response, "only reading", http.StatusMethodNotAllowed)
 	case subtle.ConstantTimeCompare([]byte(token), []byte(v.token)) != 1:
-		http.NotFound(w, q)
+		http.NotFound(response, request)
 	case what == "":
-		v.answer(w, q, true)
+		v.answer(response, request, true)
 	case what == "data":
-		v.answer(w, q, false)
+		v.answer(response, request, false)
 	default:
-		http.NotFound(w, q)
+		http.NotFound(response, request)
 	}
 }
 
 // answer sends the page or its data, as new as the recording, to a browser with the secret; nothing if the page has
 // that already.
-func (v *viewer) answer(w http.ResponseWriter, q *http.Request, page bool) {
-	v.guests.know(q)
+func (v *viewer) answer(response http.ResponseWriter, request *http.Request, page bool) {
+	v.guests.know(request)
 	data, version, err := v.newest()
 	if err != nil {
-		http.Error(w, "the recording cannot be read now", http.StatusServiceUnavailable)
+		http.Error(response, "the recording cannot be read now", http.StatusServiceUnavailable)
 		return
 	}
 	if !page {
-		if q.URL.Query().Get("have") == strconv.Itoa(version) {
-			w.WriteHeader(http.StatusNoContent)
+		if request.URL.Query().Get("have") == strconv.Itoa(version) {
+			response.WriteHeader(http.StatusNoContent)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(data)
+		response.Header().Set("Content-Type", "application/json")
+		_, _ = response.Write(data)
 		return
 	}
 	o := html.Options{Version: version}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", html.Policy(o)+"; frame-ancestors 'none'")
+	response.Header().Set("Content-Type", "text/html; charset=utf-8")
+	response.Header().Set("Content-Security-Policy", html.Policy(o)+"; frame-ancestors 'none'")
 	var b bytes.Buffer
 	_ = html.Assemble(&b, data, o) // writing to memory cannot fail
-	_, _ = w.Write(b.Bytes())
+	_, _ = response.Write(b.Bytes())
+}
+
+// A page is made of the whole recording, because a cell's figures can depend on later events. So a growing recording is
+// read from its beginning each time. Reading takes at most a tenth of the time, and stops while no browser requests the
+// page.
+const (
+	readingShare = 10 // the inverse of the share of time
+	// A recording that has not grown for stillAfter is read as soon as half of the time is left for other work.
+	stillAfter = 3 * time.Second
+)
+
+// viewer answers browsers with the page of a recording.
+type viewer struct {
+	file     *os.File
+	noSource bool
+	// host is the only name that a browser may use for this server: another name may be an attacker's that leads here
+	// (DNS rebinding)
+	host   string
+	token  string
+	until  context.Context // its end ends reading
+	guests guests
+
+	mu      sync.Mutex
+	version int           // of the page, from 1
+	data    []byte        // of the page
+	size    int64         // of the recording at the last reading
+	failed  error         // of the last reading
+	reading chan struct{} // closed at the end of the reading under way; nil: nothing is read
+	took    time.Duration // duration of the last reading
+	last    time.Time     // end of the last reading
+	seen    int64         // the recording's size at the last request
+	grew    time.Time     // the last change of that size
+}
+
+// newest returns the newest page. Meanwhile it has the recording read again, if it has grown and it is time.
+func (v *viewer) newest() (data []byte, version int, err error) {
+	info, err := v.file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := time.Now()
+	if info.Size() != v.seen {
+		v.seen, v.grew = info.Size(), now
+	}
+	if info.Size() != v.size && v.reading == nil && v.isTime(now) {
+		ended := make(chan struct{})
+		v.reading = ended
+		go func() {
+			defer close(ended)
+			_ = v.read() // newest returns the error to the next request
+		}()
+	}
+	return v.data, v.version, v.failed
+}
+
+// isTime reports whether the recording may be read again.
+func (v *viewer) isTime(now time.Time) bool {
+	rest := (readingShare - 1) * v.took
+	if now.Sub(v.grew) >= stillAfter {
+		rest = v.took
+	}
+	return now.Sub(v.last) >= rest
+}
+
+// read reads the recording and makes its page.
+func (v *viewer) read() error {
+	began := time.Now()
+	size, data, err := v.page(v.version + 1) // no other goroutine counts meanwhile
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.reading, v.failed = nil, err
+	v.last = time.Now()
+	v.took = v.last.Sub(began)
+	v.size = size // even for an unreadable one: the next try is when it has grown
+	if err == nil {
+		v.data = data
+		v.version++
+	}
+	return err
+}
+
+// page returns the page of the recording so far.
+func (v *viewer) page(version int) (size int64, data []byte, err error) {
+	info, err := v.file.Stat()
+	if err != nil {
+		return 0, nil, err
+	}
+	size = info.Size()
+	tracker, findings := attribution.NewAudited()
+	if _, err := readRecording(v.until, io.NewSectionReader(v.file, 0, size), tracker.Add); err != nil {
+		return size, nil, err
+	}
+	r, audit := tracker.Stream(), findings.Audit(output.LeastLeak)
+	if v.noSource {
+		r, audit = report.WithoutSource(r), report.AuditWithoutSource(audit)
+	}
+	data, err = html.Data(r, html.Options{Audit: audit, Version: version})
+	return size, data, err
 }

@@ -24,26 +24,31 @@ func recorded(t *testing.T, share int) (path string, whole []byte) {
 	return path, whole
 }
 
-// TestViewAnswers: the page is for clients that have the secret and address exactly this host; it follows the recording
-// while it grows.
-func TestViewAnswers(t *testing.T) {
-	path, whole := recorded(t, 60)
+// viewed returns a viewer of a recording that has read it, and a function that asks it.
+func viewed(t *testing.T, path string) (v *viewer, ask func(method, host, path string) *httptest.ResponseRecorder) {
+	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	v := &viewer{file: f, host: "127.0.0.1:4711", token: "secret", until: t.Context()}
+	t.Cleanup(func() { f.Close() })
+	v = &viewer{file: f, host: "127.0.0.1:4711", token: "secret", until: t.Context()}
 	if err := v.read(); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(method, host, path string) *httptest.ResponseRecorder {
+	return v, func(method, host, path string) *httptest.ResponseRecorder {
 		q := httptest.NewRequest(method, "http://127.0.0.1:4711"+path, nil)
 		q.Host = host
 		w := httptest.NewRecorder()
 		v.ServeHTTP(w, q)
 		return w
 	}
+}
+
+// TestViewAnswers: the page is for clients that have the secret and address exactly this host.
+func TestViewAnswers(t *testing.T) {
+	path, _ := recorded(t, 60)
+	v, ask := viewed(t, path)
 	for _, c := range []struct {
 		method, host, path string
 		want               int
@@ -69,16 +74,27 @@ func TestViewAnswers(t *testing.T) {
 		!strings.Contains(policy, "frame-ancestors 'none'") {
 		t.Errorf("policy %q", policy)
 	}
+}
+
+// TestViewFollows: the page follows the recording while it grows.
+func TestViewFollows(t *testing.T) {
+	path, whole := recorded(t, 60)
+	v, ask := viewed(t, path)
 	before := ask("GET", v.host, "/secret/data").Body.Len()
 	if err := os.WriteFile(path, whole, 0o600); err != nil { // the same file, longer
 		t.Fatal(err)
 	}
-	var after *httptest.ResponseRecorder
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if after = ask("GET", v.host, "/secret/data?have=1"); after.Code != 204 {
-			break
-		}
+	v.last = time.Time{} // it was read long ago
+	if now := ask("GET", v.host, "/secret/data?have=1"); now.Code != 204 {
+		t.Errorf("the recording has just grown, and the answer is %d", now.Code)
 	}
+	v.mu.Lock()
+	reading := v.reading
+	v.mu.Unlock()
+	if reading != nil {
+		<-reading
+	}
+	after := ask("GET", v.host, "/secret/data?have=1")
 	if after.Code != 200 || after.Body.Len() <= before {
 		t.Errorf("the recording has grown: %d, %d bytes after %d", after.Code, after.Body.Len(), before)
 	}

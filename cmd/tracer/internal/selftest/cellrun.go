@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 
 	"ipytracer/cmd/tracer/internal/workload"
 	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/report/escape"
 	"ipytracer/model"
 	"ipytracer/tracer"
 )
@@ -98,53 +100,71 @@ func cellInput(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// cell returns the last execution of the cell with this text.
-func (r *cellRun) cell(text string) (*model.Window, error) {
-	for i := len(r.report.Windows) - 1; i >= 0; i-- {
-		if w := &r.report.Windows[i]; w.Kind == model.Cell && strings.HasPrefix(w.Source, text) {
-			if w.Status != model.OK {
-				return nil, fmt.Errorf("%w: the cell %q ended with status %s", ErrFailed, text, w.Status)
-			}
-			return w, nil
+// windows returns the windows of a kind, in order.
+func (r *cellRun) windows(kind string) (all []*model.Window) {
+	for i := range r.report.Windows {
+		if w := &r.report.Windows[i]; w.Kind == kind {
+			all = append(all, w)
 		}
 	}
-	cells, bare := 0, 0
-	for _, w := range r.report.Windows {
-		if w.Kind == model.Cell {
-			cells++
-			if w.Source == "" {
-				bare++
-			}
+	return all
+}
+
+// cell returns the last execution of the cell whose text begins with this.
+func (r *cellRun) cell(text string) (*model.Window, error) {
+	cells, bare := r.windows(model.Cell), 0
+	for _, w := range slices.Backward(cells) {
+		switch {
+		case strings.HasPrefix(w.Source, text) && w.Status != model.OK:
+			return nil, fmt.Errorf("%w: the cell %q ended with status %s", ErrFailed, text, w.Status)
+		case strings.HasPrefix(w.Source, text):
+			return w, nil
+		case w.Source == "":
+			bare++
 		}
 	}
 	return nil, fmt.Errorf("%w: the cell %q is not among the %d of the report (%d without source)",
-		ErrFailed, text, cells, bare)
+		ErrFailed, text, len(cells), bare)
 }
 
-func (r *cellRun) statements() (out []*model.Window) {
-	for i := range r.report.Windows {
-		if w := &r.report.Windows[i]; w.Kind == model.Statement {
-			out = append(out, w)
+// cells runs cells of known truth in a real IPython, as the invoking user, and compares.
+func (t *selftest) cells(ctx context.Context) error {
+	found := t.Python
+	if found == nil {
+		t.note("no cells were compared: no Python with IPython was found; name one with --python")
+		return nil
+	}
+	t.result.Python = found.Path
+	t.printf("\n%s: Python %s, IPython %s, NumPy %s\n\n",
+		escape.Text(found.Path), escape.Text(found.Version), escape.Text(found.IPython), orNone(found.NumPy))
+	over := t.progress("cells")
+	run, err := t.traceCells(ctx, found)
+	over()
+	if err != nil {
+		return fmt.Errorf("cells of %s: %w", found.Path, err)
+	}
+	for _, test := range cellTests {
+		switch _, there := run.truths[test.truth]; {
+		case test.needsNumPy && found.NumPy == "":
+			continue
+		case test.statements && len(run.windows(model.Statement)) == 0:
+			t.note("%s: this Python has no place for statement probes", test.name)
+			continue
+		case test.truth != "" && !there:
+			t.note("%s", test.without)
+			continue
+		}
+		err := t.step(&t.result.Cells, test.name, test.about, func() (Test, error) { return test.compare(run) })
+		if err != nil {
+			return err
 		}
 	}
-	return out
+	return proven(run.report, false)
 }
 
-// children returns the statements of a cell, in order.
-func (r *cellRun) children(cell *model.Window) (out []*model.Window) {
-	for _, w := range r.statements() {
-		if w.Parent == cell.ID {
-			out = append(out, w)
-		}
+func orNone(version string) string {
+	if version == "" {
+		return "none"
 	}
-	return out
-}
-
-func (r *cellRun) experiment(name string) (*model.Window, error) {
-	for i := range r.report.Windows {
-		if w := &r.report.Windows[i]; w.Kind == model.Experiment && w.Name == name {
-			return w, nil
-		}
-	}
-	return nil, fmt.Errorf("%w: the experiment %q is not in the report", ErrFailed, name)
+	return escape.Text(version)
 }

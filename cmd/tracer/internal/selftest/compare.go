@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"fmt"
+	"slices"
 
 	"ipytracer/cmd/tracer/internal/workload"
 	"ipytracer/event"
@@ -13,11 +14,16 @@ type cellTest struct {
 	name, about string
 	needsNumPy  bool
 	statements  bool
-	needsTorch  bool
-	needsArrow  bool
-	needsGPU    bool
-	compare     func(*cellRun) (Test, error)
+	// truth is one that the cells report where what they compare is there. Where it is missing, without is noted.
+	truth, without string
+	compare        func(*cellRun) (Test, error)
 }
+
+// What is noted where a Python lacks something.
+const (
+	withoutTorch = "no tensors were compared: this Python has no PyTorch"
+	withoutGPU   = "no GPU was compared: there is no libcuda.so.1, or no device that it can use"
+)
 
 var cellTests = []cellTest{
 	{
@@ -28,7 +34,11 @@ var cellTests = []cellTest{
 		name: "lazy cell", about: "120 MiB mapped and never touched",
 		compare: peaksOf(`lazy("lazy"`, "lazy", workload.Mapped),
 	},
-	{name: "GIL held", about: "len(b'x' * n): no Python thread can run meanwhile", compare: compareHeld},
+	// glibc maps a large block, its header and a size word, in whole pages.
+	{
+		name: "GIL held", about: "len(b'x' * n): no Python thread can run meanwhile",
+		compare: needsOf(workload.Mapped, cellFigures{`w = len(b"x" * n)`, "held", "cell's need", ""}),
+	},
 	{
 		name: "statements", about: "two peaks in one cell, each to its own statement", statements: true,
 		compare: compareStatements,
@@ -36,34 +46,48 @@ var cellTests = []cellTest{
 	{name: "experiments", about: "two that overlap, over several cells", compare: compareExperiments},
 	{
 		name: "numpy", about: "np.empty of 10,000,019 and np.zeros of 5,000,011 float64", needsNumPy: true,
-		compare: compareNumPy,
+		compare: needsOf(meterNumPy, cellFigures{"if np: x = np.empty(10000019)", "empty", "empty", "end of empty"},
+			cellFigures{"if np: y = np.zeros(5000011)", "zeros", "zeros", "end of zeros"}),
 	},
 	{
 		name: "numpy kept", about: "two arrays kept by one cell, freed by another", needsNumPy: true,
-		compare: compareKept,
-	},
-	{name: "no numpy", about: "a cell that allocates no array", needsNumPy: true, compare: compareNothing},
-	{
-		name: "torch", about: "torch.empty of 10,000,019 float32 and a view of it, on the CPU", needsTorch: true,
-		compare: compareTorch,
+		compare: keptBy(meterNumPy, "if np: kept = np.ones", "kept", "if np: kept = kept2", "gone"),
 	},
 	{
-		name: "torch kept", about: "two tensors kept by one cell, freed by another", needsTorch: true,
-		compare: compareTensorsKept,
+		name: "no numpy", about: "a cell that allocates no array", needsNumPy: true,
+		compare: needsOf(meterNumPy, cellFigures{"w = 6 * 7", "", "cell's need", "cell's end"}),
 	},
 	{
-		name: "arrow", about: "a buffer of Arrow's default pool that grows to 30,000,057 bytes", needsArrow: true,
-		compare: compareArrow,
+		name: "torch", about: "torch.empty of 10,000,019 float32 and a view of it, on the CPU",
+		truth: "tensor", without: withoutTorch,
+		compare: needsOf(meterTorch,
+			cellFigures{"if torch: w = torch.empty(10000019)", "tensor", "cell's need", "kept by the cell"}),
 	},
 	{
-		name: "arrow kept", about: "an array and a buffer kept by one cell, freed by another", needsArrow: true,
-		compare: compareBuffersKept,
+		name: "torch kept", about: "two tensors kept by one cell, freed by another",
+		truth: "tensor", without: withoutTorch,
+		compare: keptBy(meterTorch, "if torch: kept = torch.empty", "tensors", "if torch: kept = kept2", "no tensors"),
+	},
+	// Arrow's default pool counts: pa.total_allocated_bytes().
+	{
+		name: "arrow", about: "a buffer of Arrow's default pool that grows to 30,000,057 bytes",
+		truth: "arrow", without: "arrow: this Python has no pyarrow",
+		compare: needsOf(meterArrow, cellFigures{firstOfArrow + "w = pa.allocate_buffer(10000019", "arrow",
+			"cell's need", "kept by the cell"}),
 	},
 	{
-		name: "GPU", about: "64 MiB of a GPU and 8 MiB page-locked through the CUDA driver", needsGPU: true,
-		compare: compareGPU,
+		name: "arrow kept", about: "an array and a buffer kept by one cell, freed by another",
+		truth: "arrow", without: "arrow kept: this Python has no pyarrow",
+		compare: keptBy(meterArrow, firstOfArrow+"kept = pa.array", "buffers",
+			firstOfArrow+"kept = kept2", "no buffers"),
+	},
+	{
+		name: "GPU", about: "64 MiB of a GPU and 8 MiB page-locked through the CUDA driver",
+		truth: "gpu", without: withoutGPU, compare: compareGPU,
 	},
 }
+
+const firstOfArrow = "if pa: first = pa.total_allocated_bytes(); "
 
 // peaksOf compares the peaks of a cell with the cell's readings at its peak.
 func peaksOf(text, truth string, meters ...string) func(*cellRun) (Test, error) {
@@ -90,24 +114,12 @@ func (r *cellRun) peaks(of string, w *model.Window, truth string, meters ...stri
 	return out
 }
 
-// compareHeld computes the size of glibc's mapping for a large block: the block, its header, a size word, in whole
-// pages.
-func compareHeld(r *cellRun) (out Test, err error) {
-	w, err := r.cell(`w = len(b"x" * n)`)
-	if err != nil {
-		return out, err
-	}
-	f := w.Meters[workload.Mapped]
-	out.Figures = []Figure{newFigure(workload.Mapped, "cell's need", r.truths["held"].Data, f.Need(), 0)}
-	return out, nil
-}
-
 func compareStatements(r *cellRun) (out Test, err error) {
 	w, err := r.cell(`w = spike("first"`)
 	if err != nil {
 		return out, err
 	}
-	s := r.children(w)
+	s := slices.DeleteFunc(r.windows(model.Statement), func(s *model.Window) bool { return s.Parent != w.ID })
 	if len(s) != 3 {
 		return out, fmt.Errorf("%w: the cell has 3 statements, the report %d", ErrFailed, len(s))
 	}
@@ -118,95 +130,51 @@ func compareStatements(r *cellRun) (out Test, err error) {
 
 func compareExperiments(r *cellRun) (out Test, err error) {
 	for _, name := range []string{"outer", "inner"} {
-		w, err := r.experiment(name)
-		if err != nil {
-			return out, err
+		all := r.windows(model.Experiment)
+		at := slices.IndexFunc(all, func(w *model.Window) bool { return w.Name == name })
+		if at < 0 {
+			return out, fmt.Errorf("%w: the experiment %q is not in the report", ErrFailed, name)
 		}
-		out.Figures = append(out.Figures, r.peaks(name, w, name, workload.Mapped, workload.Resident)...)
+		out.Figures = append(out.Figures, r.peaks(name, all[at], name, workload.Mapped, workload.Resident)...)
 	}
 	return out, nil
 }
 
-func compareNumPy(r *cellRun) (out Test, err error) {
-	for _, c := range []struct{ text, truth string }{
-		{"if np: x = np.empty(10000019)", "empty"}, {"if np: y = np.zeros(5000011)", "zeros"},
-	} {
-		w, err := r.cell(c.text)
-		if err != nil {
-			return out, err
+// cellFigures are a cell by the beginning of its text, the name of its truth, and the names of the figures of what it
+// needed and of what it kept, which is nothing; "" for a figure that is not compared.
+type cellFigures struct{ text, truth, need, end string }
+
+// needsOf compares the needs of cells that keep nothing.
+func needsOf(meter string, cells ...cellFigures) func(*cellRun) (Test, error) {
+	return func(r *cellRun) (out Test, err error) {
+		for _, c := range cells {
+			w, err := r.cell(c.text)
+			if err != nil {
+				return out, err
+			}
+			f := w.Meters[meter]
+			out.Figures = append(out.Figures, newFigure(meter, c.need, r.truths[c.truth].Data, f.Need(), boundOf(f)))
+			if c.end != "" {
+				out.Figures = append(out.Figures, newFigure(meter, c.end, 0, f.Consumed, boundOf(f)))
+			}
 		}
-		f := w.Meters[meterNumPy]
-		out.Figures = append(out.Figures, newFigure(meterNumPy, c.truth, r.truths[c.truth].Data, f.Need(), boundOf(f)),
-			newFigure(meterNumPy, "end of "+c.truth, 0, f.Consumed, boundOf(f)))
+		return out, nil
 	}
-	return out, nil
 }
 
-// pairOf is the text of a cell and the name of its truth.
-type pairOf struct{ text, truth string }
-
-// consumedOf compares memory that cells kept, or gave back, with the sizes that they know.
-func (r *cellRun) consumedOf(meter string, cells ...pairOf) (out Test, err error) {
-	for _, c := range cells {
-		w, err := r.cell(c.text)
-		if err != nil {
-			return out, err
+// keptBy compares the memory that a cell kept, and that another one gave back, with the sizes that they know.
+func keptBy(meter, keeps, kept, frees, freed string) func(*cellRun) (Test, error) {
+	return func(r *cellRun) (out Test, err error) {
+		for _, c := range []struct{ text, truth string }{{keeps, kept}, {frees, freed}} {
+			w, err := r.cell(c.text)
+			if err != nil {
+				return out, err
+			}
+			f := w.Meters[meter]
+			out.Figures = append(out.Figures, newFigure(meter, c.truth, r.truths[c.truth].Data, f.Consumed, boundOf(f)))
 		}
-		f := w.Meters[meter]
-		out.Figures = append(out.Figures, newFigure(meter, c.truth, r.truths[c.truth].Data, f.Consumed, boundOf(f)))
+		return out, nil
 	}
-	return out, nil
-}
-
-func compareKept(r *cellRun) (Test, error) {
-	return r.consumedOf(meterNumPy, pairOf{"if np: kept = np.ones", "kept"}, pairOf{"if np: kept = kept2", "gone"})
-}
-
-func compareTensorsKept(r *cellRun) (Test, error) {
-	return r.consumedOf(meterTorch, pairOf{"if torch: kept = torch.empty", "tensors"},
-		pairOf{"if torch: kept = kept2", "no tensors"})
-}
-
-func compareTorch(r *cellRun) (Test, error) {
-	return r.passing(meterTorch, pairOf{"if torch: w = torch.empty(10000019)", "tensor"})
-}
-
-// compareArrow compares with the count of Arrow's default pool: pa.total_allocated_bytes().
-func compareArrow(r *cellRun) (Test, error) {
-	return r.passing(meterArrow,
-		pairOf{"if pa: first = pa.total_allocated_bytes(); w = pa.allocate_buffer(10000019", "arrow"})
-}
-
-func compareBuffersKept(r *cellRun) (Test, error) {
-	return r.consumedOf(meterArrow, pairOf{"if pa: first = pa.total_allocated_bytes(); kept = pa.array", "buffers"},
-		pairOf{"if pa: first = pa.total_allocated_bytes(); kept = kept2", "no buffers"})
-}
-
-// passing compares the need of a cell that keeps nothing.
-func (r *cellRun) passing(meter string, of pairOf) (out Test, err error) {
-	w, err := r.cell(of.text)
-	if err != nil {
-		return out, err
-	}
-	f := w.Meters[meter]
-	out.Figures = []Figure{
-		newFigure(meter, "cell's need", r.truths[of.truth].Data, f.Need(), boundOf(f)),
-		newFigure(meter, "kept by the cell", 0, f.Consumed, boundOf(f)),
-	}
-	return out, nil
-}
-
-func compareNothing(r *cellRun) (out Test, err error) {
-	w, err := r.cell("w = 6 * 7")
-	if err != nil {
-		return out, err
-	}
-	f := w.Meters[meterNumPy]
-	out.Figures = []Figure{
-		newFigure(meterNumPy, "cell's need", 0, f.Need(), boundOf(f)),
-		newFigure(meterNumPy, "cell's end", 0, f.Consumed, boundOf(f)),
-	}
-	return out, nil
 }
 
 // compareGPU finds the GPU with a change: only the driver knows which one it is.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,8 +81,8 @@ func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte,
 		return nil, nil, err
 	}
 	defer live.Close()
-	r, err := collect(ctx, live)
-	if err != nil || ctx.Err() != nil {
+	tracker := attribution.New()
+	if err = event.Each(ctx, live, tracker.Add); err != nil || ctx.Err() != nil {
 		err = errors.Join(err, context.Cause(ctx), cmd.Process.Kill())
 	}
 	state, waited := cmd.Process.Wait()
@@ -91,7 +92,7 @@ func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte,
 	if err = errors.Join(err, waited); err != nil {
 		return nil, nil, err
 	}
-	return <-written, r, nil
+	return <-written, tracker.Report(), nil
 }
 
 // capture returns the writing end of a pipe, and a channel for the bytes written to it, up to a limit, once all have
@@ -110,15 +111,6 @@ func capture(limit int64) (<-chan []byte, *os.File, error) {
 	return all, to, nil
 }
 
-// collect follows a session to its end.
-func collect(ctx context.Context, live event.Source) (*model.Report, error) {
-	tracker := attribution.New()
-	if err := event.Each(ctx, live, tracker.Add); err != nil {
-		return nil, err
-	}
-	return tracker.Report(), nil
-}
-
 // compareWorkload puts the figures of a report beside the truths.
 func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Report) (out Test, err error) {
 	sum := map[string]int64{}
@@ -128,21 +120,22 @@ func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Repo
 		if i < len(truths)-1 { // the first of them ends last
 			of = "child"
 		}
-		p := processOf(r, truth.PID)
-		if p == nil {
+		at := slices.IndexFunc(r.Processes, func(p model.Process) bool { return p.PID == truth.PID })
+		if at < 0 {
 			return out, fmt.Errorf("%w: process %d of workload %s is not in the report", ErrFailed, truth.PID, w.Name)
 		}
 		for _, meter := range w.Meters {
-			f := p.Meters[meter]
+			f := r.Processes[at].Meters[meter]
 			bounds[meter] += boundOf(f)
 			sum[meter] += truth.Bytes[meter]
 			out.Figures = append(out.Figures, newFigure(meter, of, truth.Bytes[meter], f.Peak, boundOf(f)))
 		}
 	}
-	session := sessionOf(r)
-	if session == nil {
+	at := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == model.Session })
+	if at < 0 {
 		return out, fmt.Errorf("%w: the report of workload %s has no session", ErrFailed, w.Name)
 	}
+	session := &r.Windows[at]
 	for _, meter := range w.Meters {
 		switch {
 		case len(truths) == 1:
@@ -162,24 +155,6 @@ func boundOf(f model.Figure) int64 {
 		return 0
 	}
 	return *f.Bound
-}
-
-func processOf(r *model.Report, pid int) *model.Process {
-	for i := range r.Processes {
-		if r.Processes[i].PID == pid {
-			return &r.Processes[i]
-		}
-	}
-	return nil
-}
-
-func sessionOf(r *model.Report) *model.Window {
-	for i := range r.Windows {
-		if r.Windows[i].Kind == model.Session {
-			return &r.Windows[i]
-		}
-	}
-	return nil
 }
 
 // proven checks the certificate: nothing is missing, and every peak of the kernel is the one recomputed from the

@@ -46,17 +46,17 @@ const cutHere = "\n… the rest is cut: a session of a server leaves at most 1 M
 // reportPlace returns the path for a peer's report. It is "" without a folder, for a user that is not in the database,
 // and for a peer with other files than this program, such as in a container, where paths and user numbers mean
 // something else.
-func reportPlace(folder string, p serving.Peer, now time.Time) string {
-	if folder == "" || !sameRoot(p.PID) {
+func reportPlace(folder string, peer serving.Peer, now time.Time) string {
+	if folder == "" || !sameRoot(peer.PID) {
 		return ""
 	}
-	entry, err := user.LookupId(strconv.FormatUint(uint64(p.UID), 10))
+	entry, err := user.LookupId(strconv.FormatUint(uint64(peer.UID), 10))
 	if err != nil || !filepath.IsAbs(entry.HomeDir) || entry.HomeDir == "/" ||
 		strings.ContainsRune(entry.Username, '/') {
 		return ""
 	}
 	folder = strings.NewReplacer("%h", entry.HomeDir, "%u", entry.Username, "%%", "%").Replace(folder)
-	return filepath.Join(folder, fmt.Sprintf("%s-%d.txt", now.UTC().Format("20060102-150405"), p.PID))
+	return filepath.Join(folder, fmt.Sprintf("%s-%d.txt", now.UTC().Format("20060102-150405"), peer.PID))
 }
 
 // sameRoot reports whether a process's root directory is this program's.
@@ -109,7 +109,7 @@ func (l *leaving) kill() {
 
 // store has a process keep the report at a path. That process runs as the peer's user, has no other rights, and is
 // killed if it takes too long: it opens that user's files, which may be on a file system that does not answer.
-func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
+func (l *leaving) store(log *slog.Logger, peer serving.Peer, path string) {
 	l.mu.Lock()
 	text := bytes.Clone(l.text.Bytes())
 	if l.cut {
@@ -126,53 +126,49 @@ func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
 	errs := &console.Tail{}
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = []string{"LANG=C.UTF-8"}, "/", bytes.NewReader(text), errs
 	cmd.WaitDelay = time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: credentialOf(p)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: credentialOf(peer)}
+	l.mu.Lock()
 	err := cmd.Start()
+	l.keep = cmd.Process
+	l.mu.Unlock()
 	if err == nil {
-		l.mu.Lock()
-		l.keep = cmd.Process
-		l.mu.Unlock()
 		err = cmd.Wait()
 		l.mu.Lock()
 		l.keep = nil
 		l.mu.Unlock()
 	}
 	if err != nil {
-		log.Warn("a session's report could not be left to its user", "pid", p.PID, "uid", p.UID, "path", path, "error",
-			err, "said", errs.Text())
+		log.Warn("a session's report could not be left to its user", "pid", peer.PID, "uid", peer.UID, "path", path,
+			"error", err, "said", errs.Text())
 	}
 }
 
 // credentialOf returns the peer's user, with the groups in the database.
-func credentialOf(p serving.Peer) *syscall.Credential {
-	c := &syscall.Credential{Uid: p.UID, Gid: p.GID}
-	entry, err := user.LookupId(strconv.FormatUint(uint64(p.UID), 10))
+func credentialOf(peer serving.Peer) *syscall.Credential {
+	credential := &syscall.Credential{Uid: peer.UID, Gid: peer.GID}
+	entry, err := user.LookupId(strconv.FormatUint(uint64(peer.UID), 10))
 	if err != nil {
-		return c
+		return credential
 	}
 	ids, _ := entry.GroupIds()
 	for _, id := range ids {
 		if n, err := strconv.ParseUint(id, 10, 32); err == nil {
-			c.Groups = append(c.Groups, uint32(n))
+			credential.Groups = append(credential.Groups, uint32(n))
 		}
 	}
-	return c
+	return credential
 }
 
 // newKeepCommand writes standard input to a file of the user it runs as.
 func newKeepCommand(c console.Console) *cobra.Command {
-	return &cobra.Command{
-		Use:    keepCommand + " PATH",
-		Short:  "Keep the report of a session; started by tracer itself",
-		Hidden: true,
-		Args:   status.Args(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
+	return status.Hidden(keepCommand+" PATH", "Keep the report of a session; started by tracer itself",
+		cobra.ExactArgs(1),
+		func(_ *cobra.Command, args []string) error {
 			if err := confine.NoNewPrivileges(); err != nil {
 				return err
 			}
 			return keepReport(c.In, args[0])
-		},
-	}
+		})
 }
 
 func keepReport(from io.Reader, path string) error {

@@ -207,7 +207,11 @@ func TestReportOfAnother(t *testing.T) {
 // session must be killed.
 func TestKeeperThatHangs(t *testing.T) {
 	before := keeper
-	keeper = []string{"/bin/sh", "-c", "exec sleep 1000"}
+	begun := filepath.Join(t.TempDir(), "begun") // the keeper waits until it is read
+	if err := syscall.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keeper = []string{"/bin/sh", "-c", "echo > " + begun + "; exec sleep 1000"}
 	t.Cleanup(func() { keeper = before })
 	for _, killed := range []bool{false, true} {
 		l := &leaving{}
@@ -217,17 +221,11 @@ func TestKeeperThatHangs(t *testing.T) {
 			defer close(over)
 			l.store(slog.New(slog.DiscardHandler), peerOf(t, 0), "/x/y")
 		}()
-		for deadline := time.Now().Add(time.Minute); killed; time.Sleep(time.Millisecond) {
-			l.mu.Lock()
-			runs := l.keep != nil
-			l.mu.Unlock()
-			if runs {
-				l.kill()
-				break
+		if killed {
+			if _, err := os.ReadFile(begun); err != nil {
+				t.Fatal(err)
 			}
-			if time.Now().After(deadline) {
-				t.Fatal("it does not begin")
-			}
+			l.kill()
 		}
 		select {
 		case <-over:

@@ -49,15 +49,16 @@ func newServeCommand(c console.Console) *cobra.Command {
 		Args:    status.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, c) },
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.Folder, "folder", serving.Folder, "the `FOLDER` of the socket, which only root may write to")
-	f.IntVar(&o.PerUser, "per-user", 4, "a user, with all subordinate ones, may have `N` sessions at a time")
-	f.IntVar(&o.InAll, "in-all", 32, "there may be `N` sessions at a time")
-	f.BoolVar(&o.Auto, "auto", false,
+	flags := cmd.Flags()
+	flags.StringVar(&o.Folder, "folder", serving.Folder, "the `FOLDER` of the socket, which only root may write to")
+	flags.IntVar(&o.PerUser, "per-user", 4, "a user, with all subordinate ones, may have `N` sessions at a time")
+	flags.IntVar(&o.InAll, "in-all", 32, "there may be `N` sessions at a time")
+	flags.BoolVar(&o.Auto, "auto", false,
 		"trace every kernel that loads the notebook companion, from then on, without being asked")
-	f.StringVar(&o.Reports, "reports", reportsFolder, "the `FOLDER` in which sessions leave reports to their users, "+
-		"made with the user's rights (%h: the home, %u: the name); or 'off'")
-	f.BoolVarP(&o.Verbose, "verbose", "v", false, "log to standard error")
+	flags.StringVar(&o.Reports, "reports", reportsFolder,
+		"the `FOLDER` in which sessions leave reports to their users, "+
+			"made with the user's rights (%h: the home, %u: the name); or 'off'")
+	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "log to standard error")
 	return cmd
 }
 
@@ -110,18 +111,18 @@ var errServeNeedsRoot = status.Errorf(status.CannotTrace,
 
 // startSession starts a process that traces the peer, and answers on its line only. Its report is kept at the path
 // report, unless that is "". Nothing from the peer is in its arguments.
-func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Child, error) {
+func startSession(log *slog.Logger, peer serving.Peer, report string) (*serving.Child, error) {
 	args := []string{
-		"attach", "--quiet", "--started", strconv.FormatUint(p.StartTicks, 10), "--owner",
-		strconv.FormatUint(uint64(p.UID), 10),
+		"attach", "--quiet", "--started", strconv.FormatUint(peer.StartTicks, 10), "--owner",
+		strconv.FormatUint(uint64(peer.UID), 10),
 	}
 	if report != "" {
 		args = append(args, "--left-at", report)
 	} else {
 		args = append(args, "--output", os.DevNull)
 	}
-	cmd := exec.Command("/proc/self/exe", append(args, strconv.Itoa(p.PID))...)
-	cmd.Env, cmd.Dir = environmentOf(p), "/"
+	cmd := exec.Command("/proc/self/exe", append(args, strconv.Itoa(peer.PID))...)
+	cmd.Env, cmd.Dir = environmentOf(peer), "/"
 	errs, left := &console.Tail{}, &leaving{}
 	cmd.Stdout, cmd.Stderr = left, errs
 	cmd.WaitDelay = time.Second // its children may hold its standard error open, and be stopped
@@ -135,7 +136,7 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 		defer close(ended)
 		_ = cmd.Wait()
 		if cmd.ProcessState != nil && cmd.ProcessState.Exited() { // a killed one would leave half a report
-			left.store(log, p, report)
+			left.store(log, peer, report)
 		}
 	}()
 	signal := func(s unix.Signal) error {
@@ -149,13 +150,13 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 
 // environmentOf returns the environment that sudo would set for the peer's user: files are opened with that user's
 // rights, and the session becomes that user.
-func environmentOf(p serving.Peer) []string {
+func environmentOf(peer serving.Peer) []string {
 	env := []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}
-	if p.UID == 0 {
+	if peer.UID == 0 {
 		return env
 	}
-	uid := strconv.FormatUint(uint64(p.UID), 10)
-	env = append(env, "SUDO_UID="+uid, "SUDO_GID="+strconv.FormatUint(uint64(p.GID), 10))
+	uid := strconv.FormatUint(uint64(peer.UID), 10)
+	env = append(env, "SUDO_UID="+uid, "SUDO_GID="+strconv.FormatUint(uint64(peer.GID), 10))
 	if entry, err := user.LookupId(uid); err == nil {
 		env = append(env, "SUDO_USER="+entry.Username)
 	}

@@ -21,6 +21,13 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// Hidden returns a command that help does not list.
+func Hidden(
+	use, short string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error,
+) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Hidden: true, Args: Args(args), RunE: run}
+}
+
 // wrongArguments adds the arguments that a command takes.
 func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	if !cmd.HasParent() { // the first word is no command

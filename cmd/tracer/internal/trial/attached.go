@@ -9,17 +9,17 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/host/process"
 )
 
 // attached is a `tracer attach` of the kernel of a run. Its report comes by a pipe that the kernel cannot open.
 type attached struct {
 	cmd      *exec.Cmd
-	words    tail
+	words    console.Tail
 	report   *os.File
 	read     chan struct{} // closed when the report has been read
 	figures  *Figures
@@ -54,8 +54,7 @@ func (r *Runner) attachTo(ctx context.Context, pid int, cells []Cell) (*attached
 	}()
 	if _, err := bufio.NewReaderSize(sign, 64).ReadString('\n'); err != nil {
 		a.finish()
-		line := strings.TrimPrefix(a.words.last(a.finished), "tracer: ")
-		return nil, fmt.Errorf("the kernel cannot be traced: %s", line)
+		return nil, fmt.Errorf("the kernel cannot be traced: %s", lastLine(&a.words, a.finished))
 	}
 	return a, nil
 }
@@ -108,7 +107,7 @@ func (a *attached) detach() (*Figures, error) {
 	_ = a.cmd.Process.Signal(os.Interrupt)
 	a.finish()
 	if a.unread != nil {
-		return a.figures, fmt.Errorf("%w: %s", a.unread, a.words.last(a.finished))
+		return a.figures, fmt.Errorf("%w: %s", a.unread, lastLine(&a.words, a.finished))
 	}
 	return a.figures, nil
 }

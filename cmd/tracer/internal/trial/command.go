@@ -96,7 +96,7 @@ func runTry(ctx context.Context, o tryOptions, c console.Console, path string) e
 	if err := t.announce(); err != nil {
 		return err
 	}
-	if err := Adopt(); err != nil {
+	if err := adopt(); err != nil {
 		return err
 	}
 	if err := t.runAll(ctx); err != nil {
@@ -135,7 +135,6 @@ func newTry(d *output.Document, o *tryOptions, path string) (*try, error) {
 		Tracer: "/proc/self/exe", Python: o.python, Folder: folder, Env: os.Environ(), Kernel: o.kernel,
 		Seed: o.number, AllowErrors: o.onErrors, Timeout: o.timeout, UID: d.Who.UID,
 		Command: d.UserCommand,
-		Orphans: func() { EndOrphans(d.Who.UID) },
 	}
 	return t, nil
 }

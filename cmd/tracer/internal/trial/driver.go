@@ -1,7 +1,7 @@
 package trial
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"ipytracer/internal/report/escape"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/python"
 )
 
@@ -50,7 +50,7 @@ type driver struct {
 	cmd   *exec.Cmd
 	in    *os.File // to it
 	out   *os.File // from it
-	words tail
+	words console.Tail
 }
 
 // drive starts a driver for a notebook.
@@ -114,24 +114,5 @@ func (d *driver) close() {
 	_ = d.out.Close()
 }
 
-// tail keeps the end of what a process writes to standard error.
-type tail struct{ text []byte }
-
-// Write accepts everything.
-func (t *tail) Write(p []byte) (int, error) {
-	const most = 16 << 10
-	t.text = append(t.text, p...)
-	if len(t.text) > most {
-		t.text = append(t.text[:0], t.text[len(t.text)-most:]...)
-	}
-	return len(p), nil
-}
-
-// last returns the last line that was written, or an error's text.
-func (t *tail) last(err error) string {
-	lines := bytes.Split(bytes.TrimSpace(t.text), []byte("\n"))
-	if line := string(lines[len(lines)-1]); line != "" {
-		return escape.Bounded(line, 400)
-	}
-	return fmt.Sprint(err)
-}
+// lastLine returns the last line that a process has written to standard error, or an error's text.
+func lastLine(words *console.Tail, err error) string { return cmp.Or(words.Text(), fmt.Sprint(err)) }

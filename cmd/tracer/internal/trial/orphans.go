@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt makes this process the parent of processes that a run leaves (PR_SET_CHILD_SUBREAPER), so that they can be
+// adopt makes this process the parent of processes that a run leaves (PR_SET_CHILD_SUBREAPER), so that they can be
 // ended: a kernel may have forked any.
-func Adopt() error {
+func adopt() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("take in the processes of a run: %w", err)
 	}
@@ -23,10 +23,10 @@ func Adopt() error {
 // patience bounds the end of the processes that a run has left.
 const patience = 10 * time.Second
 
-// EndOrphans kills the children of this process that belong to a user, and theirs, until there are none. This process
+// endOrphans kills the children of this process that belong to a user, and theirs, until there are none. This process
 // must wait for no other child meanwhile. A child that nobody has waited for keeps its number, so no other process is
 // killed.
-func EndOrphans(uid uint32) {
+func endOrphans(uid uint32) {
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		found := false
 		for _, pid := range children(uid) {

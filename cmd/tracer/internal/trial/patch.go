@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -202,7 +203,7 @@ func applied(text string, hunks []hunk) (string, error) {
 			return "", fmt.Errorf("the lines that the change at line %d replaces are not there", h.at)
 		}
 		moved = at - (h.at - 1)
-		out = append(append(out, lines[from:at]...), ended(h.new)...)
+		out = append(append(out, lines[from:at]...), h.new...)
 		from = at + len(h.old)
 	}
 	out = append(out, lines[from:]...)
@@ -218,8 +219,6 @@ func applied(text string, hunks []hunk) (string, error) {
 	return whole, nil
 }
 
-func ended(lines []string) []string { return append([]string{}, lines...) }
-
 // find returns the place of lines that is nearest to the expected one, -1 if they are nowhere from a place on.
 func find(lines, old []string, from, expected int) int {
 	for far := 0; far <= len(lines); far++ {
@@ -234,10 +233,7 @@ func find(lines, old []string, from, expected int) int {
 
 // same compares lines without their ends: the last of a cell has none.
 func same(a, b []string) bool {
-	for i := range a {
-		if strings.TrimRight(a[i], "\r\n") != strings.TrimRight(b[i], "\r\n") {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(one, other string) bool {
+		return strings.TrimRight(one, "\r\n") == strings.TrimRight(other, "\r\n")
+	})
 }

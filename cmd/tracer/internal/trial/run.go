@@ -29,8 +29,6 @@ type Runner struct {
 	Record string
 	// Begins is called when a cell begins, from 1.
 	Begins func(cell int)
-	// Orphans ends processes that a run has left.
-	Orphans func()
 }
 
 // lastWords bounds the end of a run that was asked to end.
@@ -77,7 +75,7 @@ func (r *Runner) Run(ctx context.Context, n *Notebook) (*Result, *Figures, error
 	}()
 	waited := d.cmd.Wait()
 	t.detach() // from a kernel that has ended before the notebook
-	r.Orphans()
+	endOrphans(r.UID)
 	_ = d.out.SetReadDeadline(time.Now().Add(lastWords)) // something else may have the pipe
 	<-ended
 	return result, t.figures, t.outcome(result, answered, waited)
@@ -125,7 +123,7 @@ func (t *attempt) outcome(result *Result, answered, waited error) error {
 	case result.What == "" && result.ended:
 		return fmt.Errorf("no kernel has started: %s", escape.Bounded(result.Why, 400))
 	case result.What == "":
-		return fmt.Errorf("the run did not begin: %s", t.driver.words.last(waited))
+		return fmt.Errorf("the run did not begin: %s", lastLine(&t.driver.words, waited))
 	case t.failed != nil && (t.figures == nil || result.Why == ""):
 		return t.failed
 	}

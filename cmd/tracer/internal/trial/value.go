@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -38,14 +39,7 @@ func described(v *Value) string {
 		text = v.DType
 	}
 	if v.Kind == "array" || v.Kind == "frame" {
-		text += " ["
-		for i, n := range v.Shape {
-			if i > 0 {
-				text += ", "
-			}
-			text += strconv.FormatInt(n, 10)
-		}
-		text += "]"
+		text += " " + strings.ReplaceAll(fmt.Sprint(v.Shape), " ", ", ")
 	}
 	return strconv.Quote(text)
 }

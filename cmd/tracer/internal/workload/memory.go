@@ -8,15 +8,13 @@ import (
 )
 
 func spike(s *stage) {
-	m := mapMemory(-1, 48*mib, readWrite, anonymous)
-	s.touch(m)
+	m := s.touched(48 * mib)
 	s.peak()
 	unmap(m)
 }
 
 func blip(s *stage) {
-	base := mapMemory(-1, 16*mib, readWrite, anonymous)
-	s.touch(base)
+	base := s.touched(16 * mib)
 	m := mapMemory(-1, 4*mib, readWrite, anonymous|unix.MAP_POPULATE)
 	s.peak()
 	unmap(m)
@@ -24,8 +22,7 @@ func blip(s *stage) {
 }
 
 func untouched(s *stage) {
-	base := mapMemory(-1, 16*mib, readWrite, anonymous)
-	s.touch(base)
+	base := s.touched(16 * mib)
 	m := mapMemory(-1, 256*mib, readWrite, anonymous)
 	s.peak()
 	unmap(m)
@@ -33,8 +30,7 @@ func untouched(s *stage) {
 }
 
 func zeroPage(s *stage) {
-	base := mapMemory(-1, 16*mib, readWrite, anonymous)
-	s.touch(base)
+	base := s.touched(16 * mib)
 	m := mapMemory(-1, 64*mib, readWrite, anonymous)
 	runtime.KeepAlive(s.look(m))
 	s.peak()
@@ -43,8 +39,7 @@ func zeroPage(s *stage) {
 }
 
 func mremap(s *stage) {
-	m := mapMemory(-1, 8*mib, readWrite, anonymous)
-	s.touch(m)
+	m := s.touched(8 * mib)
 	p := must(unix.MremapPtr(unsafe.Pointer(unsafe.SliceData(m)), 8*mib, nil, 40*mib, unix.MREMAP_MAYMOVE))
 	m = unsafe.Slice((*byte)(p), 40*mib)
 	s.touch(m)
@@ -81,8 +76,7 @@ func mprotect(s *stage) {
 }
 
 func dontNeed(s *stage) {
-	m := mapMemory(-1, 32*mib, readWrite, anonymous)
-	s.touch(m)
+	m := s.touched(32 * mib)
 	s.peak()
 	check(unix.Madvise(m, unix.MADV_DONTNEED))
 	s.touch(m[:16*mib])
@@ -90,11 +84,9 @@ func dontNeed(s *stage) {
 }
 
 func staircase(s *stage) {
-	m := mapMemory(-1, 48*mib, readWrite, anonymous)
-	s.touch(m)
+	m := s.touched(48 * mib)
 	unmap(m[16*mib : 24*mib])
-	more := mapMemory(-1, 24*mib, readWrite, anonymous)
-	s.touch(more)
+	more := s.touched(24 * mib)
 	s.peak()
 	unmap(m[:16*mib])
 	unmap(m[24*mib:])

@@ -12,26 +12,23 @@ import (
 
 // threads makes eight threads map, touch and unmap at the same time, and then hold their memory at a barrier.
 func threads(s *stage) {
-	const n = 8
-	runtime.GOMAXPROCS(n)
-	own := mapMemory(-1, 4*mib, readWrite, anonymous)
-	s.touch(own)
+	const count = 8
+	runtime.GOMAXPROCS(count)
+	own := s.touched(4 * mib)
 	var ready, done sync.WaitGroup
 	release := make(chan struct{})
-	ready.Add(n)
-	for range n {
+	ready.Add(count)
+	for range count {
 		done.Go(func() {
 			runtime.LockOSThread()
 			for range 100 {
-				m := mapMemory(-1, mib, readWrite, anonymous)
-				s.touch(m)
+				m := s.touched(mib)
 				unmap(m)
 			}
-			m := mapMemory(-1, 4*mib, readWrite, anonymous)
-			s.touch(m)
+			memory := s.touched(4 * mib)
 			ready.Done()
 			<-release
-			unmap(m)
+			unmap(memory)
 		})
 	}
 	ready.Wait()
@@ -45,8 +42,7 @@ func threads(s *stage) {
 // fork's child reads its own memory while the parent waits, and the parent while the child does: nothing moves between
 // the two. The child of a program with threads may do little more than system calls.
 func fork(s *stage) {
-	m := mapMemory(-1, 32*mib, readWrite, anonymous)
-	s.touch(m)
+	memory := s.touched(32 * mib)
 	check(unix.Pipe2(s.toUs[:], unix.O_CLOEXEC))
 	check(unix.Pipe2(s.fromUs[:], unix.O_CLOEXEC))
 	token := make([]byte, 1)
@@ -57,21 +53,20 @@ func fork(s *stage) {
 		panic(errno)
 	}
 	if pid == 0 {
-		s.inChild(m, token)
+		s.inChild(memory, token)
 	}
 	must(unix.Read(s.toUs[0], token))
 	s.peak()
-	unmap(m)
+	unmap(memory)
 	must(unix.Write(s.fromUs[1], token))
 	must(unix.Wait4(int(pid), nil, 0, nil))
 }
 
-func (s *stage) inChild(m, token []byte) {
+func (s *stage) inChild(memory, token []byte) {
 	s.pid = unix.Getpid()
 	s.open()
-	s.touch(m[:16*mib])
-	own := mapMemory(-1, 8*mib, readWrite, anonymous)
-	s.touch(own)
+	s.touch(memory[:16*mib])
+	own := s.touched(8 * mib)
 	s.peak()
 	must(unix.Write(s.toUs[1], token))
 	must(unix.Read(s.fromUs[0], token))
@@ -82,12 +77,11 @@ func (s *stage) inChild(m, token []byte) {
 
 // execChild's own peak is not read: it does nothing but wait.
 func execChild(s *stage) {
-	p := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
+	child := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
 		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(ReportFD, "report")}, Sys: &syscall.SysProcAttr{},
 	}))
-	must(p.Wait())
-	m := mapMemory(-1, 16*mib, readWrite, anonymous)
-	s.touch(m)
+	must(child.Wait())
+	m := s.touched(16 * mib)
 	s.peak()
 	unmap(m)
 }

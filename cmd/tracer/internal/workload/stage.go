@@ -23,8 +23,8 @@ type stage struct {
 
 // reading is the raw text of /proc/PID/status and /proc/PID/smaps at one instant.
 type reading struct {
-	status, smaps [1 << 18]byte
-	n, m          int
+	status, smaps         [1 << 18]byte
+	statusSize, smapsSize int
 }
 
 func newStage() *stage {
@@ -63,21 +63,21 @@ func (s *stage) peak() {
 }
 
 func (s *stage) read(r *reading) {
-	r.n, r.m = readAll(s.status, r.status[:]), readAll(s.smaps, r.smaps[:])
+	r.statusSize, r.smapsSize = readAll(s.status, r.status[:]), readAll(s.smaps, r.smaps[:])
 }
 
-func readAll(fd int, into []byte) (n int) {
-	for n < len(into) {
+func readAll(fd int, into []byte) (size int) {
+	for size < len(into) {
 		// a raw call, so that the scheduler does not see it and starts no thread meanwhile
-		got, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&into[n])),
-			uintptr(len(into)-n), uintptr(n), 0, 0)
+		got, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&into[size])),
+			uintptr(len(into)-size), uintptr(size), 0, 0)
 		if errno != 0 {
 			panic(errno)
 		}
 		if got == 0 {
-			return n
+			return size
 		}
-		n += int(got)
+		size += int(got)
 	}
 	panic("the process has too many mappings for the buffer")
 }
@@ -85,9 +85,9 @@ func readAll(fd int, into []byte) (n int) {
 // send writes both readings to the parent, once nothing can be disturbed any more.
 func (s *stage) send() {
 	for _, r := range []*reading{&s.first, &s.second} {
-		write(ReportFD, fmt.Appendf(nil, "%d %d %d\n", s.pid, r.n, r.m))
-		write(ReportFD, r.status[:r.n])
-		write(ReportFD, r.smaps[:r.m])
+		write(ReportFD, fmt.Appendf(nil, "%d %d %d\n", s.pid, r.statusSize, r.smapsSize))
+		write(ReportFD, r.status[:r.statusSize])
+		write(ReportFD, r.smaps[:r.smapsSize])
 	}
 }
 
@@ -142,6 +142,13 @@ func (s *stage) touch(memory []byte) {
 	for i := 0; i < len(memory); i += s.pages {
 		memory[i] = 1
 	}
+}
+
+// touched maps private memory of a size, and touches it.
+func (s *stage) touched(size int) []byte {
+	memory := mapMemory(-1, size, readWrite, anonymous)
+	s.touch(memory)
+	return memory
 }
 
 func (s *stage) look(memory []byte) (sum byte) {

@@ -47,18 +47,19 @@ func ParseTruths(text []byte) (truths []Truth, err error) {
 
 func parseTruth(text []byte) (t Truth, rest []byte, err error) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
-	var n, m int
-	if _, err := fmt.Sscanf(string(line), "%d %d %d", &t.PID, &n, &m); err != nil || n < 0 || m < 0 || n+m > len(rest) {
+	var status, smaps int // bytes
+	_, err = fmt.Sscanf(string(line), "%d %d %d", &t.PID, &status, &smaps)
+	if err != nil || status < 0 || smaps < 0 || status+smaps > len(rest) {
 		return t, nil, fmt.Errorf("%w: it begins with %.40q", ErrNoTruth, line)
 	}
-	if t.Bytes, err = parseSmaps(rest[n : n+m]); err != nil {
+	if t.Bytes, err = parseSmaps(rest[status : status+smaps]); err != nil {
 		return t, nil, err
 	}
 	// The kernel's own total of private writable mappings must be the sum of those it lists.
-	if data := kibibytes(rest[:n], "VmData:"); data != t.Bytes[Mapped] {
+	if data := kibibytes(rest[:status], "VmData:"); data != t.Bytes[Mapped] {
 		return t, nil, fmt.Errorf("%w: VmData is %d, the mappings make %d", ErrUnsteady, data, t.Bytes[Mapped])
 	}
-	return t, rest[n+m:], nil
+	return t, rest[status+smaps:], nil
 }
 
 // parseSmaps adds up the pages in the page tables (fs/proc/task_mmu.c). Rss counts the same pages as the kernel's

@@ -26,7 +26,7 @@ func Run(name string) (err error) {
 	if run := loops[name]; run != nil {
 		return run(os.Stdin, os.Stdout)
 	}
-	w, ok := Find(name)
+	found, ok := Find(name)
 	if !ok {
 		return fmt.Errorf("%w %q", ErrUnknown, name)
 	}
@@ -40,7 +40,7 @@ func Run(name string) (err error) {
 		}
 	}()
 	s := newStage()
-	w.run(s)
+	found.run(s)
 	s.send()
 	return nil
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 
-from .. import _silence, _starter, _way
+from .. import _silence, _starter, _way, _words
 from .._line import LINE, marker
 from .._window import Figure
 
@@ -129,12 +129,9 @@ def peaked(found: Figure) -> int:
     return max(0, found.peak - found.start - max(0, found.consumed))
 
 
-def mark(found: Figure | None, high: bool = False) -> str:
-    """Return the mark before a figure that is not exact: "≈", or "≥" where it is at least that; "" else. high: it rests
-    on a peak."""
-    if found is None or found.exact:
-        return ""
-    return "≥" if high and found.bound is None else "≈"
+def mark(found: Figure | None, quantity: str) -> str:
+    """Return the mark before a quantity of a figure ("end", "peak", …); "" where there is none."""
+    return "" if found is None else _words.mark(found.exact, found.bound, quantity)
 
 
 def mebibytes(n: int | None) -> float:

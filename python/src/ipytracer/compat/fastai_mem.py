@@ -183,7 +183,8 @@ class GPUMemTrace:
     def __repr__(self) -> str:
         used, peaked = self.data()
         found = self._figure()
-        return "△Used Peaked MB: %s %s" % (_wide(used, _figures.mark(found)), _wide(peaked, _figures.mark(found, True)))
+        marks = _figures.mark(found, "consumed"), _figures.mark(found, "peaked")
+        return "△Used Peaked MB: %s %s" % (_wide(used, marks[0]), _wide(peaked, marks[1]))
 
     def report(self, subctx: object = None) -> None:
         """Print used and peaked, with the known contexts."""

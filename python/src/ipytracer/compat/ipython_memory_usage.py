@@ -39,25 +39,13 @@ class _Watcher:
         window = cell.window
         mean, most = self.busy.over() if self.busy is not None else (_figures.NAN, _figures.NAN)
         found = _figures.figure(window.meters, _figures.RESIDENT) if window is not None else None
-        used = taken(found, self.previous)
+        used, peaked, now = texts(found, self.previous, 1)
         print(
             (
-                "In [%d] used %s%0.1f MiB RAM in %0.2fs (system mean cpu %0.0f%%, single max cpu %0.0f%%), "
-                "peaked %s%0.1f MiB above final usage, "
-                "current RAM usage now %s%0.1f MiB"
+                "In [%d] used %s MiB RAM in %0.2fs (system mean cpu %0.0f%%, single max cpu %0.0f%%), "
+                "peaked %s MiB above final usage, current RAM usage now %s MiB"
             )
-            % (
-                cell.count,
-                _figures.mark(found),
-                used,
-                cell.seconds,
-                mean,
-                most,
-                _figures.mark(found, True),
-                _figures.mebibytes(above(found)),
-                _figures.mark(found),
-                _figures.mebibytes(found.end if found is not None else None),
-            )
+            % (cell.count, used, cell.seconds, mean, most, peaked, now)
             + between(found, self.previous)
             + self.also(cell)
         )
@@ -68,15 +56,19 @@ class _Watcher:
         return ""
 
 
-def above(found: Figure | None) -> int | None:
-    """Return how far the peak was above the end, in bytes; None where it is not known."""
-    return max(0, found.peak - found.end) if found is not None else None
+def sizes(found: Figure | None, previous: int | None) -> tuple[float, float, float]:
+    """Return three sizes of a cell in MiB, nan where nothing is known: its end above previous bytes (None: above its
+    start), its peak above its end, and its end."""
+    if found is None:
+        return _figures.NAN, _figures.NAN, _figures.NAN
+    used = found.consumed if previous is None else found.end - previous
+    return used / _figures.MIB, max(0, found.peak - found.end) / _figures.MIB, found.end / _figures.MIB
 
 
-def taken(found: Figure | None, previous: int | None) -> float:
-    """Return the MiB at a cell's end above previous bytes, or, where those are not known, above its start; nan where
-    nothing is known."""
-    return _figures.mebibytes(None if found is None else found.consumed if previous is None else found.end - previous)
+def texts(found: Figure | None, previous: int | None, decimals: int) -> list[str]:
+    """Return the sizes of a cell as texts, with their marks."""
+    quantities = ("consumed", "peaked", "end")
+    return ["%s%.*f" % (_figures.mark(found, q), decimals, n) for q, n in zip(quantities, sizes(found, previous))]
 
 
 def between(found: Figure | None, previous: int | None) -> str:

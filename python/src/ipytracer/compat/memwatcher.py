@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .._named import NamedTuple
 from . import _cells, _figures
-from .ipython_memory_usage import above, between, taken
+from .ipython_memory_usage import between, sizes, texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,21 +63,12 @@ class MemWatcher:
     def _after(self, cell: _cells.Cell) -> None:
         self.window = cell.window
         found = _figures.figure(cell.window.meters, _figures.RESIDENT) if cell.window is not None else None
-        end = found.end if found is not None else None
-        delta, peak, usage = taken(found, self._previous), _figures.mebibytes(above(found)), _figures.mebibytes(end)
+        delta, peak, usage = sizes(found, self._previous)
         self._measurements = Measurements(delta, cell.seconds, peak, usage)
+        used, peaked, now = texts(found, self._previous, 3)
         print(
-            "In [%d] used %s%0.3f MiB RAM in %0.3fs, peaked %s%0.3f MiB above current, total RAM usage %s%0.3f MiB"
-            % (
-                cell.count,
-                _figures.mark(found),
-                delta,
-                cell.seconds,
-                _figures.mark(found, True),
-                peak,
-                _figures.mark(found),
-                usage,
-            )
+            "In [%d] used %s MiB RAM in %0.3fs, peaked %s MiB above current, total RAM usage %s MiB"
+            % (cell.count, used, cell.seconds, peaked, now)
             + between(found, self._previous)
         )
-        self._previous = end
+        self._previous = found.end if found is not None else None

@@ -2,6 +2,7 @@ package deaths
 
 import (
 	"fmt"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"path/filepath"
 	"time"
 )
@@ -38,18 +39,17 @@ func (c *Config) Check() (key string, err error) {
 			continue
 		}
 		if !filepath.IsAbs(one.path) || filepath.Clean(one.path) != one.path || one.path == "/" {
-			return one.key,
-				fmt.Errorf("deaths.%s: %q is no absolute path without .. and a / at its end", one.key, one.path)
+			return one.key, fmt.Errorf("%q is no absolute path without .. and a / at its end", one.path)
 		}
 	}
 	if c.Keep < time.Minute || c.Keep > 366*24*time.Hour {
-		return "keep", fmt.Errorf("deaths.keep: %v is not from 1m to 8784h", c.Keep)
+		return "keep", fmt.Errorf("%v is not from 1m to 8784h", c.Keep)
 	}
-	if c.PerUser < 1 || c.PerUser > maxPerUser {
-		return "per_user", fmt.Errorf("deaths.per_user: %d is not from 1 to %d", c.PerUser, maxPerUser)
+	if err := telemetry.InRange(c.PerUser, 1, maxPerUser); err != nil {
+		return "per_user", err
 	}
 	if c.InAll < c.PerUser || c.InAll > maxInAll {
-		return "in_all", fmt.Errorf("deaths.in_all: %d is not from per_user (%d) to %d", c.InAll, c.PerUser, maxInAll)
+		return "in_all", fmt.Errorf("%d is not from per_user (%d) to %d", c.InAll, c.PerUser, maxInAll)
 	}
 	return "", nil
 }

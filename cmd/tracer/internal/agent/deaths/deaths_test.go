@@ -45,10 +45,10 @@ func keeper(t *testing.T, c *Config) *Keeper {
 func killed(uid uint32, place, notebook string, at time.Time) *telemetry.Death {
 	count := 7
 	cell := &model.Window{ID: 4, Kind: "cell", PID: 42, Execution: 2, ExecutionCount: &count, Status: model.Incomplete,
-		Meters: map[string]model.Figure{resident: {Start: gib, Peak: 12 * gib, Exact: true}}}
+		Meters: map[string]model.Figure{telemetry.Resident: {Start: gib, Peak: 12 * gib, Exact: true}}}
 	line := *cell
 	line.ID, line.Parent, line.Kind, line.Line = 5, 4, "statement", 3
-	line.Meters = map[string]model.Figure{resident: {Start: 3 * gib, Peak: 12 * gib, Exact: true}}
+	line.Meters = map[string]model.Figure{telemetry.Resident: {Start: 3 * gib, Peak: 12 * gib, Exact: true}}
 	return &telemetry.Death{
 		Kernel: &telemetry.Kernel{PID: 42, UID: uid, Place: place}, At: at, Notebook: notebook,
 		Open: []*model.Window{{ID: 9, PID: 42}, cell}, Statement: &line,
@@ -82,12 +82,12 @@ func TestSays(t *testing.T) {
 		"K was ended by SIGSEGV, in In[7], line 3, which took 9.00 GiB, give or take 1.00 GiB " +
 			"(2026-11-26 12:00 UTC)": func(d *telemetry.Death) {
 			d.Ending = &model.Ending{Signal: "SIGSEGV", Window: 5}
-			d.Statement.Meters[resident] = model.Figure{Start: 3 * gib, Peak: 12 * gib, Bound: &bound}
+			d.Statement.Meters[telemetry.Resident] = model.Figure{Start: 3 * gib, Peak: 12 * gib, Bound: &bound}
 		},
 		"K was ended by SIGABRT, in In[7], line 3, which took some 2.00 GiB " +
 			"(2026-11-26 12:00 UTC)": func(d *telemetry.Death) {
 			d.Ending = &model.Ending{Signal: "SIGABRT", Window: 5}
-			d.Statement.Tree = map[string]model.Figure{resident: {Start: gib, Peak: 3 * gib}}
+			d.Statement.Tree = map[string]model.Figure{telemetry.Resident: {Start: gib, Peak: 3 * gib}}
 		},
 	} {
 		d := killed(1000, podA, "a.ipynb", noon)

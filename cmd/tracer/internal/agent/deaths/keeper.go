@@ -8,8 +8,6 @@ package deaths
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -229,16 +227,10 @@ func (k *Keeper) Death(d *telemetry.Death) {
 		}
 		return
 	}
-	k.shelf.addLatest(newReport(newID(), d))
+	k.shelf.addLatest(newReport(telemetry.NewID(), d))
 	k.counts.Made++
 	k.bound()
 	k.changed()
-}
-
-func newID() string {
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	return hex.EncodeToString(id[:])
 }
 
 // Owes implements [tracer.Messenger].

@@ -134,18 +134,12 @@ func innermost(d *telemetry.Death) *model.Window {
 
 // windowOf returns a window of a cell, or the cell itself.
 func windowOf(cell, w *model.Window) *Window {
-	f := w.Meters[resident]
-	if tree, together := w.Tree[resident]; together {
-		f = tree
-	}
+	f, _ := w.Together(telemetry.Resident)
 	return &Window{
-		Name: words.CellOf(cell), Line: w.Line, Start: f.Start, Peak: f.Peak, Need: max(0, f.Peak-f.Start),
+		Name: words.CellOf(cell), Line: w.Line, Start: f.Start, Peak: f.Peak, Need: telemetry.Need(w),
 		Exact: f.Exact, Bound: f.Bound,
 	}
 }
-
-// resident is the meter of a report.
-const resident = "cpu.resident"
 
 // name returns a text as a name in a report.
 func name(text string) string { return valid(text, telemetry.MaxLabel) }

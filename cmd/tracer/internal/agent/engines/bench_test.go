@@ -17,7 +17,7 @@ import (
 // usualCell returns a cell with the meters that every kernel has.
 func usualCell(r *rand.Rand, k *telemetry.Kernel, i int) *telemetry.Cell {
 	c := cellOf(k, i, 0)
-	for _, meter := range []string{"cpu.mapped", resident, "cpu.resident.anon", "cpu.resident.file",
+	for _, meter := range []string{"cpu.mapped", telemetry.Resident, "cpu.resident.anon", "cpu.resident.file",
 		"cpu.resident.shmem", "cpu.numpy"} {
 		start := r.Int64N(1<<20) << 12
 		c.Window.Meters[meter] = model.Figure{Start: start, Peak: start + r.Int64N(1<<18)<<12,

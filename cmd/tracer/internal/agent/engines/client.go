@@ -7,9 +7,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
+	"path"
+	"strconv"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 )
 
 // answer is the receiver's answer to the last request. One request is made at a time.
@@ -25,7 +42,7 @@ type answer struct {
 const maxAnswer = 64 << 10
 
 // newClient returns the SDK's client for a configuration. It writes down each answer at last.
-func newClient(c *Spans, h *Headers, open func(string) (*os.File, error), last *answer) (
+func newClient(c *Spans, h *headers, open func(string) (*os.File, error), last *answer) (
 	otlptrace.Client, error) {
 	secure, err := c.tls(open)
 	if err != nil {
@@ -72,7 +89,7 @@ func (c *Spans) CheckFiles(open func(string) (*os.File, error)) error {
 	if _, err := c.tls(open); err != nil {
 		return err
 	}
-	_, err := NewHeaders(c.HeadersFile, open)
+	_, err := newHeaders(c.HeadersFile, open)
 	return err
 }
 
@@ -81,4 +98,127 @@ func stop(c otlptrace.Client) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is under way
 	_ = c.Stop(ctx)
+}
+
+// newGRPC returns a client for OTLP/gRPC, on a connection of its own: nothing in the environment, and no record of the
+// name service, decides about it.
+func newGRPC(to *url.URL, c *Spans, secure *tls.Config, h *headers, last *answer) (otlptrace.Client, error) {
+	silenceGRPC()
+	channel := credentials.NewTLS(secure)
+	if to.Scheme == "http" {
+		channel = insecure.NewCredentials()
+	}
+	conn, err := grpc.NewClient("dns:///"+to.Host,
+		grpc.WithTransportCredentials(channel), grpc.WithPerRPCCredentials(ofCalls{h}), grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), grpc.WithUnaryInterceptor(last.intercept),
+		grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name), grpc.MaxCallRecvMsgSize(maxAnswer)),
+		grpc.WithMaxHeaderListSize(maxAnswer),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: quietTime, Timeout: c.Timeout}))
+	if err != nil {
+		return nil, err
+	}
+	inner := otlptracegrpc.NewClient(otlptracegrpc.WithGRPCConn(conn), otlptracegrpc.WithHeaders(nil),
+		otlptracegrpc.WithTimeout(c.Timeout), otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{}))
+	return &owner{inner, conn}, nil
+}
+
+// quietTime is after which time without an answer a connection is tested; receivers close those with more tests.
+const quietTime = 6 * time.Minute
+
+// owner closes the connection of a client.
+type owner struct {
+	otlptrace.Client
+	conn io.Closer
+}
+
+func (o *owner) Stop(ctx context.Context) error {
+	err := o.Client.Stop(ctx)
+	_ = o.conn.Close()
+	return err
+}
+
+// intercept writes an answer down.
+func (a *answer) intercept(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
+	call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	err := call(ctx, method, request, reply, conn, options...)
+	code := status.Code(err)
+	*a = answer{came: code != codes.Unavailable && code != codes.DeadlineExceeded && code != codes.Canceled,
+		taken: code == codes.OK, code: code.String()}
+	switch code {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.Canceled, codes.OutOfRange, codes.DataLoss:
+		a.again = true
+	case codes.Unauthenticated, codes.PermissionDenied:
+		a.denied = true
+	}
+	return err
+}
+
+// ofCalls sets the headers of calls.
+type ofCalls struct{ *headers }
+
+// GetRequestMetadata implements [credentials.PerRPCCredentials].
+func (h ofCalls) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return h.all(), nil
+}
+
+// RequireTransportSecurity implements [credentials.PerRPCCredentials]. The configuration has been asked about that.
+func (h ofCalls) RequireTransportSecurity() bool { return false }
+
+// silenceGRPC keeps gRPC from writing to standard error: its lines have texts of the receiver's.
+var silenceGRPC = sync.OnceFunc(func() {
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
+})
+
+// newHTTP returns a client for OTLP/HTTP. Nothing in the environment decides about it: neither OTEL_… nor HTTP_PROXY.
+func newHTTP(to *url.URL, c *Spans, secure *tls.Config, h *headers, last *answer) otlptrace.Client {
+	transport := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: c.Timeout}).DialContext,
+		TLSClientConfig:     secure,
+		TLSHandshakeTimeout: c.Timeout, ResponseHeaderTimeout: c.Timeout, IdleConnTimeout: time.Minute,
+		MaxConnsPerHost: 1, MaxResponseHeaderBytes: maxAnswer,
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // a silent HTTP/2 connection stays
+	}
+	options := []otlptracehttp.Option{
+		otlptracehttp.WithEndpoint(to.Host), otlptracehttp.WithURLPath(path.Join("/", to.Path, "v1/traces")),
+		otlptracehttp.WithHeaders(nil), otlptracehttp.WithTLSClientConfig(nil),
+		otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf),
+		otlptracehttp.WithCompression(otlptracehttp.GzipCompression), otlptracehttp.WithTimeout(c.Timeout),
+		otlptracehttp.WithMaxResponseSize(maxAnswer), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}),
+		otlptracehttp.WithHTTPClient(&http.Client{
+			Transport: &witness{transport, h, last}, Timeout: c.Timeout,
+			// Headers must not go to another place than the configured one.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}),
+	}
+	if to.Scheme == "http" {
+		options = append(options, otlptracehttp.WithInsecure())
+	}
+	return otlptracehttp.NewClient(options...)
+}
+
+// witness sets the headers of requests, and writes the answers down.
+type witness struct {
+	*http.Transport
+	headers *headers
+	last    *answer
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range w.headers.all() {
+		r.Header.Set(name, value)
+	}
+	got, err := w.Transport.RoundTrip(r)
+	if err == nil {
+		*w.last = answer{came: true, taken: got.StatusCode/100 == 2, code: strconv.Itoa(got.StatusCode)}
+		switch got.StatusCode {
+		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+			http.StatusGatewayTimeout:
+			w.last.again = true
+		case http.StatusUnauthorized, http.StatusForbidden:
+			w.last.denied = true
+		}
+	}
+	return got, err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 )
@@ -60,22 +59,22 @@ func (c *Spans) Check() (key string, err error) {
 	}
 	switch {
 	case c.Protocol != HTTP && c.Protocol != GRPC:
-		return "protocol", fmt.Errorf("protocol: %.20q is not http or grpc", c.Protocol)
+		return "protocol", fmt.Errorf("%.20q is not http or grpc", c.Protocol)
 	case c.Timeout < time.Second || c.Timeout > 5*time.Minute:
-		return "timeout", fmt.Errorf("timeout: %v is not from 1s to 5m", c.Timeout)
+		return "timeout", fmt.Errorf("%v is not from 1s to 5m", c.Timeout)
 	case c.Queue < 1 || c.Queue > maxQueue:
-		return "queue", fmt.Errorf("queue: %d is not from 1 to %d", c.Queue, maxQueue)
+		return "queue", fmt.Errorf("%d is not from 1 to %d", c.Queue, maxQueue)
 	case len(c.Resource) > maxResource:
-		return "resource", fmt.Errorf("resource: more than %d attributes", maxResource)
+		return "resource", fmt.Errorf("more than %d attributes", maxResource)
 	}
 	for name, value := range c.Resource {
 		if name == "" || len(name) > maxText || len(value) > maxText || text(name) != name || text(value) != value {
-			return "resource", fmt.Errorf("resource: %.40q has a name or value that is empty, longer than %d bytes, "+
+			return "resource", fmt.Errorf("%.40q has a name or value that is empty, longer than %d bytes, "+
 				"or cannot be shown", name, maxText)
 		}
 	}
 	if _, err := c.address(); err != nil {
-		return "endpoint", fmt.Errorf("endpoint: %w", err)
+		return "endpoint", err
 	}
 	return "", nil
 }
@@ -83,29 +82,27 @@ func (c *Spans) Check() (key string, err error) {
 // Mistakes in an endpoint. Their texts have nothing of it: a password may stand there.
 var (
 	errEndpoint = errors.New("it is not an address such as https://otel.example.org:4318")
-	errPath     = errors.New("an address for grpc has no path")
+	errSecret   = errors.New("a user, a password or a query has no place in it: headers_file is for tokens")
+	errClear    = errors.New("http:// to another machine sends everything in clear text; write https://, " +
+		"or insecure: true if that is meant")
+	errPath = errors.New("an address for grpc has no path")
 )
 
 // address returns the endpoint, with a port.
 func (c *Spans) address() (*url.URL, error) {
-	u, err := Address(c.Endpoint, c.Insecure, errEndpoint)
-	if err != nil {
-		return nil, err
-	}
-	if c.Protocol == GRPC && strings.Trim(u.Path, "/") != "" {
+	u, err := url.Parse(c.Endpoint)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return nil, errEndpoint
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, errSecret
+	case u.Scheme == "http" && !c.Insecure && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
+		return nil, errClear
+	case c.Protocol == GRPC && strings.Trim(u.Path, "/") != "":
 		return nil, errPath
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{HTTP: "4318", GRPC: "4317"}[c.Protocol])
 	}
 	return u, nil
-}
-
-// resource returns the names of the further attributes, in order.
-func (c *Spans) resource() (names []string) {
-	for name := range c.Resource {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

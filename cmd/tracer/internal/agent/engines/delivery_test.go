@@ -2,6 +2,7 @@ package engines
 
 import (
 	"context"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -207,7 +208,7 @@ func TestBatchSize(t *testing.T) {
 		c := cellOf(kernelOf(i), i, 0)
 		c.Window.Source = strings.Repeat("x", 1<<20)
 		for n := range 30 {
-			c.Window.Meters["gpu."+strconv.Itoa(n)+".driver"] = c.Window.Meters[resident]
+			c.Window.Meters["gpu."+strconv.Itoa(n)+".driver"] = c.Window.Meters[telemetry.Resident]
 		}
 		c.Window.Tree = c.Window.Meters
 		s.Cell(c)

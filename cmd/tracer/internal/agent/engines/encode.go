@@ -2,6 +2,7 @@ package engines
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,6 +33,8 @@ const (
 	maxProfile = 4 << 20 // bytes, before they are compressed
 	maxName    = 512     // cells of a name
 )
+
+var errTooLarge = errors.New("the profile is larger than 4 MiB")
 
 // kinds are the values of a meter: what was allocated in an interval, and what was held at its end.
 var kinds = [2]string{"alloc_space", "inuse_space"}

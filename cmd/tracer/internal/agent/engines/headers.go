@@ -12,9 +12,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Headers are the headers of each request to an engine, from a file with a line "Name: value" for each. The file is
+// headers are the headers of each request to an engine, from a file with a line "Name: value" for each. The file is
 // read again now and then: tokens change. No error has a value of it. The methods may be called from any goroutine.
-type Headers struct {
+type headers struct {
 	name string // "" for none
 	open func(string) (*os.File, error)
 
@@ -30,21 +30,21 @@ const (
 	maxHeaders    = 32
 )
 
-// NewHeaders reads a file with a function that opens it. Without a name there are no headers.
-func NewHeaders(name string, open func(string) (*os.File, error)) (*Headers, error) {
-	h := &Headers{name: name, open: open}
-	return h, h.Renew(time.Now(), 0)
+// newHeaders reads a file with a function that opens it. Without a name there are no headers.
+func newHeaders(name string, open func(string) (*os.File, error)) (*headers, error) {
+	h := &headers{name: name, open: open}
+	return h, h.renew(time.Now(), 0)
 }
 
-// All returns the headers by name, in lower case. The caller must not change them.
-func (h *Headers) All() map[string]string {
+// all returns the headers by name, in lower case. The caller must not change them.
+func (h *headers) all() map[string]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.present
 }
 
-// Renew reads the file again, if the headers have an age or more. After an error they stay as they are.
-func (h *Headers) Renew(now time.Time, age time.Duration) error {
+// renew reads the file again, if the headers have an age or more. After an error they stay as they are.
+func (h *headers) renew(now time.Time, age time.Duration) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.name == "" || h.once || !h.read.IsZero() && now.Sub(h.read) < age {
@@ -73,7 +73,7 @@ func (h *Headers) Renew(now time.Time, age time.Duration) error {
 
 // Mistakes in a file of headers.
 var (
-	ErrHeader      = errors.New("it is no header such as Authorization: Bearer TOKEN")
+	errHeader      = errors.New("it is no header such as Authorization: Bearer TOKEN")
 	errOurs        = errors.New("this header is the request's own")
 	errManyHeaders = fmt.Errorf("there are more than %d headers, or more than %d KiB", maxHeaders, maxHeaderFile>>10)
 )
@@ -92,7 +92,7 @@ func parseHeaders(text string) (all map[string]string, line int, err error) {
 		name, value, found := strings.Cut(one, ":")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
 		if !found || value == "" || !httpguts.ValidHeaderFieldName(name) || !isPrintable(value) {
-			return nil, line, ErrHeader
+			return nil, line, errHeader
 		}
 		if isOwn(name) {
 			return nil, line, errOurs

@@ -34,7 +34,7 @@ func TestHeadersFile(t *testing.T) {
 		strings.Repeat("X-Key: secret\n", 10_000): "1: there are more than 32 headers, or more than 64 KiB",
 	} {
 		name := fileOf(t, text)
-		_, err := NewHeaders(name, os.Open)
+		_, err := newHeaders(name, os.Open)
 		if err == nil || err.Error() != "headers_file: "+name+":"+want || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%.40q: %v, want %s", text, err, want)
 		}
@@ -46,20 +46,20 @@ func TestHeadersFile(t *testing.T) {
 	if _, line, err := parseHeaders(many); line != 33 || err == nil {
 		t.Errorf("line %d, %v", line, err)
 	}
-	if _, err := NewHeaders("/nowhere/at/all", os.Open); err == nil {
+	if _, err := newHeaders("/nowhere/at/all", os.Open); err == nil {
 		t.Error("a file that is not there")
 	}
-	if h, err := NewHeaders("", nil); err != nil || len(h.All()) != 0 {
-		t.Errorf("without a file: %v, %v", h.All(), err)
+	if h, err := newHeaders("", nil); err != nil || len(h.all()) != 0 {
+		t.Errorf("without a file: %v, %v", h.all(), err)
 	}
 }
 
 // TestHeadersAgain: a file is read again once it has an age. A mistake in it, or none of it, changes nothing.
 func TestHeadersAgain(t *testing.T) {
 	name := fileOf(t, "# of the node\nX-Scope-OrgID: lab\n")
-	h, err := NewHeaders(name, os.Open)
-	if err != nil || fmt.Sprint(h.All()) != "map[x-scope-orgid:lab]" {
-		t.Fatal(h.All(), err)
+	h, err := newHeaders(name, os.Open)
+	if err != nil || fmt.Sprint(h.all()) != "map[x-scope-orgid:lab]" {
+		t.Fatal(h.all(), err)
 	}
 	write := func(text string) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -68,18 +68,18 @@ func TestHeadersAgain(t *testing.T) {
 	}
 	now := time.Now()
 	write("a: b\n")
-	if err := h.Renew(now, time.Hour); err != nil || h.All()["a"] != "" {
-		t.Errorf("before it is due: %v, %v", h.All(), err)
+	if err := h.renew(now, time.Hour); err != nil || h.all()["a"] != "" {
+		t.Errorf("before it is due: %v, %v", h.all(), err)
 	}
-	if err := h.Renew(now.Add(2*time.Minute), time.Minute); err != nil || fmt.Sprint(h.All()) != "map[a:b]" {
-		t.Errorf("once it is due: %v, %v", h.All(), err)
+	if err := h.renew(now.Add(2*time.Minute), time.Minute); err != nil || fmt.Sprint(h.all()) != "map[a:b]" {
+		t.Errorf("once it is due: %v, %v", h.all(), err)
 	}
 	write("no header, secret\n")
-	if err := h.Renew(now.Add(time.Hour), 0); err == nil || fmt.Sprint(h.All()) != "map[a:b]" {
-		t.Errorf("with a mistake: %v, %v", h.All(), err)
+	if err := h.renew(now.Add(time.Hour), 0); err == nil || fmt.Sprint(h.all()) != "map[a:b]" {
+		t.Errorf("with a mistake: %v, %v", h.all(), err)
 	}
-	if os.Remove(name) != nil || h.Renew(now.Add(time.Hour), 0) == nil || fmt.Sprint(h.All()) != "map[a:b]" {
-		t.Errorf("once it is gone: %v", h.All())
+	if os.Remove(name) != nil || h.renew(now.Add(time.Hour), 0) == nil || fmt.Sprint(h.all()) != "map[a:b]" {
+		t.Errorf("once it is gone: %v", h.all())
 	}
 }
 
@@ -91,11 +91,11 @@ func TestHeadersOnce(t *testing.T) {
 	}
 	wrote := make(chan error, 1)
 	go func() { wrote <- os.WriteFile(name, []byte("a: b\n"), 0) }()
-	h, err := NewHeaders(name, os.Open)
+	h, err := newHeaders(name, os.Open)
 	if err != nil || <-wrote != nil {
 		t.Fatal(err)
 	}
-	if err := h.Renew(time.Now().Add(time.Hour), 0); err != nil || h.All()["a"] != "b" {
-		t.Errorf("%v, %v", h.All(), err)
+	if err := h.renew(time.Now().Add(time.Hour), 0); err != nil || h.all()["a"] != "b" {
+		t.Errorf("%v, %v", h.all(), err)
 	}
 }

@@ -3,7 +3,6 @@ package engines
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -12,6 +11,8 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
+
+	"golang.org/x/time/rate"
 )
 
 // Profiles is the section profiles of an agent's configuration. It is read at the start only: a kernel's stacks are
@@ -41,13 +42,10 @@ func (c *Profiles) Check() (key string, err error) {
 	if c.Every == 0 {
 		c.Every = usualEvery
 	}
-	switch {
-	case !c.Pull:
-		return "pull", fmt.Errorf("pull: %w", errNowhere)
-	case c.Every < leastEvery || c.Every > mostEvery:
-		return "every", fmt.Errorf("every: %v is not from %v to %v", c.Every, leastEvery, mostEvery)
+	if !c.Pull {
+		return "pull", errNowhere
 	}
-	return "", nil
+	return "every", telemetry.InRange(c.Every, leastEvery, mostEvery)
 }
 
 // ProfilesEngine is the name of the counters of what is pulled.
@@ -64,11 +62,11 @@ type ProfilerOptions struct {
 // methods are for the goroutine that reads events, and never wait.
 type Profiler struct {
 	ProfilerOptions
-	queue chan *profileRecord
-	began time.Time // the interval that runs
+	queue  chan *profileRecord
+	began  time.Time // the interval that runs
+	warned rate.Sometimes
 
 	mu     sync.Mutex
-	warned time.Time
 	pulled map[uint32][]byte // the last interval of each kernel, by its number
 }
 
@@ -83,13 +81,11 @@ type profileRecord struct {
 // maxIntervals is the most intervals of kernels that wait.
 const maxIntervals = 256
 
-var errTooLarge = errors.New("the profile is larger than 4 MiB")
-
 // NewProfiler returns a profiler.
 func NewProfiler(o ProfilerOptions) *Profiler {
 	return &Profiler{
 		ProfilerOptions: o, queue: make(chan *profileRecord, maxIntervals), began: time.Now(),
-		pulled: map[uint32][]byte{},
+		pulled: map[uint32][]byte{}, warned: rate.Sometimes{Interval: warnEvery},
 	}
 }
 
@@ -136,15 +132,7 @@ func (p *Profiler) take(r *profileRecord) {
 // drop counts a profile that is dropped, and logs it, unless that was logged a moment ago.
 func (p *Profiler) drop(reason string, err error) {
 	p.Counts.Dropped(reason, 1)
-	p.mu.Lock()
-	silent := time.Since(p.warned) < warnEvery
-	if !silent {
-		p.warned = time.Now()
-	}
-	p.mu.Unlock()
-	if !silent {
-		p.Log.Warn("profiles are dropped: "+reason, "error", err)
-	}
+	p.warned.Do(func() { p.Log.Warn("profiles are dropped: "+reason, "error", err) })
 }
 
 // ProfilesPath is the path of a kernel's profile, by its number.

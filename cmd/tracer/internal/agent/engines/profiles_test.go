@@ -173,10 +173,9 @@ func profiler(t *testing.T) (*Profiler, func() map[string]float64) {
 	if _, err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
-	counts, registry := NewCounts(), prometheus.NewPedanticRegistry()
-	registry.MustRegister(counts)
+	registry := prometheus.NewPedanticRegistry()
 	p := NewProfiler(ProfilerOptions{Profiles: c, Log: slog.New(slog.DiscardHandler),
-		Counts: counts.Of(ProfilesEngine)})
+		Counts: NewCounts(registry).Of(ProfilesEngine)})
 	return p, func() map[string]float64 {
 		all := map[string]float64{}
 		families, err := registry.Gather()
@@ -237,7 +236,7 @@ func TestConfig(t *testing.T) {
 		{Profiles{Pull: true, Every: time.Second}, "every"},
 		{Profiles{Pull: true, Every: 2 * time.Hour}, "every"},
 	} {
-		if key, err := one.config.Check(); err == nil || key != one.key || !strings.HasPrefix(err.Error(), key+": ") {
+		if key, err := one.config.Check(); err == nil || key != one.key {
 			t.Errorf("%+v: %s, %v", one.config, key, err)
 		}
 	}

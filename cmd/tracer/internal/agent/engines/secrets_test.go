@@ -16,6 +16,7 @@ import (
 	"time"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -53,7 +54,7 @@ func TestTokens(t *testing.T) {
 		}
 		for range 3 {
 			s.deliver(t.Context(), t.Context(), s.gatherTen(t))
-			s.warned = time.Time{}
+			s.warned = rate.Sometimes{Interval: warnEvery}
 		}
 		if s.dropped(Refused) < 20 || strings.Contains(s.log.String(), "token") || other.count() != 0 {
 			t.Errorf("%s: %d refused, %d requests elsewhere, log:\n%s", protocol, s.dropped(Refused),
@@ -67,7 +68,7 @@ func TestTokens(t *testing.T) {
 		if err := os.WriteFile(name, []byte("no header, secret\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.warned = time.Time{}
+		s.warned = rate.Sometimes{Interval: warnEvery}
 		s.deliver(t.Context(), t.Context(), s.gatherTen(t))
 		stop(s.client)
 		if got := fmt.Sprint(to.headers); got != fmt.Sprint([]string{token, token, token, "Bearer new", "Bearer new"}) {

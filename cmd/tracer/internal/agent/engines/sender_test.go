@@ -27,8 +27,23 @@ type sender struct {
 	registry *prometheus.Registry
 	log      *syncBuffer
 	users    bool
+	changed  chan struct{} // one of the counters was added to
 	done     chan struct{}
 	stop     context.CancelFunc
+}
+
+// announced is a counter that says when it was added to.
+type announced struct {
+	prometheus.Counter
+	changed chan<- struct{}
+}
+
+func (c announced) Add(n float64) {
+	c.Counter.Add(n)
+	select {
+	case c.changed <- struct{}{}:
+	default: // it will be seen
+	}
 }
 
 type syncBuffer struct {
@@ -54,12 +69,16 @@ func newSender(t *testing.T, c Spans) *sender {
 	if key, err := c.Check(); err != nil {
 		t.Fatalf("%s: %v", key, err)
 	}
-	counts := NewCounts()
-	s := &sender{t: t, registry: prometheus.NewPedanticRegistry(), log: &syncBuffer{}, users: true}
-	s.registry.MustRegister(counts)
+	s := &sender{t: t, registry: prometheus.NewPedanticRegistry(), log: &syncBuffer{}, users: true,
+		changed: make(chan struct{}, 1)}
+	counts := NewCounts(s.registry).Of(SpansEngine)
+	counts.sent = announced{counts.sent, s.changed}
+	for reason, count := range counts.dropped {
+		counts.dropped[reason] = announced{count, s.changed}
+	}
 	var err error
 	s.Sink, err = NewSink(SinkOptions{
-		Config: c, Version: "1.2.3", Log: slog.New(slog.NewTextHandler(s.log, nil)), Counts: counts.Of(SpansEngine),
+		Config: c, Version: "1.2.3", Log: slog.New(slog.NewTextHandler(s.log, nil)), Counts: counts,
 		Open: os.Open, Users: func() bool { return s.users },
 	})
 	if err != nil {
@@ -82,8 +101,8 @@ func (s *sender) start() {
 // end stops the Sink once all that it was handed is counted.
 func (s *sender) end(handed int) {
 	s.t.Helper()
-	for s.counted() < handed && s.t.Context().Err() == nil {
-		time.Sleep(time.Millisecond)
+	for s.counted() < handed {
+		<-s.changed
 	}
 	s.stop()
 	<-s.done
@@ -137,7 +156,7 @@ func cellOf(k *telemetry.Kernel, count int, after time.Duration) *telemetry.Cell
 		Kernel: k, SpanID: telemetry.NewSpanID(), Began: epoch.Add(after - time.Second), Ended: epoch.Add(after),
 		Window: &model.Window{
 			Kind: model.Cell, Status: model.OK, ExecutionCount: &count, CPUNS: 5, DurationNS: int64(time.Second),
-			Meters: map[string]model.Figure{resident: {Start: 1, Peak: 9, End: 4, Exact: true}},
+			Meters: map[string]model.Figure{telemetry.Resident: {Start: 1, Peak: 9, End: 4, Exact: true}},
 		},
 	}
 }

@@ -2,6 +2,8 @@ package engines
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,11 +25,8 @@ const (
 	refusedName = "memory refused"
 )
 
-// resident is the meter of a cell's need.
-const resident = "cpu.resident"
-
 // span returns a record as a span of a trace.
-func (r *spanRecord) span(trace TraceID) *tracepb.Span {
+func (r *spanRecord) span(trace telemetry.TraceID) *tracepb.Span {
 	s := &tracepb.Span{
 		TraceId: trace[:], SpanId: r.id[:], Name: endName, Kind: tracepb.Span_SPAN_KIND_INTERNAL,
 		StartTimeUnixNano: nano(r.began), EndTimeUnixNano: nano(r.ended), Status: &tracepb.Status{},
@@ -82,14 +81,14 @@ func (r *spanRecord) describe(a *attributes) {
 	if w.ExecutionCount != nil {
 		a.int("ipytracer.execution_count", int64(*w.ExecutionCount))
 	}
-	a.raw("ipytracer.status", outcome(w))
+	a.raw("ipytracer.status", telemetry.Outcome(w))
 	a.raw("error.type", w.Error)
 	a.raw("ipytracer.note", strings.ToValidUTF8(escape.Bounded(w.Note, maxNote), "?"))
 	if w.Silent {
 		a.truth("ipytracer.silent", true)
 	}
-	if need, known := w.Together(resident); known {
-		a.int("ipytracer.need", max(0, need.Need()))
+	if _, known := w.Together(telemetry.Resident); known {
+		a.int("ipytracer.need", telemetry.Need(w))
 	}
 	a.figures("ipytracer.", w.Meters)
 	a.figures("ipytracer.tree.", w.Tree)
@@ -112,18 +111,9 @@ func (r *spanRecord) describe(a *attributes) {
 	}
 }
 
-// outcome returns the status of a cell; one that is not known is incomplete.
-func outcome(w *model.Window) string {
-	switch w.Status {
-	case model.OK, model.Error, model.Interrupted:
-		return w.Status
-	}
-	return model.Incomplete
-}
-
 // judge sets the status of a span by that of its cell.
 func (r *spanRecord) judge(s *tracepb.Status) {
-	switch outcome(&r.cell) {
+	switch telemetry.Outcome(&r.cell) {
 	case model.OK:
 		s.Code = tracepb.Status_STATUS_CODE_OK
 	case model.Error, model.Interrupted:
@@ -173,7 +163,7 @@ func (o *origin) resource(k *telemetry.Kernel) *resourcepb.Resource {
 	all.raw("service.name", "ipytracer")
 	all.text("host.name", o.host)
 	all.of(k, o.users())
-	for _, name := range o.config.resource() {
+	for _, name := range slices.Sorted(maps.Keys(o.config.Resource)) {
 		value := &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: o.config.Resource[name]}}
 		if !all.replace(name, value) {
 			all.add(name, value)
@@ -195,4 +185,69 @@ func (a attributes) replace(key string, v *commonpb.AnyValue) bool {
 
 // Size returns the number of bytes of a cell's span, before it is compressed and without what its batch shares. Its
 // source is not in it.
-func Size(c *telemetry.Cell) int { return proto.Size(spanRecordOf(c, false).span(TraceID{1})) }
+func Size(c *telemetry.Cell) int {
+	return proto.Size(spanRecordOf(c, false).span(telemetry.TraceID{1}))
+}
+
+// kindOfRecord is what a record is about.
+type kindOfRecord uint8
+
+const (
+	ofKernel kindOfRecord = iota // the end of one
+	ofCell
+	ofTask
+)
+
+// spanRecord is a cell, a task, or the end of a kernel without a cell, that waits to be sent. It has no lists of a
+// kernel's making: what waits takes a few kilobytes each.
+type spanRecord struct {
+	kernel       *telemetry.Kernel
+	id           telemetry.SpanID
+	began, ended time.Time
+	ending       *model.Ending // nil if the kernel goes on
+	kind         kindOfRecord
+	cell         model.Window // or a task; without children, allocations and lists
+	children     int
+	chosen       telemetry.TraceID      // of a cell, by its kernel; zero for none
+	parent       telemetry.TraceContext // of a task; zero for none
+	prefix, of   string                 // of a task: its key's prefix, the cell that submitted it
+}
+
+// maxRefusals is the most refused requests of a cell that its span has.
+const maxRefusals = 8
+
+func spanRecordOf(c *telemetry.Cell, withSource bool) *spanRecord {
+	r := &spanRecord{kernel: c.Kernel, id: c.SpanID, began: c.Began, ended: c.Ended, ending: c.Ending,
+		kind: ofCell, chosen: c.TraceID}
+	r.take(c.Window)
+	switch w := &r.cell; {
+	case !withSource:
+		w.Source, w.SourceTruncated = "", false
+	case len(w.Source) > MaxSource:
+		w.Source, w.SourceTruncated = strings.Clone(escape.Prefix(w.Source, MaxSource)), true
+	}
+	return r
+}
+
+func recordOfTask(t *telemetry.Task) *spanRecord {
+	r := &spanRecord{kernel: t.Kernel, id: telemetry.NewSpanID(), began: t.Began, ended: t.Ended, kind: ofTask,
+		parent: t.Parent, prefix: text(t.Prefix), of: text(t.Cell)}
+	r.take(t.Window)
+	return r
+}
+
+// take copies a window without its lists.
+func (r *spanRecord) take(w *model.Window) {
+	r.cell = *w
+	r.children = len(r.cell.Children) + r.cell.ChildrenUnlisted
+	r.cell.Children, r.cell.Allocations, r.cell.Coverage = nil, nil, nil
+	r.cell.Refused = append([]model.Refusal(nil), r.cell.Refused[:min(len(r.cell.Refused), maxRefusals)]...)
+	for i := range r.cell.Refused {
+		r.cell.Refused[i].Stack = nil
+	}
+	r.cell.Error = text(r.cell.Error)
+}
+
+func recordOfDeath(d *telemetry.Death) *spanRecord {
+	return &spanRecord{kernel: d.Kernel, id: telemetry.NewSpanID(), began: d.At, ended: d.At, ending: d.Ending}
+}

@@ -46,10 +46,12 @@ func TestFigures(t *testing.T) {
 		kernels := []*telemetry.Kernel{kernelOf(10), kernelOf(11), kernelOf(12)}
 		for i := range 30 {
 			c := cellOf(kernels[i%3], i, time.Duration(r.Int64N(1e9)))
-			for _, meter := range []string{"cpu.mapped", resident, "cpu.numpy", "gpu.0.driver", "gpu.15.active"} {
+			for _, meter := range []string{
+				"cpu.mapped", telemetry.Resident, "cpu.numpy", "gpu.0.driver", "gpu.15.active",
+			} {
 				c.Window.Meters[meter] = anyFigure(r)
 			}
-			c.Window.Tree = map[string]model.Figure{resident: anyFigure(r)}
+			c.Window.Tree = map[string]model.Figure{telemetry.Resident: anyFigure(r)}
 			c.Window.Children, c.Window.ChildrenUnlisted = make([]model.Child, i%4), i%2
 			c.Window.CPUNS, c.Window.LostStatements = r.Int64(), r.Int64()
 			cells[c.SpanID] = c
@@ -59,7 +61,7 @@ func TestFigures(t *testing.T) {
 		for _, got := range to.all() {
 			c := cells[telemetry.SpanID(got.SpanId)]
 			delete(cells, c.SpanID)
-			need := c.Window.Tree[resident]
+			need := c.Window.Tree[telemetry.Resident]
 			want := map[string]any{
 				"ipytracer.execution_count": int64(*c.Window.ExecutionCount), "ipytracer.status": "ok",
 				"ipytracer.need": max(0, need.Peak-need.Start), "ipytracer.cpu_ns": c.Window.CPUNS,
@@ -140,7 +142,7 @@ func TestStatus(t *testing.T) {
 	} {
 		cell := cellOf(kernelOf(1), 1, 0)
 		cell.Window.Status, cell.Window.Error, cell.Ending = c.status, c.exception, c.ending
-		s := spanRecordOf(cell, false).span(TraceID{1})
+		s := spanRecordOf(cell, false).span(telemetry.TraceID{1})
 		if s.Status.Code != c.code || s.Status.Message != c.message || len(s.Events) != 0 != (c.ending != nil) {
 			t.Errorf("%+v: %v, %v", c, s.Status, s.Events)
 		}
@@ -150,7 +152,7 @@ func TestStatus(t *testing.T) {
 	}
 	cell := cellOf(kernelOf(1), 1, 0)
 	cell.Ending = oom
-	got := spanRecordOf(cell, false).span(TraceID{1}).Events[0]
+	got := spanRecordOf(cell, false).span(telemetry.TraceID{1}).Events[0]
 	want := map[string]any{
 		"ipytracer.ending.signal": "SIGKILL", "ipytracer.ending.out_of_memory": true,
 		"ipytracer.ending.resident": int64(77), "ipytracer.ending.mapped": int64(99),
@@ -195,11 +197,11 @@ func TestSource(t *testing.T) {
 	} {
 		c := cellOf(kernelOf(1), 1, 0)
 		c.Window.Source = text
-		got := valuesOf(spanRecordOf(c, true).span(TraceID{}).Attributes)
+		got := valuesOf(spanRecordOf(c, true).span(telemetry.TraceID{}).Attributes)
 		if got["ipytracer.source"] != want || got["ipytracer.source_truncated"] != (text == long) {
 			t.Errorf("%.20q: %.40q, %v", text, got["ipytracer.source"], got["ipytracer.source_truncated"])
 		}
-		if _, is := valuesOf(spanRecordOf(c, false).span(TraceID{}).Attributes)["ipytracer.source"]; is {
+		if _, is := valuesOf(spanRecordOf(c, false).span(telemetry.TraceID{}).Attributes)["ipytracer.source"]; is {
 			t.Error("a source without being asked for")
 		}
 	}

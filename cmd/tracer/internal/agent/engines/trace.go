@@ -7,9 +7,6 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 )
 
-// TraceID is the id of a trace, as OpenTelemetry has it.
-type TraceID = telemetry.TraceID
-
 // Bounds on a trace: engines close one that is idle, and take only so much of it.
 const (
 	traceIdle  = 10 * time.Minute
@@ -31,7 +28,7 @@ type kernelKey struct {
 func keyOf(k *telemetry.Kernel) kernelKey { return kernelKey{k.PID, k.Joined.UnixNano()} }
 
 type trace struct {
-	id    TraceID
+	id    telemetry.TraceID
 	last  time.Time // when its last cell ended
 	cells int
 }
@@ -43,7 +40,7 @@ const maxTraces = 256
 func newTraces() *traces { return &traces{known: map[kernelKey]*trace{}} }
 
 // of returns the trace of a kernel's record that began and ended at given times.
-func (t *traces) of(k *telemetry.Kernel, began, ended time.Time) TraceID {
+func (t *traces) of(k *telemetry.Kernel, began, ended time.Time) telemetry.TraceID {
 	key := keyOf(k)
 	one := t.known[key]
 	if one == nil || began.Sub(one.last) > traceIdle || one.cells >= traceCells {
@@ -60,7 +57,7 @@ func (t *traces) of(k *telemetry.Kernel, began, ended time.Time) TraceID {
 }
 
 // choose has the cells of a kernel be in a given trace from a time on.
-func (t *traces) choose(k *telemetry.Kernel, id TraceID, from time.Time) {
+func (t *traces) choose(k *telemetry.Kernel, id telemetry.TraceID, from time.Time) {
 	key := keyOf(k)
 	one := t.known[key]
 	if one == nil || one.id != id {
@@ -75,11 +72,11 @@ func (t *traces) choose(k *telemetry.Kernel, id TraceID, from time.Time) {
 }
 
 // idOf returns the trace of a record.
-func (t *traces) idOf(r *spanRecord) TraceID {
-	if r.parent.TraceID != (TraceID{}) {
+func (t *traces) idOf(r *spanRecord) telemetry.TraceID {
+	if r.parent.TraceID != (telemetry.TraceID{}) {
 		return r.parent.TraceID
 	}
-	if r.chosen != (TraceID{}) {
+	if r.chosen != (telemetry.TraceID{}) {
 		t.choose(r.kernel, r.chosen, r.began)
 	}
 	id := t.of(r.kernel, r.began, r.ended)

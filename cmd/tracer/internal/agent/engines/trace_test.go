@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"testing"
 	"time"
 )
@@ -10,7 +11,7 @@ import (
 func TestTraces(t *testing.T) {
 	all := newTraces()
 	one, other := kernelOf(1), kernelOf(2)
-	at := func(minutes int) TraceID {
+	at := func(minutes int) telemetry.TraceID {
 		began := epoch.Add(time.Duration(minutes) * time.Minute)
 		return all.of(one, began, began.Add(time.Minute))
 	}
@@ -27,10 +28,10 @@ func TestTraces(t *testing.T) {
 	if all.of(other, epoch, epoch) == first || newTraces().of(one, epoch, epoch) == first {
 		t.Error("kernels, or agents, share a trace")
 	}
-	if (first == TraceID{} || first == TraceID{1}) {
+	if (first == telemetry.TraceID{} || first == telemetry.TraceID{1}) {
 		t.Error(first)
 	}
-	seen := map[TraceID]int{}
+	seen := map[telemetry.TraceID]int{}
 	for range 2*traceCells + 1 {
 		seen[all.of(other, epoch, epoch)]++
 	}

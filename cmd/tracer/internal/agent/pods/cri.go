@@ -54,8 +54,11 @@ func NewRuntime(socket string, o Options) (*Runtime, error) {
 		log: o.Log, now: time.Now, advise: adviceOfCRI, well: "the container runtime answers again: pods have names",
 	}
 	return &Runtime{
-		series: series{&ofRuntime, newStore(h, o.Changed), h},
-		conn:   conn, cri: cri.NewRuntimeServiceClient(conn), wanted: o.Wanted,
+		series: series{"cri", [Series]string{
+			"1 if the container runtime answers.", "Pods that the container runtime has named.",
+			"Times that a pod of the container runtime had no room.",
+		}, newStore(h, o.Changed), h},
+		conn: conn, cri: cri.NewRuntimeServiceClient(conn), wanted: o.Wanted,
 		asked: make(chan struct{}, 1), apart: criSoon,
 	}, nil
 }

@@ -25,8 +25,7 @@ type runtimeServer struct {
 	mu         sync.Mutex
 	sandboxes  []*cri.PodSandbox
 	containers []*cri.Container
-	silent     bool
-	asked      int
+	silent     chan struct{} // each question is sent here, and never answered; nil: all are answered
 }
 
 func newRuntimeServer(t *testing.T) *runtimeServer {
@@ -47,8 +46,12 @@ func (s *runtimeServer) ListPodSandbox(ctx context.Context, _ *cri.ListPodSandbo
 	error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asked++; s.silent {
+	if silent := s.silent; silent != nil {
 		s.mu.Unlock()
+		select {
+		case silent <- struct{}{}:
+		case <-ctx.Done():
+		}
 		<-ctx.Done()
 		s.mu.Lock()
 		return nil, ctx.Err()
@@ -82,14 +85,43 @@ func container(n int, name, of string) *cri.Container {
 	return &cri.Container{Id: id(n), PodSandboxId: of, Metadata: &cri.ContainerMetadata{Name: name}}
 }
 
-// watchedRuntime runs a [Runtime] until the test ends.
-func watchedRuntime(t *testing.T, s *runtimeServer) (r *Runtime, log *written) {
+// runningRuntime is a [Runtime] that runs until the test ends.
+type runningRuntime struct {
+	*Runtime
+	t       *testing.T
+	log     written
+	changed signal // it has taken in an answer
+}
+
+// signal says that something has happened since the last look.
+type signal chan struct{}
+
+func (s signal) set() {
+	select {
+	case s <- struct{}{}:
+	default: // it is set
+	}
+}
+
+// until waits until a condition holds that may change when the signal is set.
+func (s signal) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	log = &written{}
+	for late := time.After(time.Minute); !holds(); {
+		select {
+		case <-s:
+		case <-late:
+			t.Fatalf("%s: never", what)
+		}
+	}
+}
+
+func watchedRuntime(t *testing.T, s *runtimeServer) *runningRuntime {
+	t.Helper()
+	w := &runningRuntime{t: t, changed: make(signal, 1), log: written{changed: make(signal, 1)}}
 	r, err := NewRuntime(s.socket, Options{
 		Wanted:  Wanted{Labels: []string{"a", "b"}, Annotations: []string{"c"}},
-		Log:     slog.New(slog.NewTextHandler(log, nil)),
-		Changed: func() {},
+		Log:     slog.New(slog.NewTextHandler(&w.log, nil)),
+		Changed: w.changed.set,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -99,18 +131,21 @@ func watchedRuntime(t *testing.T, s *runtimeServer) (r *Runtime, log *written) {
 	var ended sync.WaitGroup
 	ended.Go(func() { r.Run(ctx) })
 	t.Cleanup(func() { cancel(); ended.Wait() })
-	return r, log
+	w.Runtime = r
+	return w
 }
 
 // written is a log that a test reads while it is written.
 type written struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed signal
 }
 
 func (l *written) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.changed.set()
 	return l.text.Write(p)
 }
 
@@ -120,16 +155,25 @@ func (l *written) String() string {
 	return l.text.String()
 }
 
-// finds waits until a runtime knows a container of a pod by a name, "" for not at all.
-func finds(t *testing.T, r *Runtime, of, containerOf int, pod, want string) Pod {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if p, name, known := r.Find(uid(of), id(containerOf)); known && p.Name == pod && name == want {
-			return p
-		}
-	}
-	t.Fatalf("%s is never known with %q", pod, want)
-	return Pod{}
+// finds waits until a container of a pod is known by a name.
+func (w *runningRuntime) finds(of, containerOf int, pod, want string) (p Pod) {
+	w.t.Helper()
+	w.changed.until(w.t, fmt.Sprintf("%s is known with %q", pod, want), func() bool {
+		var name string
+		var known bool
+		p, name, known = w.Find(uid(of), id(containerOf))
+		return known && p.Name == pod && name == want
+	})
+	return p
+}
+
+// knows waits until so many pods are known.
+func (w *runningRuntime) knows(count int) {
+	w.t.Helper()
+	w.changed.until(w.t, fmt.Sprintf("%d pods are known", count), func() bool {
+		w.Find(uid(9), id(9)) // not known, so the runtime is asked
+		return w.store.count() == count
+	})
 }
 
 // TestRuntime: pods and containers of the runtime are known, those that come later as soon as somebody asks for them.
@@ -137,23 +181,20 @@ func finds(t *testing.T, r *Runtime, of, containerOf int, pod, want string) Pod 
 func TestRuntime(t *testing.T) {
 	s := newRuntimeServer(t)
 	s.set([]*cri.PodSandbox{sandbox(1, "ann", "s1")}, container(1, "notebook", "s1"))
-	r, _ := watchedRuntime(t, s)
-	p := finds(t, r, 1, 1, "ann", "notebook")
+	r := watchedRuntime(t, s)
+	p := r.finds(1, 1, "ann", "notebook")
 	if p.Namespace != "hub" || len(p.Labels) != 1 || p.Labels["a"] != "1" || p.Annotations["c"] != "3" {
 		t.Errorf("kept: %+v", p)
 	}
 	again := sandbox(1, "ann", "s1b") // the sandbox was made anew
 	s.set([]*cri.PodSandbox{sandbox(1, "ann", "s1"), again, sandbox(2, "bob", "s2")},
 		container(1, "notebook", "s1"), container(2, "notebook", "s1b"), container(3, "side", "s2"))
-	finds(t, r, 2, 3, "bob", "side")
-	finds(t, r, 1, 1, "ann", "notebook")
-	finds(t, r, 1, 2, "ann", "notebook")
+	r.finds(2, 3, "bob", "side")
+	r.finds(1, 1, "ann", "notebook")
+	r.finds(1, 2, "ann", "notebook")
 	s.set(nil)
-	for r.store.count() > 0 {
-		r.Find(uid(9), id(9)) // not known, so the runtime is asked
-		time.Sleep(time.Millisecond)
-	}
-	finds(t, r, 1, 2, "ann", "notebook")
+	r.knows(0)
+	r.finds(1, 2, "ann", "notebook")
 }
 
 // TestHostileRuntime: names that Kubernetes does not allow, pods without end, answers that are too long, and a runtime
@@ -168,8 +209,8 @@ func TestHostileRuntime(t *testing.T) {
 	}
 	s.set(all, container(1, "notebook", "s1"), container(2, "Not a name", "s1"), container(3, "orphan", "none"),
 		&cri.Container{Id: "short", PodSandboxId: "s1", Metadata: &cri.ContainerMetadata{Name: "y"}})
-	r, log := watchedRuntime(t, s)
-	finds(t, r, 1, 1, "ann", "notebook")
+	r := watchedRuntime(t, s)
+	r.finds(1, 1, "ann", "notebook")
 	if p, name, _ := r.Find(uid(1), id(2)); name != "" || len(p.containers) != 1 || r.store.count() != 1 {
 		t.Errorf("%d pods, containers %v", r.store.count(), p.containers)
 	}
@@ -180,36 +221,29 @@ func TestHostileRuntime(t *testing.T) {
 		})
 	}
 	s.set(many, container(1, "notebook", "s1"))
-	for r.store.count() < maxPods {
-		r.Find(uid(1), id(9))
-		time.Sleep(time.Millisecond)
-	}
-	finds(t, r, 1, 1, "ann", "notebook")
+	r.knows(maxPods)
+	r.finds(1, 1, "ann", "notebook")
 	if r.health.refused.Load() == 0 {
 		t.Error("nothing is counted as refused")
 	}
 	long := sandbox(5, "long", "s5")
 	long.Annotations["d"] = strings.Repeat("x", maxCRI)
 	s.set([]*cri.PodSandbox{long})
-	for !strings.Contains(log.String(), "does not answer at its socket") {
+	r.log.changed.until(t, "a mistake is logged", func() bool {
 		r.Find(uid(5), id(5))
-		time.Sleep(time.Millisecond)
-	}
+		return strings.Contains(r.log.String(), "does not answer at its socket")
+	})
+	silent := make(chan struct{}, 1)
 	s.mu.Lock()
-	s.silent, s.asked = true, 0
+	s.silent = silent
 	s.mu.Unlock()
-	for asked := 0; asked == 0; {
-		r.Find(uid(5), id(5))
-		time.Sleep(time.Millisecond)
-		s.mu.Lock()
-		asked = s.asked
-		s.mu.Unlock()
-	}
+	r.Find(uid(5), id(5))
+	<-silent
 	if _, name, known := r.Find(uid(1), id(1)); !known || name != "notebook" {
 		t.Error("what was known is forgotten")
 	}
-	if n := strings.Count(log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines are logged: %s", n, log)
+	if n := strings.Count(r.log.String(), "\n"); n != 1 {
+		t.Errorf("%d lines are logged: %s", n, &r.log)
 	}
 }
 

@@ -44,7 +44,10 @@ func New(c Config, o Options) (*Watcher, error) {
 	}
 	h := &health{log: o.Log, now: time.Now, advise: advice, well: "Kubernetes answers again: pods have names"}
 	return &Watcher{
-		series: series{&ofServer, newStore(h, o.Changed), h},
+		series: series{"kubernetes", [Series]string{
+			"1 if Kubernetes' API server answers, so that pods have names.", "Pods of this node that are known.",
+			"Times that a pod had no room.",
+		}, newStore(h, o.Changed), h},
 		source: &source{
 			client: client, wanted: o.Wanted, health: h, bounds: bounds{maxList, answerTime, watchesApart},
 		},

@@ -4,10 +4,13 @@
 package telemetry
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +86,12 @@ func NewSpanID() (id SpanID) {
 	return id
 }
 
+// NewID returns 16 hexadecimal digits at random.
+func NewID() string {
+	id := NewSpanID()
+	return hex.EncodeToString(id[:])
+}
+
 // TraceID is the id of a trace, as OpenTelemetry has it. The zero value is none.
 type TraceID [16]byte
 
@@ -140,6 +149,34 @@ type Sink interface {
 	Task(*Task)
 	// Death takes in the end of a kernel, after its cells and tasks.
 	Death(*Death)
+}
+
+// Resident is the meter of a cell's need.
+const Resident = "cpu.resident"
+
+// Outcomes are the values of [Outcome].
+var Outcomes = []string{model.OK, model.Error, model.Interrupted, model.Incomplete}
+
+// Outcome returns the status of a cell or a task; one that is not known is incomplete.
+func Outcome(w *model.Window) string {
+	if slices.Contains(Outcomes, w.Status) {
+		return w.Status
+	}
+	return model.Incomplete
+}
+
+// Need returns the need of resident memory of a cell or a task with its children, in bytes.
+func Need(w *model.Window) int64 {
+	f, _ := w.Together(Resident)
+	return max(0, f.Need())
+}
+
+// InRange returns an error unless a value of a configuration is from the lowest to the highest.
+func InRange[T cmp.Ordered](value, lowest, highest T) error {
+	if value < lowest || value > highest {
+		return fmt.Errorf("%v is not from %v to %v", value, lowest, highest)
+	}
+	return nil
 }
 
 // hashed matches the end of a label that [Label] has changed.

@@ -196,7 +196,7 @@ func TestConfig(t *testing.T) {
 		"cells: 21 is not":            {Hubs: []Hub{one}, Cells: 21},
 	} {
 		field, err := c.Check()
-		if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasPrefix(want, field) {
+		if err == nil || !strings.HasPrefix(field+": "+err.Error(), want) {
 			t.Errorf("%s: %s, %v", want, field, err)
 		}
 	}

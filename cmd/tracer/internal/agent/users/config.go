@@ -80,7 +80,7 @@ func (c *Config) userIDs() (all []uint32, err error) {
 		}
 		n, err := strconv.ParseUint(id, 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("users: %q is no user of this machine", name)
+			return nil, fmt.Errorf("%q is no user of this machine", name)
 		}
 		all = append(all, uint32(n))
 	}
@@ -103,41 +103,38 @@ func (c *Config) cells() int          { return cmp.Or(c.Cells, defaultCells) }
 // Check returns the first field with a wrong value, and why.
 func (c *Config) Check() (field string, err error) {
 	if n := len(c.Hubs); n < 1 || n > maxHubs {
-		return "hubs", fmt.Errorf("hubs: it needs from 1 to %d of them", maxHubs)
+		return "hubs", fmt.Errorf("it needs from 1 to %d of them", maxHubs)
 	}
 	for _, h := range c.Hubs {
 		switch bad := h.Namespaces.Bad(); {
 		case h.TokenFile == "":
-			return "hubs", fmt.Errorf("hubs: each needs a token_file")
+			return "hubs", fmt.Errorf("each needs a token_file")
 		case bad != "":
-			return "hubs", fmt.Errorf("hubs: namespaces: %s is no pattern such as hub-*", bad)
+			return "hubs", fmt.Errorf("namespaces: %s is no pattern such as hub-*", bad)
 		case len(c.Hubs) > 1 && h.Namespaces == "" && !h.MachineUsers:
-			return "hubs", fmt.Errorf("hubs: of several, each needs its namespaces: two may have users of one name")
+			return "hubs", fmt.Errorf("of several, each needs its namespaces: two may have users of one name")
 		}
 	}
 	if path := c.SocketPath(); path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
-		return "socket", fmt.Errorf("socket: %q is neither an absolute path nor %s", path, Off)
+		return "socket", fmt.Errorf("%q is neither an absolute path nor %s", path, Off)
 	}
 	if _, err := c.userIDs(); err != nil {
 		return "users", err
 	}
 	if c.Listen != "" {
 		if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-			return "listen", fmt.Errorf("listen: %q is not an address such as :9466", c.Listen)
+			return "listen", fmt.Errorf("%q is not an address such as :9466", c.Listen)
 		}
 	}
 	for _, at := range c.Addresses {
 		if _, _, err := net.SplitHostPort(at); err != nil || strings.ContainsAny(at, " \n") {
-			return "addresses", fmt.Errorf("addresses: %q is not an address such as agent.example.org:443", at)
+			return "addresses", fmt.Errorf("%q is not an address such as agent.example.org:443", at)
 		}
 	}
-	if keep := c.keep(); keep < minKeep || keep > maxKeep {
-		return "keep", fmt.Errorf("keep: %v is not from %v to %v", keep, minKeep, maxKeep)
+	if err := telemetry.InRange(c.keep(), minKeep, maxKeep); err != nil {
+		return "keep", err
 	}
-	if cells := c.cells(); cells < 1 || cells > maxCells {
-		return "cells", fmt.Errorf("cells: %d is not from 1 to %d", cells, maxCells)
-	}
-	return "", nil
+	return "cells", telemetry.InRange(c.cells(), 1, maxCells)
 }
 
 // sees reports whether a hub may ask about somebody.

@@ -7,8 +7,6 @@ package users
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"os"
@@ -82,8 +80,8 @@ const (
 // New returns a Keeper of nothing. The error is about a file with a token.
 func New(o Options) (*Keeper, error) {
 	k := &Keeper{
-		options: o, agent: newID(), asks: make(chan struct{}, maxAsks), now: time.Now, people: map[person]*record{},
-		prover: newProver(),
+		options: o, agent: telemetry.NewID(), asks: make(chan struct{}, maxAsks), now: time.Now,
+		people: map[person]*record{}, prover: newProver(),
 	}
 	k.begun = [2]time.Time{k.now(), k.now()}
 	for _, h := range o.Config.Hubs {
@@ -99,12 +97,6 @@ func New(o Options) (*Keeper, error) {
 		k.tokens = append(k.tokens, t)
 	}
 	return k, nil
-}
-
-func newID() string {
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	return hex.EncodeToString(id[:])
 }
 
 // CheckFiles reads the files that a configuration names, and returns the first mistake.
@@ -211,11 +203,11 @@ func (k *Keeper) turn() {
 // cellOf returns what is kept of a cell. It has no source, and shares no memory with the record.
 func cellOf(c *telemetry.Cell) Cell {
 	w := c.Window
-	f, _ := w.Together(resident)
+	f, _ := w.Together(telemetry.Resident)
 	one := Cell{
 		Name: strings.Clone(words.CellOf(w)), Notebook: path(c.Kernel.Claimed.Notebook), PID: c.Kernel.PID,
 		Began: c.Began.UTC(), DurationNS: w.DurationNS, Outcome: strings.Clone(w.Status),
-		Start: f.Start, Peak: f.Peak, Need: max(0, f.Need()), Exact: f.Exact,
+		Start: f.Start, Peak: f.Peak, Need: telemetry.Need(w), Exact: f.Exact,
 	}
 	if f.Bound != nil {
 		bound := *f.Bound
@@ -236,9 +228,6 @@ func deathOf(r *deaths.Report) Death {
 	}
 	return d
 }
-
-// resident is the meter of needs.
-const resident = "cpu.resident"
 
 // path returns the path of a notebook as it is kept: the end of one that is too long.
 func path(text string) string {

@@ -138,7 +138,7 @@ func TestSocketOfConfig(t *testing.T) {
 		{Config{Hubs: hub, Users: []string{"nobody at all"}}, "users"}, {Config{Hubs: hub, Listen: ":9466"}, ""},
 		{Config{Hubs: hub, Listen: "9466"}, "listen"}, {Config{Hubs: hub, Addresses: []string{"x"}}, "addresses"},
 	} {
-		if field, err := one.c.Check(); field != one.field || (err == nil) != (field == "") {
+		if field, err := one.c.Check(); (err == nil) != (one.field == "") || err != nil && field != one.field {
 			t.Errorf("%+v: %q, %v", one.c, field, err)
 		}
 	}

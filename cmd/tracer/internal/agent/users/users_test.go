@@ -114,14 +114,14 @@ func ofMachine(user string) *telemetry.Kernel {
 // cell returns a cell of a kernel.
 func cell(of *telemetry.Kernel, n int, need int64) *telemetry.Cell {
 	return &telemetry.Cell{Kernel: of, Window: &model.Window{ExecutionCount: &n, Status: model.OK, Source: "secret = 1",
-		Meters: map[string]model.Figure{resident: {Start: gib, Peak: gib + need, Exact: true}}}}
+		Meters: map[string]model.Figure{telemetry.Resident: {Start: gib, Peak: gib + need, Exact: true}}}}
 }
 
 // killed returns the death of a kernel.
 func killed(of *telemetry.Kernel, at time.Time) *telemetry.Death {
 	n := 7
 	open := &model.Window{ID: 4, ExecutionCount: &n, Status: model.Incomplete,
-		Meters: map[string]model.Figure{resident: {Start: gib, Peak: 12 * gib, Exact: true}}}
+		Meters: map[string]model.Figure{telemetry.Resident: {Start: gib, Peak: 12 * gib, Exact: true}}}
 	return &telemetry.Death{Kernel: of, At: at, Notebook: of.Claimed.Notebook, Open: []*model.Window{open},
 		Ending: &model.Ending{Signal: "SIGKILL", OutOfMemory: true, Window: 4,
 			Limit: &model.Limit{Kind: "cgroup", Path: "/x", Bytes: 12 * gib, Used: 5 * gib, Highest: 12 * gib}}}

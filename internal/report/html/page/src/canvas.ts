@@ -47,10 +47,10 @@ export class Sheet {
   }
 }
 
-/** Returns a colour of the page's, by its name in style.css. */
+/** Returns a colour by its name in colours.css. */
 export const color = (name: string): string =>
   getComputedStyle(document.documentElement)
-    .getPropertyValue("--" + name)
+    .getPropertyValue("--ipytracer-" + name)
     .trim();
 
 /** Returns text cut to a width; "" where nothing fits. */

@@ -182,7 +182,7 @@ function atPeak(
 
 function graphOfDetail(s: Session, row: number, d: Detail, view: string): HTMLElement {
   const own = s.own(row, d.meter),
-    peak = own ? own.start + own.need : d.atPeak;
+    peak = own ? own.peak : d.atPeak;
   const title = `${s.label(row)} ${s.page.meters[d.meter].name}`;
   if (view === "lines") {
     const leaves = byOwnLine(s, d);
@@ -238,7 +238,7 @@ function childTable(s: Session, row: number): HTMLElement {
     .filter(
       (m) =>
         !s.page.meters[m].part &&
-        s.childrenOf(row).some((c) => figuresIn(c.figures).some((f) => f.meter === m && f.need + f.start > 0)),
+        s.childrenOf(row).some((c) => figuresIn(c.figures).some((f) => f.meter === m && f.peak > 0)),
     );
   const rows = s.childrenOf(row).map((c) => {
     const all = figuresIn(c.figures);

@@ -1,5 +1,6 @@
 // Access to the block of data that the page shows. Nothing here draws.
 import { Child, Detail, Numbers, Page } from "./block";
+import { Figure } from "./format";
 
 /** The mark of sizes that are estimated from samples, or may be. */
 export const estimated = (of: { sampled?: string | boolean } | null): string => (of?.sampled ? "~" : "");
@@ -11,31 +12,15 @@ export const SESSION = 0,
   STATEMENT = 3,
   BETWEEN = 4;
 
-/** A figure of a meter. off: 0 exact, else the most bytes it can be off, -1 if that is not known. */
-export interface Figure {
-  start: number;
-  need: number;
-  consumed: number;
-  off: number;
+/** A figure of a meter, by the meter's place in the page. */
+export interface MeterFigure extends Figure {
   meter: number;
 }
-export type Quantity = "need" | "consumed" | "peak" | "peaked" | "start" | "end";
 
-export function quantity(f: Figure, q: Quantity): number {
-  switch (q) {
-    case "need":
-      return f.need;
-    case "consumed":
-      return f.consumed;
-    case "peak":
-      return f.start + f.need;
-    case "peaked":
-      return f.need - Math.max(0, f.consumed);
-    case "start":
-      return f.start;
-    case "end":
-      return f.start + f.consumed;
-  }
+/** Returns a figure of the numbers that the block of data has. */
+function figureOf(meter: number, start: number, need: number, consumed: number, off: number): MeterFigure {
+  const peaked = need - Math.max(0, consumed);
+  return { meter, start, need, consumed, off, peak: start + need, end: start + consumed, peaked };
 }
 
 /** One session, with indexes for frequent look-ups. Made once, and again for a newer page of a running session. */
@@ -146,19 +131,18 @@ export class Session {
   }
 
   /** Returns the process's own figure. */
-  own(row: number, meter: number): Figure | null {
+  own(row: number, meter: number): MeterFigure | null {
     const c = this.page.rows.figures[meter];
     if (!c || row < 0) return null;
     const off = c.off ? c.off[row] : 0;
-    return off === -2 ? null : { start: c.start[row], need: c.need[row], consumed: c.consumed[row], off, meter };
+    return off === -2 ? null : figureOf(meter, c.start[row], c.need[row], c.consumed[row], off);
   }
 
   /** Returns the figure with children, where it differs. */
-  tree(row: number, meter: number): Figure | null {
+  tree(row: number, meter: number): MeterFigure | null {
     const t = this.page.rows.trees;
     for (let at = first(t.row, row); t.row[at] === row; at++) {
-      if (t.meter[at] === meter)
-        return { start: t.start[at], need: t.need[at], consumed: t.consumed[at], off: t.off[at], meter };
+      if (t.meter[at] === meter) return figureOf(meter, t.start[at], t.need[at], t.consumed[at], t.off[at]);
     }
     return null;
   }
@@ -194,15 +178,10 @@ function first(all: Numbers, than: number): number {
   return low;
 }
 
-/** Returns the figure in a list of numbers: meter, start, need, consumed, off. */
-export function figureAt(all: number[], at: number): Figure {
-  return { meter: all[at], start: all[at + 1], need: all[at + 2], consumed: all[at + 3], off: all[at + 4] };
-}
-
-/** Returns all figures of a list. */
-export function figuresIn(all: number[]): Figure[] {
-  const out: Figure[] = [];
-  for (let i = 0; i < all.length; i += 5) out.push(figureAt(all, i));
+/** Returns the figures of a list of numbers: meter, start, need, consumed, off; meter … */
+export function figuresIn(all: number[]): MeterFigure[] {
+  const out: MeterFigure[] = [];
+  for (let i = 0; i < all.length; i += 5) out.push(figureOf(all[i], all[i + 1], all[i + 2], all[i + 3], all[i + 4]));
   return out;
 }
 

@@ -1,6 +1,5 @@
 // Elements of the page. All content of the session enters the page through here: as text, never as markup.
-import { Figure, Quantity, quantity } from "./data";
-import { bytes, mark, shown, sureness } from "./format";
+import { Figure, Quantity, bytes, mark, shown, sureness } from "./format";
 
 type Content = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | ((e: any) => void)>;
@@ -44,7 +43,7 @@ export function size(n: number, of: string, before = "", title = ""): HTMLElemen
 /** Returns a quantity of a figure, with its mark. */
 export function figure(f: Figure | null, q: Quantity, of: string): HTMLElement {
   if (!f) return h("span", { class: "size none", title: "no figure" }, "–");
-  const n = quantity(f, q);
+  const n = f[q];
   return h(
     "span",
     {

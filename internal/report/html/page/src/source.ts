@@ -1,6 +1,6 @@
 // The source of a cell, with the need of each line and the part of the cell's peak that the line made.
 import { Detail } from "./block";
-import { Figure, Session, estimated } from "./data";
+import { MeterFigure, Session, estimated } from "./data";
 import { bar, button, figure, h, size } from "./dom";
 import { highlight } from "./highlight";
 import { key } from "./list";
@@ -120,18 +120,18 @@ export function summitOf(s: Session, row: number, meter: number): number {
     tree = s.tree(row, meter),
     together = (tree?.need ?? 0) > (own?.need ?? 0),
     weight = s.weight(row, meter);
-  const of = (one: number): Figure | null => {
+  const of = (one: number): MeterFigure | null => {
     const alone = s.own(one, meter),
       all = s.tree(one, meter);
     return together || (all?.need ?? 0) > (alone?.need ?? 0) ? (all ?? alone) : alone;
   };
   const whole = together ? tree : own;
   if (!whole || weight <= 0) return -1;
-  const least = whole.start + whole.need - weight / 10;
+  const least = whole.peak - weight / 10;
   return (
     s.statementsOf(row).find((one) => {
       const f = of(one);
-      return f !== null && f.need > 0 && f.start + f.need >= least;
+      return f !== null && f.need > 0 && f.peak >= least;
     }) ?? -1
   );
 }

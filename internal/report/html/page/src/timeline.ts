@@ -79,7 +79,7 @@ export function timeline(): Timeline {
     const own =
       cells.find((row) => {
         const f = s.own(row, meter);
-        return f !== null && f.start + f.need === top;
+        return f !== null && f.peak === top;
       }) ?? cellAt(t.ns[at]);
     set({ meter });
     if (own >= 0) open(own);

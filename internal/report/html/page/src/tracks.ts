@@ -61,8 +61,8 @@ function byWindows(s: Session, pid: number, meter: number): Track[] {
       start = s.start(row),
       end = start + s.duration(row);
     put(start, f.start, "v");
-    put(end, f.start + f.need, "m");
-    put(end, f.start + f.consumed, "v");
+    put(end, f.peak, "m");
+    put(end, f.end, "v");
   }
   return ns.length > 0 ? [{ pid, meter, tree: false, ns, bytes, kinds, gaps: [] }] : [];
 }

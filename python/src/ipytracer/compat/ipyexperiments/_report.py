@@ -67,6 +67,6 @@ def memory(
     print("\n*** Experiment memory:")
     print("RAM: %s       %s" % ("Consumed".rjust(width), "Reclaimed".rjust(width)))
     for name, taken, back in rows:
-        mark = _figures.mark(found) if name == "CPU" else ""
+        mark = _figures.mark(found, "consumed") if name == "CPU" else ""
         share = "–".rjust(7) if taken is None or back is None or taken < _WORTH else "%6.2f%%" % (100.0 * back / taken)
         print("%s: %s %s MB (%s)" % (name, written(taken, width, mark), written(back, width, mark), share))

@@ -155,15 +155,14 @@ class CellLogger:
         return CellLoggerMemory(found.consumed, _figures.peaked(found), found.end), found
 
 
-def _marks(found: Figure | None) -> tuple[str, str, str]:
-    return _figures.mark(found), _figures.mark(found, True), _figures.mark(found)
+def _texts(values: CellLoggerMemory, found: Figure | None, width: int) -> list[str]:
+    """Return the memory of a row in MB, with its marks."""
+    quantities = ("consumed", "peaked", "end")
+    return [written(n, width, _figures.mark(found, q)) for n, q in zip(values, quantities)]
 
 
 def _compact(rows: list[tuple[str, CellLoggerMemory, Figure | None]], seconds: float) -> str:
-    parts = [
-        "%s: %s MB" % (name, "/".join(written(n, 0, m).replace(",", "") for n, m in zip(values, _marks(found))))
-        for name, values, found in rows
-    ]
+    parts = ["%s: %s MB" % (name, "/".join(_texts(values, of, 0)).replace(",", "")) for name, values, of in rows]
     return " | ".join(parts + ["Time " + secs2time(seconds), "(Consumed/Peaked/Used Total)"])
 
 
@@ -174,6 +173,5 @@ def _table(rows: list[tuple[str, CellLoggerMemory, Figure | None]], seconds: flo
         "･ RAM: %s %s    %s | Exec time %s"
         % ("△Consumed".rjust(width), "△Peaked".rjust(width), "Used Total".rjust(width), secs2time(seconds))
     ]
-    for name, values, found in rows:
-        lines.append("･ %s: %s MB |" % (name, " ".join(written(n, width, m) for n, m in zip(values, _marks(found)))))
+    lines += ["･ %s: %s MB |" % (name, " ".join(_texts(values, found, width))) for name, values, found in rows]
     return "\n".join(lines)

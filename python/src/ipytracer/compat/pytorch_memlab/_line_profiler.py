@@ -74,7 +74,7 @@ class Function:
                 for field, value in (("current", found.end), ("peak", found.peak)):
                     column = "%s.all.%s" % (name, field)
                     if column not in row or row[column][0] < value:
-                        row[column] = value, _figures.mark(found, field == "peak")
+                        row[column] = value, _figures.mark(found, field)
 
 
 class LineProfiler:

@@ -1,0 +1,137 @@
+package tracer
+
+import (
+	"errors"
+	"time"
+
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/tracee"
+)
+
+// Follow starts a session without targets, that goes on until the context of [Session.Next] is done. Processes join it
+// with [Session.Join]. An [event.Process] announces each. Once a target and its children have ended, another one gets
+// its number ([event.Boundary.Root]). The error is as for [Attach].
+func Follow(o Options, arrivals Arrivals) (*Session, error) {
+	o.arrivals = &arrivals
+	return start(o, func(s *Session) error {
+		s.fs.Helper.Share()
+		if err := s.prepare(); err != nil {
+			return err
+		}
+		return s.keepOnly()
+	})
+}
+
+// Join lets a running Python join a session of [Follow]; Next attaches to it. It may be called from any goroutine until
+// Close, and returns false where too many wait.
+func (s *Session) Join(id process.Identity) bool {
+	j := &s.joining
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.waiting) >= maxJoining || j.wake == nil {
+		return false
+	}
+	j.waiting = append(j.waiting, id)
+	_ = j.wake()
+	return true
+}
+
+// Leave lets a root leave the session with all its processes, though they live on. To the session they have ended then,
+// with status 0, and [Arrivals.Released] is called as for those. It may be called from any goroutine until Close.
+func Leave(s *Session, root uint32) {
+	j := &s.joining
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.wake != nil {
+		j.leaving = append(j.leaving, root)
+		_ = j.wake()
+	}
+}
+
+// takeIn attaches to a process that waits, one at a time: the rings are read in between.
+func (s *Session) takeIn() {
+	if id, ok := s.joining.next(); ok {
+		root, err := s.join(id)
+		s.joining.Joined(id, root, err)
+	}
+}
+
+// letGo takes the roots that are to leave out of the kernel half. The boundaries of their ends do the rest.
+func letGo(s *Session) {
+	for _, root := range s.joining.leavers() {
+		for _, t := range s.targets.All {
+			t.Leaves = t.Leaves || t.Root == root
+		}
+		leave(s, root)
+	}
+}
+
+// leave reports whether the kernel half had processes of a root, which have left.
+func leave(s *Session, root uint32) (some bool) {
+	err := s.ledger.Leave(root)
+	if err != nil && !errors.Is(err, ledger.ErrNoProcess) {
+		s.certificate.Problem("%v", err)
+	}
+	return err == nil
+}
+
+// join attaches to a process.
+func (s *Session) join(id process.Identity) (root uint32, err error) {
+	if s.targets.Find(id.PID) != nil {
+		return 0, ErrFollowed
+	}
+	root, ok := s.targets.FreeRoot()
+	if !ok {
+		return 0, ErrNoRoom
+	}
+	t := &tracee.Target{PID: id.PID, Root: root}
+	if t.Handle, err = s.fs.OpenIdentity(id); err != nil {
+		return 0, err
+	}
+	s.targets.All = append(s.targets.All, t)
+	defer func() {
+		if err != nil {
+			t.CloseProbes()
+			s.targets.Drop(t)
+			_, _ = s.ledger.Release(root)
+		}
+	}()
+	if t.Python, err = s.probes.Interpreters.Open(t.PID); err != nil {
+		return 0, err
+	}
+	if err := t.Lives(); err != nil { // or another process was looked at
+		return 0, err
+	}
+	s.examiner.readAhead(t)
+	return root, s.attach(root, t, true)
+}
+
+// release forgets the roots that have ended a while ago, with all their processes.
+func (s *Session) release() {
+	for _, t := range s.targets.All {
+		if !t.IsRoot() || !t.Gone || time.Since(t.Ended) < restOfRoot {
+			continue
+		}
+		if t.Leaves && leave(s, t.Root) { // a child was forked meanwhile
+			t.Ended = time.Now()
+		} else if s.targets.InTree(t.Root) == 1 && releaseOne(s, t) {
+			return // the list has changed; the others come next time
+		}
+	}
+}
+
+// releaseOne forgets a root, if the kernel half has no more of it.
+func releaseOne(s *Session, t *tracee.Target) (done bool) {
+	done, err := s.ledger.Release(t.Root)
+	if err != nil {
+		s.certificate.Problem("%v", err)
+	}
+	if done {
+		delete(s.budget.Roots, t.Root)
+		s.watches.End(t.Root)
+		s.targets.Drop(t)
+		s.joining.Released(t.Root)
+	}
+	return done
+}
