@@ -48,8 +48,8 @@ const (
 	FindVariables        // list names
 )
 
-// Press handles a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c",
-// "ctrl+z", of the shown glance.
+// Press handles a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c" or
+// "ctrl+z". The glance is what the screen shows.
 func (s *State) Press(key string, glance *model.Glance) Action {
 	s.Notice = ""
 	if s.Help && key != "q" && key != "ctrl+c" {

@@ -58,7 +58,7 @@ func sessionOf(report *model.Report, lines []lineRow) *doc.Document {
 	return v.Document
 }
 
-// paragraph adds a paragraph of Markdown, in which texts of the notebook are code.
+// paragraph adds a paragraph. Texts of the notebook in it must be sources.
 func (v session) paragraph(parts ...any) {
 	v.Line(doc.Spans(parts...), nil)
 	v.Blank()

@@ -55,7 +55,7 @@ func isOnlyKind(p *model.AccountPart) bool {
 	return p.Kind == model.PartWhere || p.Kind == model.PartObjects
 }
 
-// last compares two items, of which those that are so come last.
+// last is a comparison for sorting: an item with a property stands behind one without.
 func last(a, b bool) int {
 	switch {
 	case a == b:
