@@ -29,10 +29,10 @@ var csvFigure = []string{"start", "peak", "end", "consumed", "peaked", "exact", 
 // CSV writes one row for each window and, with kind "between", one for each stretch of time between cells. Sizes are
 // exact bytes; a missing value is empty. Texts keep their newlines. Other control characters are escaped as by
 // [Escape], and a text that a spreadsheet would take for a formula begins with an apostrophe.
-func CSV(w io.Writer, r *model.Report) error {
+func CSV(w io.Writer, report *model.Report) error {
 	out := csv.NewWriter(w)
-	ids := r.AllMeters()
-	counts := r.Counts()
+	ids := report.AllMeters()
+	counts := report.Counts()
 	head := append([]string{}, csvColumns...)
 	if counts {
 		head = append(head, csvCounters()...)
@@ -46,7 +46,7 @@ func CSV(w io.Writer, r *model.Report) error {
 		return err
 	}
 	var row csvRow
-	for w := range r.AllPassing() {
+	for w := range report.AllPassing() {
 		row.window(w)
 		row.counters(counts, w.Counters)
 		row.figures(w.Meters, ids)
@@ -54,7 +54,7 @@ func CSV(w io.Writer, r *model.Report) error {
 			return err
 		}
 	}
-	for b := range r.AllBetweenPassing() {
+	for b := range report.AllBetweenPassing() {
 		row.between(b)
 		row.counters(counts, nil)
 		row.figures(b.Meters, ids)
@@ -105,25 +105,25 @@ func (r *csvRow) take() []string {
 	return whole
 }
 
-func (r *csvRow) window(w *model.Window) {
-	r.text(escape.Formula(w.Kind))
-	r.number(int64(w.ID))
-	r.number(int64(w.Parent))
-	r.number(int64(w.PID))
-	r.text(escape.Formula(w.Kernel))
-	r.numberIf(w.Execution > 0, int64(w.Execution))
-	if w.ExecutionCount == nil {
+func (r *csvRow) window(cell *model.Window) {
+	r.text(escape.Formula(cell.Kind))
+	r.number(int64(cell.ID))
+	r.number(int64(cell.Parent))
+	r.number(int64(cell.PID))
+	r.text(escape.Formula(cell.Kernel))
+	r.numberIf(cell.Execution > 0, int64(cell.Execution))
+	if cell.ExecutionCount == nil {
 		r.text("")
 	} else {
-		r.number(int64(*w.ExecutionCount))
+		r.number(int64(*cell.ExecutionCount))
 	}
-	r.text(strconv.FormatBool(w.Silent), escape.Formula(w.Name))
-	r.numberIf(w.Line > 0, int64(w.Line))
-	r.text(escape.Formula(w.Status), escape.Formula(w.Note))
-	r.number(w.StartNS)
-	r.number(w.DurationNS)
-	r.numberIf(w.CPUNS >= 0, w.CPUNS)
-	r.text("", "", escape.Formula(w.Source), strconv.FormatBool(w.SourceTruncated))
+	r.text(strconv.FormatBool(cell.Silent), escape.Formula(cell.Name))
+	r.numberIf(cell.Line > 0, int64(cell.Line))
+	r.text(escape.Formula(cell.Status), escape.Formula(cell.Note))
+	r.number(cell.StartNS)
+	r.number(cell.DurationNS)
+	r.numberIf(cell.CPUNS >= 0, cell.CPUNS)
+	r.text("", "", escape.Formula(cell.Source), strconv.FormatBool(cell.SourceTruncated))
 }
 
 func (r *csvRow) counters(counts bool, c *model.Counters) {
@@ -139,35 +139,35 @@ func (r *csvRow) counters(counts bool, c *model.Counters) {
 	}
 }
 
-func (r *csvRow) between(b *model.Between) {
+func (r *csvRow) between(gap *model.Between) {
 	r.text("between", "", "")
-	r.number(int64(b.PID))
-	r.text(escape.Formula(b.Kernel), "", "", "", escape.Formula(b.Label), "", "", escape.Formula(b.Note))
-	r.number(b.StartNS)
-	r.number(b.DurationNS)
+	r.number(int64(gap.PID))
+	r.text(escape.Formula(gap.Kernel), "", "", "", escape.Formula(gap.Label), "", "", escape.Formula(gap.Note))
+	r.number(gap.StartNS)
+	r.number(gap.DurationNS)
 	r.text("")
-	r.number(int64(b.After))
-	r.number(int64(b.Before))
+	r.number(int64(gap.After))
+	r.number(int64(gap.Before))
 	r.text("", "")
 }
 
 func (r *csvRow) figures(figures map[string]model.Figure, ids []string) {
 	for _, id := range ids {
-		f, ok := figures[id]
+		figure, ok := figures[id]
 		if !ok {
 			for range csvFigure {
 				r.text("")
 			}
 			continue
 		}
-		for _, n := range [...]int64{f.Start, f.Peak, f.End, f.Consumed, f.Peaked} {
+		for _, n := range [...]int64{figure.Start, figure.Peak, figure.End, figure.Consumed, figure.Peaked} {
 			r.number(n)
 		}
-		r.text(strconv.FormatBool(f.Exact))
-		if f.Bound == nil {
+		r.text(strconv.FormatBool(figure.Exact))
+		if figure.Bound == nil {
 			r.text("")
 		} else {
-			r.number(*f.Bound)
+			r.number(*figure.Bound)
 		}
 	}
 }

@@ -35,20 +35,21 @@ func Schemas() map[string][]byte {
 }
 
 // AuditJSON writes an audit as one JSON object that follows its schema, as [JSON] does.
-func AuditJSON(w io.Writer, a *model.Audit) error {
-	c := *a
-	c.Schema = model.AuditSchema
-	c.Processes, c.Held, c.NotJudged = list(a.Processes), list(a.Held), list(a.NotJudged)
-	c.Verdicts, c.Live = list(a.Verdicts), list(a.Live)
-	return newDocument(w).write(reflect.ValueOf(c), nil, "audit")
+func AuditJSON(w io.Writer, audit *model.Audit) error {
+	findings := *audit
+	findings.Schema = model.AuditSchema
+	findings.Processes, findings.Held, findings.NotJudged = list(audit.Processes), list(audit.Held),
+		list(audit.NotJudged)
+	findings.Verdicts, findings.Live = list(audit.Verdicts), list(audit.Live)
+	return newDocument(w).write(reflect.ValueOf(findings), nil, "audit")
 }
 
 // GlanceJSON writes a glance as one JSON object that follows its schema, as [JSON] does.
-func GlanceJSON(w io.Writer, g *model.Glance) error {
-	c := *g
+func GlanceJSON(w io.Writer, glance *model.Glance) error {
+	c := *glance
 	c.Schema = model.GlanceSchema
-	c.Kernels = list(g.Kernels)
-	c.Lacks.Reasons, c.Lacks.SteppedDown = list(g.Lacks.Reasons), list(g.Lacks.SteppedDown)
+	c.Kernels = list(glance.Kernels)
+	c.Lacks.Reasons, c.Lacks.SteppedDown = list(glance.Lacks.Reasons), list(glance.Lacks.SteppedDown)
 	return newDocument(w).write(reflect.ValueOf(c), nil, "glance")
 }
 
@@ -62,10 +63,10 @@ func PlanJSON(w io.Writer, p *model.Plan) error { return newDocument(w).plain(*p
 func AdviceJSON(w io.Writer, a *model.Advice) error { return newDocument(w).plain(*a, "advice") }
 
 // CheckJSON writes a check as one JSON object that follows its schema.
-func CheckJSON(w io.Writer, k *model.Check) error {
-	c := *k
+func CheckJSON(w io.Writer, check *model.Check) error {
+	c := *check
 	c.Schema = model.CheckSchema
-	c.Processes, c.Checked, c.ToFree = list(k.Processes), list(k.Checked), list(k.ToFree)
+	c.Processes, c.Checked, c.ToFree = list(check.Processes), list(check.Checked), list(check.ToFree)
 	return newDocument(w).plain(c, "check")
 }
 
@@ -75,17 +76,17 @@ func TrialJSON(w io.Writer, t *model.Trial) error { return newDocument(w).plain(
 // MergeJSON writes merged recordings as one JSON object that follows its schema. Its last member has the report
 // of each recording, byte for byte as [JSON] writes it; reports are asked for one after another. It fails with the
 // error of a report.
-func MergeJSON(w io.Writer, m *model.Merge, reports iter.Seq2[*model.Report, error]) error {
+func MergeJSON(w io.Writer, merge *model.Merge, reports iter.Seq2[*model.Report, error]) error {
 	d := newDocument(w)
-	d.fields(reflect.ValueOf(*m), nil)
+	d.fields(reflect.ValueOf(*merge), nil)
 	d.member("reports")
 	d.put([]byte("["))
-	n := 0
+	width := 0
 	for r, err := range reports {
 		if err != nil {
 			return err
 		}
-		if n++; n > 1 {
+		if width++; width > 1 {
 			d.put([]byte(","))
 		}
 		d.put([]byte("\n"))

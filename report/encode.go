@@ -1,22 +1,6 @@
 package report
 
-import (
-	"bytes"
-	"encoding/json"
-	"slices"
-	"strconv"
-
-	"ipytracer/model"
-)
-
-// encoder writes the frequent items of a long session, as [json.Encoder] would, but without reflection and with little
-// memory of its own: in a tenth of the time.
-type encoder struct {
-	tables *tables
-	b      []byte // the present item
-	keys   []string
-	err    error
-}
+import "ipytracer/model"
 
 // item writes an item of a list, in which no list or map may be nil.
 func (e *encoder) item(item any) {
@@ -37,132 +21,53 @@ func (e *encoder) item(item any) {
 	}
 }
 
-// any writes any value, as encoding/json does.
-func (e *encoder) any(v any) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		if e.err == nil {
-			e.err = err
-		}
-		return
-	}
-	e.b = append(e.b, asciiEscapes(bytes.TrimSuffix(b.Bytes(), []byte("\n")))...)
-}
-
-func (e *encoder) raw(s string) { e.b = append(e.b, s...) }
-
 // The fields of an object: before is the text in front of the value, with the name.
-
-func (e *encoder) int(before string, n int64) { e.b = strconv.AppendInt(append(e.b, before...), n, 10) }
-
-func (e *encoder) truth(before string, v bool) { e.b = strconv.AppendBool(append(e.b, before...), v) }
-
-func (e *encoder) text(before, s string) {
-	e.raw(before)
-	e.string(s)
-}
 
 // Fields that are left out if empty.
 
-func (e *encoder) intIfAny(before string, n int64) {
-	if n != 0 {
-		e.int(before, n)
-	}
-}
-
-func (e *encoder) truthIfAny(before string, v bool) {
-	if v {
-		e.truth(before, v)
-	}
-}
-
-func (e *encoder) textIfAny(before, s string) {
-	if s != "" {
-		e.text(before, s)
-	}
-}
-
-func (e *encoder) string(s string) {
-	before := len(e.b)
-	e.b = append(e.b, '"')
-	first := 0
-	for i := range len(s) {
-		escape := escapes[s[i]]
-		switch escape {
-		case plainly:
-			continue
-		case otherwise:
-			e.b = e.b[:before]
-			e.any(s)
-			return
-		}
-		e.b = append(append(e.b, s[first:i]...), '\\', escape)
-		first = i + 1
-	}
-	e.b = append(append(e.b, s[first:]...), '"')
-}
-
-// escapes has, for each byte of a string, the character behind a backslash.
-var escapes = func() (all [256]byte) {
-	for c := range all {
-		if c < ' ' || c >= 0x7f {
-			all[c] = otherwise
-		}
-	}
-	all['"'], all['\\'], all['\n'], all['\t'] = '"', '\\', 'n', 't'
-	return all
-}()
-
-const (
-	plainly   = 0 // the byte stands for itself
-	otherwise = 1 // encoding/json writes it
-)
-
-func (e *encoder) window(w *model.Window) {
-	e.int(`{"id":`, int64(w.ID))
-	e.int(`,"parent":`, int64(w.Parent))
-	e.text(`,"kind":`, w.Kind)
-	e.int(`,"pid":`, int64(w.PID))
-	e.textIfAny(`,"kernel":`, w.Kernel)
-	e.int(`,"execution":`, int64(w.Execution))
-	if w.ExecutionCount == nil {
+func (e *encoder) window(cell *model.Window) {
+	e.int(`{"id":`, int64(cell.ID))
+	e.int(`,"parent":`, int64(cell.Parent))
+	e.text(`,"kind":`, cell.Kind)
+	e.int(`,"pid":`, int64(cell.PID))
+	e.textIfAny(`,"kernel":`, cell.Kernel)
+	e.int(`,"execution":`, int64(cell.Execution))
+	if cell.ExecutionCount == nil {
 		e.raw(`,"execution_count":null`)
 	} else {
-		e.int(`,"execution_count":`, int64(*w.ExecutionCount))
+		e.int(`,"execution_count":`, int64(*cell.ExecutionCount))
 	}
-	e.truth(`,"silent":`, w.Silent)
-	e.text(`,"name":`, w.Name)
-	e.int(`,"line":`, int64(w.Line))
-	e.text(`,"source":`, w.Source)
-	e.truth(`,"source_truncated":`, w.SourceTruncated)
-	e.text(`,"status":`, w.Status)
-	e.textIfAny(`,"error":`, w.Error)
-	e.textIfAny(`,"note":`, w.Note)
-	e.int(`,"start_ns":`, w.StartNS)
-	e.int(`,"duration_ns":`, w.DurationNS)
-	e.int(`,"cpu_ns":`, w.CPUNS)
-	e.counters(w.Counters)
-	e.figures(`,"meters":`, w.Meters)
-	if len(w.Tree) > 0 {
-		e.figures(`,"tree":`, w.Tree)
+	e.truth(`,"silent":`, cell.Silent)
+	e.text(`,"name":`, cell.Name)
+	e.int(`,"line":`, int64(cell.Line))
+	e.text(`,"source":`, cell.Source)
+	e.truth(`,"source_truncated":`, cell.SourceTruncated)
+	e.text(`,"status":`, cell.Status)
+	e.textIfAny(`,"error":`, cell.Error)
+	e.textIfAny(`,"note":`, cell.Note)
+	e.int(`,"start_ns":`, cell.StartNS)
+	e.int(`,"duration_ns":`, cell.DurationNS)
+	e.int(`,"cpu_ns":`, cell.CPUNS)
+	e.counters(cell.Counters)
+	e.figures(`,"meters":`, cell.Meters)
+	if len(cell.Tree) > 0 {
+		e.figures(`,"tree":`, cell.Tree)
 	}
-	e.children(w.Children)
-	e.intIfAny(`,"children_unlisted":`, int64(w.ChildrenUnlisted))
-	e.intIfAny(`,"lost_statements":`, w.LostStatements)
-	e.intIfAny(`,"lost_markers":`, w.LostMarkers)
-	if w.Foreign != nil {
+	e.children(cell.Children)
+	e.intIfAny(`,"children_unlisted":`, int64(cell.ChildrenUnlisted))
+	e.intIfAny(`,"lost_statements":`, cell.LostStatements)
+	e.intIfAny(`,"lost_markers":`, cell.LostMarkers)
+	if cell.Foreign != nil {
 		e.raw(`,"foreign":`)
-		e.any(w.Foreign)
+		e.any(cell.Foreign)
 	}
-	if w.Suspended != nil {
+	if cell.Suspended != nil {
 		e.raw(`,"suspended":`)
-		e.any(w.Suspended)
+		e.any(cell.Suspended)
 	}
-	e.coverage(w.Coverage)
-	e.refused(w.Refused)
-	e.allocations(w.Allocations)
+	e.coverage(cell.Coverage)
+	e.refused(cell.Refused)
+	e.allocations(cell.Allocations)
 	e.raw("}")
 }
 
@@ -193,26 +98,6 @@ func (e *encoder) children(all []model.Child) {
 		e.raw("}")
 	}
 	e.raw("]")
-}
-
-// each iterates over a map in the order of JSON, and writes the separators of its members.
-func each[V any](e *encoder, before string, all map[string]V, write func(*encoder, V)) {
-	e.raw(before)
-	e.keys = e.keys[:0]
-	for key := range all {
-		e.keys = append(e.keys, key)
-	}
-	slices.Sort(e.keys)
-	separator := "{"
-	for _, key := range e.keys {
-		e.text(separator, key)
-		write(e, all[key])
-		separator = ","
-	}
-	if len(all) == 0 {
-		e.raw("{")
-	}
-	e.raw("}")
 }
 
 func (e *encoder) figures(before string, all map[string]model.Figure) {
@@ -264,36 +149,36 @@ func (e *encoder) allocations(all []model.Allocation) {
 	}
 	separator := `,"allocations":[`
 	for i := range all {
-		a := &all[i]
+		allocation := &all[i]
 		e.raw(separator)
-		e.text(`{"meter":`, a.Meter)
-		e.int(`,"allocated":`, a.Allocated)
-		e.int(`,"freed":`, a.Freed)
-		e.int(`,"net":`, a.Net)
-		e.int(`,"at_peak":`, a.AtPeak)
-		e.int(`,"count":`, a.Count)
-		e.truthIfAny(`,"sampled":`, a.Sampled)
-		e.int(`,"stack":`, int64(e.tables.stack(a.Stack, a.StackTruncated)))
+		e.text(`{"meter":`, allocation.Meter)
+		e.int(`,"allocated":`, allocation.Allocated)
+		e.int(`,"freed":`, allocation.Freed)
+		e.int(`,"net":`, allocation.Net)
+		e.int(`,"at_peak":`, allocation.AtPeak)
+		e.int(`,"count":`, allocation.Count)
+		e.truthIfAny(`,"sampled":`, allocation.Sampled)
+		e.int(`,"stack":`, int64(e.tables.stack(allocation.Stack, allocation.StackTruncated)))
 		e.raw("}")
 		separator = ","
 	}
 	e.raw("]")
 }
 
-func (e *encoder) between(b *model.Between) {
-	e.int(`{"pid":`, int64(b.PID))
-	e.textIfAny(`,"kernel":`, b.Kernel)
-	e.int(`,"after":`, int64(b.After))
-	e.int(`,"before":`, int64(b.Before))
-	e.text(`,"label":`, b.Label)
-	e.textIfAny(`,"note":`, b.Note)
-	e.int(`,"start_ns":`, b.StartNS)
-	e.int(`,"duration_ns":`, b.DurationNS)
-	e.figures(`,"meters":`, b.Meters)
-	if len(b.Tree) > 0 {
-		e.figures(`,"tree":`, b.Tree)
+func (e *encoder) between(gap *model.Between) {
+	e.int(`{"pid":`, int64(gap.PID))
+	e.textIfAny(`,"kernel":`, gap.Kernel)
+	e.int(`,"after":`, int64(gap.After))
+	e.int(`,"before":`, int64(gap.Before))
+	e.text(`,"label":`, gap.Label)
+	e.textIfAny(`,"note":`, gap.Note)
+	e.int(`,"start_ns":`, gap.StartNS)
+	e.int(`,"duration_ns":`, gap.DurationNS)
+	e.figures(`,"meters":`, gap.Meters)
+	if len(gap.Tree) > 0 {
+		e.figures(`,"tree":`, gap.Tree)
 	}
-	e.refused(b.Refused)
+	e.refused(gap.Refused)
 	e.raw("}")
 }
 
@@ -309,16 +194,54 @@ func (e *encoder) stack(s *extent) {
 	e.raw("}")
 }
 
-func (e *encoder) frame(f *model.Frame) {
-	e.text(`{"function":`, f.Function)
-	e.text(`,"file":`, f.File)
-	e.int(`,"line":`, int64(f.Line))
-	e.truthIfAny(`,"native":`, f.Native)
-	e.textIfAny(`,"module":`, f.Module)
-	e.intIfAny(`,"execution":`, int64(f.Execution))
-	if f.ExecutionCount != nil {
-		e.int(`,"execution_count":`, int64(*f.ExecutionCount))
+func (e *encoder) frame(call *model.Frame) {
+	e.text(`{"function":`, call.Function)
+	e.text(`,"file":`, call.File)
+	e.int(`,"line":`, int64(call.Line))
+	e.truthIfAny(`,"native":`, call.Native)
+	e.textIfAny(`,"module":`, call.Module)
+	e.intIfAny(`,"execution":`, int64(call.Execution))
+	if call.ExecutionCount != nil {
+		e.int(`,"execution_count":`, int64(*call.ExecutionCount))
 	}
-	e.textIfAny(`,"kernel":`, f.Kernel)
+	e.textIfAny(`,"kernel":`, call.Kernel)
+	e.raw("}")
+}
+
+// track writes columns, in which times and values are differences from the one before: they are many, and most are
+// small.
+func (e *encoder) track(t *model.Track) {
+	e.int(`{"pid":`, int64(t.PID))
+	e.text(`,"meter":`, t.Meter)
+	e.truthIfAny(`,"tree":`, t.Tree)
+	before := int64(0)
+	e.raw(`,"elapsed_ns":[`)
+	for i := range t.Points {
+		e.int(comma(i), t.Points[i].NS-before)
+		before = t.Points[i].NS
+	}
+	before = 0
+	e.raw(`],"change":[`)
+	for i := range t.Points {
+		e.int(comma(i), t.Points[i].Bytes-before)
+		before = t.Points[i].Bytes
+	}
+	e.raw(`],"kinds":"`)
+	for i := range t.Points {
+		e.b = append(e.b, byte(t.Points[i].Kind))
+	}
+	e.raw(`"`)
+	for i, g := range t.Gaps {
+		if i == 0 {
+			e.raw(`,"gaps":[`)
+		}
+		e.int(comma(i)+`{"start_ns":`, g.StartNS)
+		e.int(`,"end_ns":`, g.EndNS)
+		e.text(`,"reason":`, g.Reason)
+		e.raw("}")
+	}
+	if len(t.Gaps) > 0 {
+		e.raw("]")
+	}
 	e.raw("}")
 }

@@ -12,20 +12,21 @@ import (
 
 // some returns a report with some of its windows, times between cells and points of its timeline; the rest of the
 // report is the same. The kept items do not change.
-func some(r *model.Report, window func(*model.Window) bool, between func(*model.Between) bool,
+func some(report *model.Report, window func(*model.Window) bool, between func(*model.Between) bool,
 	track func(*model.Track) *model.Track) *model.Report {
-	c := *r
-	c.Windows, c.Between, c.Timeline = nil, nil, nil
-	c.Stream, c.Passing = keep(r.All, window), keep(r.AllPassing, window)
-	c.StreamBetween, c.PassingBetween = keep(r.AllBetween, between), keep(r.AllBetweenPassing, between)
-	c.StreamTimeline = func(yield func(*model.Track) bool) {
-		for t := range r.AllTimeline() {
+	session := *report
+	session.Windows, session.Between, session.Timeline = nil, nil, nil
+	session.Stream, session.Passing = keep(report.All, window), keep(report.AllPassing, window)
+	session.StreamBetween, session.PassingBetween = keep(report.AllBetween, between), keep(report.AllBetweenPassing,
+		between)
+	session.StreamTimeline = func(yield func(*model.Track) bool) {
+		for t := range report.AllTimeline() {
 			if t = track(t); t != nil && !yield(t) {
 				return
 			}
 		}
 	}
-	return &c
+	return &session
 }
 
 // keep iterates over the kept items of a stream.
@@ -63,16 +64,16 @@ func (l *lightestFirst) Pop() any {
 // tree's, whichever is more; for equal needs the earlier cell. Their statements and the times before and after them
 // stay with them, and so do sessions and experiments. The timeline has every point of their times; of others one in
 // [coarse], so that the highest stays. Nothing else of the report changes.
-func Heaviest(r *model.Report, n int, meter string) *model.Report {
+func Heaviest(report *model.Report, width int, meter string) *model.Report {
 	var heaviest lightestFirst
 	order := 0
-	for w := range r.AllPassing() {
+	for w := range report.AllPassing() {
 		if w.Kind != model.Cell {
 			continue
 		}
 		order++
 		heap.Push(&heaviest, weighed{w.ID, order, max(w.Meters[meter].Need(), w.Tree[meter].Need())})
-		if heaviest.Len() > n {
+		if heaviest.Len() > width {
 			heap.Pop(&heaviest)
 		}
 	}
@@ -81,28 +82,28 @@ func Heaviest(r *model.Report, n int, meter string) *model.Report {
 		kept[one.id] = true
 	}
 	var fine stretches
-	for w := range r.AllPassing() {
+	for w := range report.AllPassing() {
 		if kept[w.ID] {
 			fine = append(fine, stretch{w.StartNS, w.StartNS + w.DurationNS})
 		}
 	}
 	fine = fine.merged()
 	var thin model.Track
-	return some(r,
-		func(w *model.Window) bool {
-			switch w.Kind {
+	return some(report,
+		func(window *model.Window) bool {
+			switch window.Kind {
 			case model.Cell:
-				return kept[w.ID]
+				return kept[window.ID]
 			case model.Statement:
-				return kept[w.Parent]
+				return kept[window.Parent]
 			}
 			return true
 		},
 		func(b *model.Between) bool { return kept[b.After] || kept[b.Before] },
-		func(t *model.Track) *model.Track {
+		func(track *model.Track) *model.Track {
 			points := thin.Points[:0]
-			thin = *t
-			thin.Points = fine.thinned(points, t.Points)
+			thin = *track
+			thin.Points = fine.thinned(points, track.Points)
 			return &thin
 		})
 }

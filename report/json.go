@@ -7,9 +7,7 @@ import (
 	"iter"
 	"reflect"
 	"strings"
-	"unicode/utf8"
 
-	"ipytracer/internal/report/escape"
 	"ipytracer/model"
 )
 
@@ -17,13 +15,13 @@ import (
 // one after another: it holds one window at a time, and the tables of frames and stacks, which come last. Equal reports
 // give equal bytes: the members of maps are sorted, and an empty list or map is [] or {}, never null. Strings keep
 // every character of the target's; those that a terminal could act on are written as \u escapes.
-func JSON(w io.Writer, r *model.Report) error {
-	c := complete(r)
-	return newDocument(w).write(reflect.ValueOf(c).Elem(), map[string]iter.Seq[any]{
+func JSON(w io.Writer, report *model.Report) error {
+	session := complete(report)
+	return newDocument(w).write(reflect.ValueOf(session).Elem(), map[string]iter.Seq[any]{
 		"windows": func(yield func(any) bool) {
-			for window := range r.AllPassing() {
-				if r.Detail != nil {
-					r.Detail(window)
+			for window := range report.AllPassing() {
+				if report.Detail != nil {
+					report.Detail(window)
 				}
 				if !yield(window) {
 					return
@@ -31,14 +29,14 @@ func JSON(w io.Writer, r *model.Report) error {
 			}
 		},
 		"between": func(yield func(any) bool) {
-			for between := range r.AllBetweenPassing() {
+			for between := range report.AllBetweenPassing() {
 				if !yield(between) {
 					return
 				}
 			}
 		},
 		"timeline": func(yield func(any) bool) {
-			for track := range r.AllTimeline() {
+			for track := range report.AllTimeline() {
 				if !yield(track) {
 					return
 				}
@@ -139,20 +137,20 @@ func (d *document) member(name string) {
 func (d *document) list(name string, all iter.Seq[any]) {
 	d.member(name)
 	d.put([]byte("["))
-	n := 0
+	width := 0
 	for one := range all {
 		if d.err != nil {
 			return
 		}
 		d.b = d.b[:0]
-		if n++; n > 1 {
+		if width++; width > 1 {
 			d.raw(",")
 		}
 		d.raw("\n")
 		d.item(one)
 		d.put(d.b)
 	}
-	if n > 0 {
+	if width > 0 {
 		d.put([]byte("\n"))
 	}
 	d.put([]byte("]"))
@@ -164,50 +162,20 @@ func (d *document) put(s []byte) {
 	}
 }
 
-// asciiEscapes writes invisible characters as \u escapes. Outside of strings JSON is ASCII, so a replaced character is
-// always within one.
-func asciiEscapes(encoded []byte) []byte {
-	first := 0
-	for first < len(encoded) && encoded[first] < 0x7f {
-		first++
-	}
-	if first == len(encoded) {
-		return encoded
-	}
-	out := make([]byte, 0, len(encoded))
-	for len(encoded) > 0 {
-		r, size := utf8.DecodeRune(encoded)
-		switch {
-		case r < 0x7f || r != 0x7f && escape.Visible(r):
-			out = append(out, encoded[:size]...)
-		case r < 0x10000:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		default:
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		}
-		encoded = encoded[size:]
-	}
-	return out
-}
-
 // complete copies a report except for its windows, so that no list or map of it is nil, and names its schema.
-func complete(r *model.Report) *model.Report {
-	c := *r
-	c.Schema = model.Schema
-	c.Processes = list(r.Processes)
-	for i := range c.Processes {
-		c.Processes[i].Meters = figures(c.Processes[i].Meters)
+func complete(report *model.Report) *model.Report {
+	session := *report
+	session.Schema = model.Schema
+	session.Processes = list(report.Processes)
+	for i := range session.Processes {
+		session.Processes[i].Meters = figures(session.Processes[i].Meters)
 	}
-	c.Meters = list(r.Meters)
-	proof := &c.Certificate
+	session.Meters = list(report.Meters)
+	proof := &session.Certificate
 	proof.Lost, proof.LateLibraries, proof.Probes = list(proof.Lost), list(proof.LateLibraries), list(proof.Probes)
 	proof.Meters, proof.Problems = list(proof.Meters), list(proof.Problems)
-	return &c
+	return &session
 }
-
-// list copies a slice; nil becomes empty.
-func list[T any](items []T) []T { return append(make([]T, 0, len(items)), items...) }
 
 func figures(m map[string]model.Figure) map[string]model.Figure {
 	if m == nil {

@@ -6,40 +6,41 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
 // WithoutSource returns a copy of a report without any text of the notebook. It removes the sources of cells and
 // statements; arguments in the command lines of child processes, which a cell may have typed (!cmd); and code in an
 // attached process's own (ipython -c). Names of experiments stay. The report is not changed.
-func WithoutSource(r *model.Report) *model.Report {
-	c := complete(r)
-	c.Schema = r.Schema
-	c.Find, c.Since = nil, nil
-	if r.Since != nil {
-		c.Since = func(id int) iter.Seq[*model.Window] { return bare(r.Since(id)) }
+func WithoutSource(report *model.Report) *model.Report {
+	session := complete(report)
+	session.Schema = report.Schema
+	session.Find, session.Since = nil, nil
+	if report.Since != nil {
+		session.Since = func(id int) iter.Seq[*model.Window] { return bare(report.Since(id)) }
 	}
-	if r.Find != nil {
-		c.Find = func(id int) (model.Window, bool) {
-			w, ok := r.Find(id)
+	if report.Find != nil {
+		session.Find = func(id int) (model.Window, bool) {
+			w, ok := report.Find(id)
 			return withoutSource(w), ok
 		}
 	}
-	c.Windows, c.Stream, c.Passing = nil, bare(r.All()), bare(r.AllPassing())
-	for i := range c.Processes {
-		if c.Processes[i].Parent != 0 {
-			c.Processes[i].Command = program(c.Processes[i].Command)
+	session.Windows, session.Stream, session.Passing = nil, bare(report.All()), bare(report.AllPassing())
+	for i := range session.Processes {
+		if session.Processes[i].Parent != 0 {
+			session.Processes[i].Command = program(session.Processes[i].Command)
 		} else {
-			c.Processes[i].Command = withoutCode(c.Processes[i].Command)
+			session.Processes[i].Command = withoutCode(session.Processes[i].Command)
 		}
 	}
-	if r.Variables != nil {
-		c.Variables = VariablesWithoutSource(r.Variables)
+	if report.Variables != nil {
+		session.Variables = VariablesWithoutSource(report.Variables)
 	}
-	if r.Advice != nil {
-		c.Advice = AdviceWithoutSource(r.Advice)
+	if report.Advice != nil {
+		session.Advice = AdviceWithoutSource(report.Advice)
 	}
-	return c
+	return session
 }
 
 // bare yields windows without the texts of the notebook.
@@ -54,13 +55,13 @@ func bare(all iter.Seq[*model.Window]) iter.Seq[*model.Window] {
 	}
 }
 
-func withoutSource(w model.Window) model.Window {
-	w.Source, w.SourceTruncated = "", false
-	w.Children = list(w.Children)
-	for i := range w.Children {
-		w.Children[i].Command = program(w.Children[i].Command)
+func withoutSource(window model.Window) model.Window {
+	window.Source, window.SourceTruncated = "", false
+	window.Children = list(window.Children)
+	for i := range window.Children {
+		window.Children[i].Command = program(window.Children[i].Command)
 	}
-	return w
+	return window
 }
 
 // withoutCode removes the code of python -c code.
@@ -79,35 +80,35 @@ func program(command string) string {
 
 // AuditWithoutSource returns a copy of an audit without texts that a notebook may have typed: arguments in commands,
 // and the keys in the paths to blocks. Names of variables and functions stay.
-func AuditWithoutSource(a *model.Audit) *model.Audit {
-	c := *a
-	c.Processes, c.Verdicts, c.Live = list(a.Processes), list(a.Verdicts), list(a.Live)
-	if a.Variables != nil {
-		c.Variables = VariablesWithoutSource(a.Variables)
+func AuditWithoutSource(audit *model.Audit) *model.Audit {
+	findings := *audit
+	findings.Processes, findings.Verdicts, findings.Live = list(audit.Processes), list(audit.Verdicts), list(audit.Live)
+	if audit.Variables != nil {
+		findings.Variables = VariablesWithoutSource(audit.Variables)
 	}
-	for i := range c.Live {
-		c.Live[i].Holder = WithoutKeys(c.Live[i].Holder)
+	for i := range findings.Live {
+		findings.Live[i].Holder = WithoutKeys(findings.Live[i].Holder)
 	}
-	for i := range c.Processes {
-		c.Processes[i].Command = withoutCode(c.Processes[i].Command)
+	for i := range findings.Processes {
+		findings.Processes[i].Command = withoutCode(findings.Processes[i].Command)
 	}
-	for i := range c.Verdicts {
-		v := &c.Verdicts[i]
-		if v.Holder != "" {
-			bare := WithoutKeys(v.Holder)
-			v.Evidence = strings.ReplaceAll(v.Evidence, v.Holder, bare)
-			v.Advice = strings.ReplaceAll(v.Advice, v.Holder, bare)
-			v.Holder = bare
+	for i := range findings.Verdicts {
+		verdict := &findings.Verdicts[i]
+		if verdict.Holder != "" {
+			bare := WithoutKeys(verdict.Holder)
+			verdict.Evidence = strings.ReplaceAll(verdict.Evidence, verdict.Holder, bare)
+			verdict.Advice = strings.ReplaceAll(verdict.Advice, verdict.Holder, bare)
+			verdict.Holder = bare
 		}
-		if WithoutKeys(v.Fix) != v.Fix { // a key is a part of the path
-			v.Fix = ""
+		if WithoutKeys(verdict.Fix) != verdict.Fix { // a key is a part of the path
+			verdict.Fix = ""
 		}
-		if v.Command != "" {
-			v.Evidence = strings.ReplaceAll(v.Evidence, v.Command, program(v.Command))
-			v.Command = program(v.Command)
+		if verdict.Command != "" {
+			verdict.Evidence = strings.ReplaceAll(verdict.Evidence, verdict.Command, program(verdict.Command))
+			verdict.Command = program(verdict.Command)
 		}
 	}
-	return &c
+	return &findings
 }
 
 var keys = regexp.MustCompile(`\['(?:[^'\\]|\\.)*'?\]?|\["(?:[^"\\]|\\.)*"?\]?`)
@@ -117,17 +118,17 @@ func WithoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]")
 
 // GlanceWithoutSource returns a glance without the notebook's source: no text of cells, and no keys in the names of
 // variables.
-func GlanceWithoutSource(g *model.Glance) *model.Glance {
-	c := *g
-	c.Kernels = slices.Clone(g.Kernels)
+func GlanceWithoutSource(glance *model.Glance) *model.Glance {
+	c := *glance
+	c.Kernels = slices.Clone(glance.Kernels)
 	for i := range c.Kernels {
-		k := &c.Kernels[i]
-		k.Cell, k.Statement = withoutText(k.Cell), withoutText(k.Statement)
-		k.Cells = slices.Clone(k.Cells)
-		for n := range k.Cells {
-			k.Cells[n] = *withoutText(&k.Cells[n])
+		kernel := &c.Kernels[i]
+		kernel.Cell, kernel.Statement = withoutText(kernel.Cell), withoutText(kernel.Statement)
+		kernel.Cells = slices.Clone(kernel.Cells)
+		for n := range kernel.Cells {
+			kernel.Cells[n] = *withoutText(&kernel.Cells[n])
 		}
-		k.Variables = VariablesWithoutSource(k.Variables)
+		kernel.Variables = VariablesWithoutSource(kernel.Variables)
 	}
 	return &c
 }
@@ -136,34 +137,154 @@ func GlanceWithoutSource(g *model.Glance) *model.Glance {
 func VariablesWithoutSource(all []model.Variable) []model.Variable {
 	all = slices.Clone(all)
 	for i := range all {
-		v := &all[i]
-		v.Name, v.Also = WithoutKeys(v.Name), slices.Clone(v.Also)
-		for n := range v.Also {
-			v.Also[n] = WithoutKeys(v.Also[n])
+		variable := &all[i]
+		variable.Name, variable.Also = WithoutKeys(variable.Name), slices.Clone(variable.Also)
+		for n := range variable.Also {
+			variable.Also[n] = WithoutKeys(variable.Also[n])
 		}
-		v.Columns = slices.Clone(v.Columns)
-		for n := range v.Columns {
-			v.Columns[n].Name = "[…]"
+		variable.Columns = slices.Clone(variable.Columns)
+		for n := range variable.Columns {
+			variable.Columns[n].Name = "[…]"
 		}
 	}
 	return all
 }
 
-func withoutText(w *model.Window) *model.Window {
-	if w == nil {
+func withoutText(window *model.Window) *model.Window {
+	if window == nil {
 		return nil
 	}
-	c := *w
+	c := *window
 	c.Source = ""
 	return &c
 }
 
 // MergeWithoutSource returns a copy of merged recordings without any text of the notebooks.
-func MergeWithoutSource(m *model.Merge) *model.Merge {
-	c := *m
-	c.Cells = list(m.Cells)
-	for i := range c.Cells {
-		c.Cells[i].Source = ""
+func MergeWithoutSource(merge *model.Merge) *model.Merge {
+	merged := *merge
+	merged.Cells = list(merge.Cells)
+	for i := range merged.Cells {
+		merged.Cells[i].Source = ""
+	}
+	return &merged
+}
+
+// DiffWithoutSource returns a copy of a comparison without the texts of the notebook.
+func DiffWithoutSource(diff *model.Diff) *model.Diff {
+	comparison := *diff
+	comparison.Whole, comparison.Cells, comparison.Causes = list(diff.Whole), list(diff.Cells), list(diff.Causes)
+	for i := range comparison.Whole {
+		comparison.Whole[i].Command = withoutCode(comparison.Whole[i].Command)
+	}
+	for i := range comparison.Cells {
+		row := &comparison.Cells[i]
+		row.A, row.B = bareCell(row.A), bareCell(row.B)
+		row.Why, row.Reads = bareReads(diff, row, row.Why), slices.Clone(row.Reads)
+		for k := range row.Reads {
+			row.Reads[k].Name = ""
+		}
+		row.Lines = list(row.Lines)
+		for k := range row.Lines {
+			row.Lines[k].Source = ""
+		}
+	}
+	for i := range comparison.Causes {
+		cause := &comparison.Causes[i]
+		cause.Why, cause.Follows = bareReads(diff, &diff.Cells[cause.Cell], cause.Why), slices.Clone(cause.Follows)
+		for k := range cause.Follows {
+			f := &cause.Follows[k]
+			f.Why = bareReads(diff, &diff.Cells[f.Cell], f.Why)
+		}
+	}
+	return &comparison
+}
+
+// bareReads returns the reason of a cell's change, without the names that it reads.
+func bareReads(diff *model.Diff, row *model.CellDiff, why string) string {
+	if len(row.Reads) == 0 {
+		return why
+	}
+	bare := slices.Clone(row.Reads)
+	for i := range bare {
+		bare[i].Name = ""
+	}
+	return strings.Replace(why, words.WhyReads(diff, row.Reads), words.WhyReads(diff, bare), 1)
+}
+
+func bareCell(cell *model.DiffCell) *model.DiffCell {
+	if cell == nil {
+		return nil
+	}
+	c := *cell
+	c.Source, c.SourceTruncated = "", false
+	return &c
+}
+
+// PlanWithoutSource returns a copy of a plan without the texts of the notebook.
+func PlanWithoutSource(plan *model.Plan) *model.Plan {
+	c := *plan
+	c.Demands = list(plan.Demands)
+	for i := range c.Demands {
+		demand := &c.Demands[i]
+		demand.At, demand.Next = barePlace(demand.At), barePlace(demand.Next)
+		demand.Lines, demand.Untouched = bareLines(demand.Lines), bareLines(demand.Untouched)
+		if demand.Together != nil {
+			set := *demand.Together
+			set.Lines, set.Then = bareLines(set.Lines), barePlace(set.Then)
+			demand.Together = &set
+		}
 	}
 	return &c
+}
+
+func bareLines(lines []model.PlanLine) []model.PlanLine {
+	lines = list(lines)
+	for i := range lines {
+		lines[i].Source, lines[i].Then = "", barePlace(lines[i].Then)
+	}
+	return lines
+}
+
+func barePlace(place *model.PlanPlace) *model.PlanPlace {
+	if place == nil {
+		return nil
+	}
+	c := *place
+	c.Source = ""
+	return &c
+}
+
+// AdviceWithoutSource returns a copy of advice without the texts of the notebook: it has no code to type then.
+func AdviceWithoutSource(advice *model.Advice) *model.Advice {
+	c := *advice
+	c.At = barePlace(advice.At)
+	c.Items = list(advice.Items)
+	for i := range c.Items {
+		item := &c.Items[i]
+		item.At.Source, item.Diff, item.Edits = "", "", []model.AdviceEdit{}
+		item.Then = barePlace(item.Then)
+	}
+	return &c
+}
+
+// TrialWithoutSource returns a copy of a trial without the texts of the notebook and of its outputs.
+func TrialWithoutSource(trial *model.Trial) *model.Trial {
+	c := *trial
+	c.Variants, c.Unstable = list(trial.Variants), bareDifferences(trial.Unstable)
+	for i := range c.Variants {
+		variant := &c.Variants[i]
+		variant.Diff, variant.Differences, variant.Cells = "", bareDifferences(variant.Differences), list(variant.Cells)
+		for j := range variant.Cells {
+			variant.Cells[j].Source = ""
+		}
+	}
+	return &c
+}
+
+func bareDifferences(all []model.TrialDifference) []model.TrialDifference {
+	all = list(all)
+	for i := range all {
+		all[i].What = ""
+	}
+	return all
 }

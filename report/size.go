@@ -20,37 +20,38 @@ func (c *counting) Write(p []byte) (int, error) {
 // Size returns the approximate number of bytes that a printer will write. It prints a sample of the windows, and then
 // none, to nowhere. For a report with fewer windows than the sample, the size is exact. It is for printers with output
 // that grows with the windows; an error is the printer's.
-func Size(r *model.Report, print func(io.Writer, *model.Report) error) (int64, error) {
+func Size(report *model.Report, print func(io.Writer, *model.Report) error) (int64, error) {
 	windows := 0
-	for range r.AllPassing() {
+	for range report.AllPassing() {
 		windows++
 	}
 	step := uint64(windows/sampled) + 1
-	all, err := sizeOf(r, print, step)
+	all, err := sizeOf(report, print, step)
 	if err != nil || step == 1 {
 		return all, err
 	}
-	none, err := sizeOf(r, print, 0)
+	none, err := sizeOf(report, print, 0)
 	return none + (all-none)*int64(step), err
 }
 
 // sizeOf returns the size of a report with one window of step, and the same share of the rest; with none for 0.
-func sizeOf(r *model.Report, print func(io.Writer, *model.Report) error, step uint64) (int64, error) {
+func sizeOf(report *model.Report, print func(io.Writer, *model.Report) error, step uint64) (int64, error) {
 	var size counting
 	if step != 1 {
 		var windows, between picked
 		var part model.Track
-		r = some(r, func(*model.Window) bool { return windows.is(step) },
-			func(*model.Between) bool { return between.is(step) }, func(t *model.Track) *model.Track {
+		report = some(report, func(*model.Window) bool { return windows.is(step) },
+			func(*model.Between) bool { return between.is(step) }, func(track *model.Track) *model.Track {
 				if step == 0 {
 					return nil
 				}
-				part = *t
-				part.Points, part.Gaps = t.Points[:uint64(len(t.Points))/step], t.Gaps[:uint64(len(t.Gaps))/step]
+				part = *track
+				part.Points, part.Gaps = track.Points[:uint64(len(track.Points))/step],
+					track.Gaps[:uint64(len(track.Gaps))/step]
 				return &part
 			})
 	}
-	err := print(&size, r)
+	err := print(&size, report)
 	return int64(size), err
 }
 

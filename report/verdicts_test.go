@@ -4,12 +4,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"ipytracer/internal/words"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
-
-	"ipytracer/internal/report/text"
 )
 
 // TestKindsOfVerdict: each kind has a title, and is in the schema and in docs/audit.md.
@@ -33,7 +32,7 @@ func TestKindsOfVerdict(t *testing.T) {
 			if !strings.Contains(page, "- `"+kind+"`:") {
 				t.Errorf("docs/audit.md has no row %q", kind)
 			}
-			if text.VerdictTitle(kind) == kind {
+			if words.VerdictTitle(kind) == kind {
 				t.Errorf("%q has no title", kind)
 			}
 			found++

@@ -189,13 +189,7 @@ func ItselfAsMuch(change string) string {
 
 // Row returns the name of a cell of a comparison for people: In[3], or In[3] → In[4] if its number has changed.
 func Row(row *model.CellDiff) string {
-	name := func(x *model.DiffCell) string {
-		count := -1
-		if x.ExecutionCount != nil {
-			count = *x.ExecutionCount
-		}
-		return Cell(x.Execution, count, x.Silent)
-	}
+	name := func(x *model.DiffCell) string { return Cell(x.Execution, countOf(x.ExecutionCount), x.Silent) }
 	whole := func(x *model.DiffCell) string { return name(x) + OfKernel(x.Kernel) }
 	switch {
 	case row.A == nil:
@@ -228,12 +222,7 @@ func LineOf(d *model.Diff, l *model.LineDiff) string {
 	default:
 		text = fileName(l.File)
 	}
-	if l.Line > 0 {
-		text += fmt.Sprintf(" line %d", l.Line)
-	}
-	if l.Function != "" && l.Function != "<module>" {
-		text += " " + l.Function
-	}
+	text = inLine(text, l.Line, l.Function)
 	if l.Source != "" {
 		text += ": " + l.Source
 	}

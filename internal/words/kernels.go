@@ -127,11 +127,7 @@ func FrameCell(f *model.Frame) string {
 	if !f.InCell() {
 		return ""
 	}
-	count := -1
-	if f.ExecutionCount != nil {
-		count = *f.ExecutionCount
-	}
-	return Cell(f.Execution, count, false) + OfKernel(f.Kernel)
+	return Cell(f.Execution, countOf(f.ExecutionCount), false) + OfKernel(f.Kernel)
 }
 
 // KernelOf returns the name of a process's kernel, "" for none or if a session has only one.

@@ -57,6 +57,11 @@ func Wholes(ids []string) []string {
 	return append(Headlines(ids), other...)
 }
 
+// First returns a list of meters with one of them in front, which it need not have.
+func First(ids []string, id string) []string {
+	return append([]string{id}, slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })...)
+}
+
 // BesideResident returns the meters of the CPU that have a place of their own behind resident memory's.
 func BesideResident() (ids []string) {
 	for _, f := range event.Meters() {

@@ -64,3 +64,24 @@ func Device(g *model.GPU) string {
 	}
 	return g.Name + ", " + Bytes(g.Memory)
 }
+
+// Refusal describes a refused request, not escaped: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
+func Refusal(r *model.Refusal) string {
+	text := fmt.Sprintf("refused %s of %s, %s held", Bytes(r.Asked), Bounded(Meter(r.Meter), maxText), Bytes(r.Held))
+	if r.Limit > 0 {
+		text += fmt.Sprintf(" of the %s allowed", Bytes(r.Limit))
+	}
+	if r.Caller != "" {
+		text = Bounded(r.Caller, maxText) + " " + text
+	}
+	if len(r.Stack) > 0 {
+		text += " at " + Stack(r.Stack)
+	}
+	if r.Count > 1 {
+		text += fmt.Sprintf(" (the largest of %s requests)", Count(uint64(r.Count)))
+	}
+	return text
+}
+
+// maxText is the shown length of a name from the target.
+const maxText = 28

@@ -116,23 +116,13 @@ func PlaceName(p *model.PlanPlace) string {
 	text := ""
 	switch {
 	case p.Execution > 0 || p.ExecutionCount != nil:
-		count := -1
-		if p.ExecutionCount != nil {
-			count = *p.ExecutionCount
-		}
-		text = Cell(p.Execution, count, false) + OfKernel(p.Kernel)
+		text = Cell(p.Execution, countOf(p.ExecutionCount), false) + OfKernel(p.Kernel)
 	case p.File != "":
 		text = path.Base(p.File)
 	default:
 		return "(no Python code, or not known)"
 	}
-	if p.Line > 0 {
-		text += fmt.Sprintf(" line %d", p.Line)
-	}
-	if p.Function != "" && p.Function != "<module>" {
-		text += " " + p.Function
-	}
-	return text
+	return inLine(text, p.Line, p.Function)
 }
 
 // PlaceNames returns the names of some lines, not escaped: "In[2] line 1 and In[3] line 4".

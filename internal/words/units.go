@@ -121,3 +121,12 @@ func Plural(n int, noun string) string {
 	}
 	return Count(uint64(max(n, 0))) + " " + noun
 }
+
+// Clock shortens an RFC 3339 time in UTC to the second, and leaves any other text.
+func Clock(started string) string {
+	const seconds = len("2006-01-02T15:04:05")
+	if len(started) > seconds && started[10] == 'T' && strings.HasSuffix(started, "Z") {
+		return started[:10] + " " + started[11:seconds] + " UTC"
+	}
+	return started
+}

@@ -3,6 +3,7 @@ package words
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -35,6 +36,35 @@ type Found struct {
 	First string // for [model.HeldByView]: the first line to type
 	// For [model.Fragmentation], in bytes.
 	Reserved, Grown int64
+}
+
+// titles are the kinds of verdict in words.
+var titles = map[string]string{
+	model.RerunGrowth: "grows with each run of the cell", model.HeldAfterWindow: "held after its cell",
+	model.HeldByTraceback: "held by a traceback",
+	model.HeldByOutput:    "held by the output history", model.Fragmentation: "reserved, but in pieces",
+	model.ChildAlive: "a process that never ended",
+	model.FreedLate:  "freed late", model.NeverFreed: "never freed", model.IdlePool: "an idle pool of processes",
+	model.HeldByView: "held by a view", model.Waits: "waits for the garbage collector, no leak",
+	model.LostInCycle: "lost in a cycle the collector cannot see",
+}
+
+// VerdictTitle returns a kind of verdict in words, or as it is in a report of a newer tracer.
+func VerdictTitle(kind string) string { return cmp.Or(titles[kind], kind) }
+
+// VerdictCells names the cells of a verdict: "In[3], In[5]"; those after the first few are counted.
+func VerdictCells(v *model.Verdict) string {
+	const few = 6
+	var names []string
+	more := ""
+	for i := range v.Executions {
+		if i == few && len(v.Executions) > few+1 {
+			more = fmt.Sprintf(" and %d more", len(v.Executions)-few)
+			break
+		}
+		names = append(names, Run(v.Executions, v.ExecutionCounts, i))
+	}
+	return strings.Join(names, ", ") + more + OfKernel(v.Kernel)
 }
 
 // Verdict describes the evidence of a verdict and the advice.

@@ -57,11 +57,39 @@ func In[N int | int64](n N) string { return fmt.Sprintf("In[%d]", n) }
 
 // CellOf returns the name for people of the run of a cell's window: see [Cell].
 func CellOf(w *model.Window) string {
-	count := -1
-	if w.ExecutionCount != nil {
-		count = *w.ExecutionCount
+	return Cell(w.Execution, countOf(w.ExecutionCount), w.Silent) + OfKernel(w.Kernel)
+}
+
+// Run returns the name for people of run i of some: its In[N], or "a cell (run 3)" if IPython counts none.
+func Run(executions, counts []int, i int) string {
+	if i < len(counts) && counts[i] > 0 {
+		return In(counts[i])
 	}
-	return Cell(w.Execution, count, w.Silent) + OfKernel(w.Kernel)
+	return Cell(executions[i], -1, false)
+}
+
+// LineAt returns the name for people of a place: "In[3] line 2".
+func LineAt(p *model.Place) string {
+	return inLine(Run([]int{p.Execution}, []int{p.ExecutionCount}, 0), p.Line, "")
+}
+
+// countOf returns IPython's number of a run, -1 if it counts none.
+func countOf(number *int) int {
+	if number == nil {
+		return -1
+	}
+	return *number
+}
+
+// inLine returns "In[3] line 2 f" of a cell or a file; without the line or the function if it is not known.
+func inLine(text string, line int, function string) string {
+	if line > 0 {
+		text += fmt.Sprintf(" line %d", line)
+	}
+	if function != "" && function != "<module>" {
+		text += " " + function
+	}
+	return text
 }
 
 // Cell returns the name of a run of a cell for people: its In[N], or its number in the session where IPython counts
@@ -87,4 +115,16 @@ func Between(before, after string) string {
 		return "after " + before
 	}
 	return "between " + before + " and " + after
+}
+
+// NoCellRan says how a session comes to have cells: of a notebook, and of another program.
+func NoCellRan(notebook bool) string {
+	if notebook {
+		return "To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) " +
+			"or at the IPython prompt, then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it " +
+			"can be attached to."
+	}
+	return "The traced program is not an IPython kernel, so it has no cells: " +
+		"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) " +
+		"or start one with `tracer run -- jupyter lab`."
 }

@@ -6,14 +6,16 @@ package doc
 
 import (
 	"fmt"
-	"io"
 
 	"ipytracer/internal/report/escape"
 )
 
 // Document is a report for people.
 type Document struct {
-	Title  string // of a page
+	Title string // of a page
+	// Flow: Markdown has lines and tables in their order, not in a section for each heading. Their texts are Markdown
+	// then, and each text of a notebook must be a [Source].
+	Flow   bool
 	blocks []block
 	on     Medium
 	item   int
@@ -43,18 +45,6 @@ func (d *Document) On(m Medium) { d.on = m }
 func (d *Document) Item(index int) { d.item = index }
 
 func (d *Document) add(part any) { d.blocks = append(d.blocks, block{d.on, d.item, part}) }
-
-// Write writes the document in a format: text, for a terminal of a size; markdown; or html. It fails with w's error
-// only.
-func (d *Document) Write(w io.Writer, format string, size Size) error {
-	switch format {
-	case "markdown":
-		return d.Markdown(w)
-	case "html":
-		return d.HTML(w)
-	}
-	return d.Text(w, size)
-}
 
 type (
 	blank   struct{}

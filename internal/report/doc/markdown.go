@@ -13,10 +13,15 @@ import (
 // Markdown writes the blocks as GitHub and GitLab show Markdown. Every text that may come from a notebook is a code
 // span, in which nothing is a link, a mention or HTML.
 func (d *Document) Markdown(w io.Writer) error {
-	p, out := d.page(markdownItems), bufio.NewWriter(w)
+	out := bufio.NewWriter(w)
+	if d.Flow {
+		d.flow(out)
+		return out.Flush()
+	}
+	p := d.page(markdownItems)
 	fmt.Fprintf(out, "### %s, by ipytracer\n\n", p.Title)
 	for _, f := range p.Facts {
-		fmt.Fprintf(out, "- %s: %s\n", inline(f.Name), inline(f.Text))
+		fmt.Fprintf(out, "- %s: %s\n", inline(cell{Text: f.Name}), inline(cell{Text: f.Text}))
 	}
 	for i := range p.Sections {
 		s := &p.Sections[i]
@@ -30,7 +35,7 @@ func (d *Document) Markdown(w io.Writer) error {
 			}
 		}
 		if len(s.Rows) > 0 {
-			s.table(out)
+			s.table(out, ofSections)
 		} else if s.Pre == "" {
 			fmt.Fprint(out, "None.\n")
 		}
@@ -41,27 +46,77 @@ func (d *Document) Markdown(w io.Writer) error {
 	return out.Flush()
 }
 
+// flow writes lines and tables in their order.
+func (d *Document) flow(out *bufio.Writer) {
+	fmt.Fprintf(out, "### %s, by ipytracer\n\n", d.Title)
+	for _, b := range d.blocks {
+		switch part := b.part.(type) {
+		case blank:
+			fmt.Fprint(out, "\n")
+		case line:
+			for _, s := range part.whole {
+				text := flowing(cell{Text: s.Text, Code: s.Source})
+				if s.Style == strong {
+					text = "**" + text + "**"
+				}
+				fmt.Fprint(out, text)
+			}
+			fmt.Fprint(out, "\n")
+		case *Table:
+			var s section
+			part.fill(&s, len(part.rows))
+			s.table(out, ofFlow)
+			if s.More != "" {
+				fmt.Fprintf(out, "\n… %s\n", s.More)
+			}
+		}
+	}
+}
+
+// flowing returns a text of a document that flows.
+func flowing(c cell) string {
+	if c.Code {
+		return Code(c.Text)
+	}
+	return escape.Text(c.Text)
+}
+
 var (
 	harmless = regexp.MustCompile(`^[\pL\pN .,+−–→%≥≈·;()\[\]=-]*$`)
 	domain   = regexp.MustCompile(`\pL\.\pL`) // GitHub turns it into a link
 )
 
 // inline returns a text as it is if none of its characters has a meaning in Markdown, else a code span.
-func inline(text string) string {
-	if harmless.MatchString(text) && !domain.MatchString(text) {
-		return text
+func inline(c cell) string {
+	if harmless.MatchString(c.Text) && !domain.MatchString(c.Text) {
+		return c.Text
 	}
-	return Code(text)
+	return Code(c.Text)
 }
 
-func (s *section) table(out *bufio.Writer) {
+// tableStyle is how a table is written: the mark of a column of numbers, a column without a title, and a cell.
+type tableStyle struct {
+	right, untitled string
+	text            func(cell) string
+}
+
+var (
+	ofSections = tableStyle{"|---:", "|  ", inline}
+	ofFlow     = tableStyle{"|--:", "| ", flowing}
+)
+
+func (s *section) table(out *bufio.Writer, style tableStyle) {
 	for _, c := range s.Columns {
-		fmt.Fprintf(out, "| %s ", c.Title)
+		if c.Title == "" {
+			fmt.Fprint(out, style.untitled)
+		} else {
+			fmt.Fprintf(out, "| %s ", c.Title)
+		}
 	}
 	fmt.Fprint(out, "|\n")
 	for _, c := range s.Columns {
 		if c.Right {
-			fmt.Fprint(out, "|---:")
+			fmt.Fprint(out, style.right)
 		} else {
 			fmt.Fprint(out, "|---")
 		}
@@ -69,7 +124,7 @@ func (s *section) table(out *bufio.Writer) {
 	fmt.Fprint(out, "|\n")
 	for _, row := range s.Rows {
 		for _, c := range row {
-			fmt.Fprintf(out, "| %s ", inline(c.Text))
+			fmt.Fprintf(out, "| %s ", style.text(c))
 		}
 		fmt.Fprint(out, "|\n")
 	}

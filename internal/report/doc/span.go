@@ -121,3 +121,30 @@ func FigureAt(q words.Quantity, figures map[string]model.Figure, meter string) S
 	}
 	return Figure(q, nil)
 }
+
+// Mark is a sign with a colour for a state.
+type Mark struct{ sign Span }
+
+// The marks of commands.
+var (
+	Good    = Mark{Green("✓")}
+	Bad     = Mark{Red("✗")}
+	Reduced = Mark{Yellow("~")}
+	Unknown = Mark{Plain("?")}
+)
+
+// MarkOf returns Good or Bad.
+func MarkOf(good bool) Mark {
+	if good {
+		return Good
+	}
+	return Bad
+}
+
+// Dash returns a text of a traced process, made safe to show; "-" if it is empty.
+func Dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return escape.Text(s)
+}

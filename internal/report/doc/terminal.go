@@ -65,89 +65,6 @@ func (p *printer) block(part any) {
 	}
 }
 
-// printer collects lines. Everything in its buffer went through paint, which escapes it.
-type printer struct {
-	b     strings.Builder
-	width int // cells of a line; 0 is no limit
-	color bool
-}
-
-func (p *printer) paint(escaped string, s Style) {
-	if p.color && s != Normal && escaped != "" {
-		escaped = "\x1b[" + codes[s] + "m" + escaped + "\x1b[0m"
-	}
-	p.b.WriteString(escaped)
-}
-
-func (p *printer) blank() { p.b.WriteByte('\n') }
-
-// wrap writes words, with line feeds between them at the width; later lines begin with indent. A word that does not fit
-// on a line of its own keeps one for itself.
-func (p *printer) wrap(indent string, words [][]Span) { p.wrapFrom(0, indent, words) }
-
-// wrapFrom is wrap for a first line with a number of cells taken.
-func (p *printer) wrapFrom(used int, indent string, words [][]Span) {
-	var line []Span
-	blank := true // only spaces so far
-	for i, word := range words {
-		n := Cells(word)
-		switch {
-		case i == 0:
-		case n > 0 && !blank && p.width > 0 && used+1+n > p.width:
-			p.run(line)
-			p.b.WriteString("\n" + indent)
-			line, used = nil, escape.Cells(indent)
-		default:
-			line, used = append(line, In(word[0].Style, " ")), used+1
-		}
-		line, used = append(line, word...), used+n
-		blank = blank && n == 0
-	}
-	p.run(line)
-}
-
-// splitWords splits spans at spaces. A word may be of several spans, and is of one at least.
-func splitWords(spans []Span) [][]Span {
-	list := [][]Span{nil}
-	for _, s := range spans {
-		for i, part := range strings.Split(escape.Text(s.Text), " ") {
-			if i > 0 {
-				list = append(list, nil)
-			}
-			last := len(list) - 1
-			list[last] = append(list[last], In(s.Style, part))
-		}
-	}
-	return list
-}
-
-// run paints escaped spans, neighbours of one style together.
-func (p *printer) run(spans []Span) {
-	for i := 0; i < len(spans); {
-		text, s := "", spans[i].Style
-		for ; i < len(spans) && spans[i].Style == s; i++ {
-			text += spans[i].Text
-		}
-		p.paint(text, s)
-	}
-}
-
-// clipped prints spans, cut to limit cells if the width is limited at all.
-func (p *printer) clipped(spans []Span, limit int) {
-	for i, s := range spans {
-		text := escape.Text(s.Text)
-		if p.width > 0 {
-			whole := escape.Cells(text) < limit || escape.Cells(text) == limit && i == len(spans)-1
-			if !whole {
-				p.paint(escape.Cut(text+"…", limit), s.Style)
-				return
-			}
-			limit -= escape.Cells(text)
-		}
-		p.paint(text, s.Style)
-	}
-}
-
 // field prints "name  value" with the values wrapped and aligned.
 func (p *printer) field(name string, parts []Span) {
 	const column = 12
@@ -161,4 +78,71 @@ func (p *printer) field(name string, parts []Span) {
 	}
 	p.wrap(indent, splitWords(spans))
 	p.blank()
+}
+
+// answerColumn is the column of the text in the first lines.
+const answerColumn = 13
+
+// answer writes one of the first lines, wrapped at the width. Code in it, which people paste, stays in one piece.
+func (p *printer) answer(a firstLine) {
+	name := []Span{Dim(escape.Pad(a.Question, answerColumn-1, false))}
+	words := append([][]Span{name}, wordsAround(a.Text, a.code)...)
+	p.wrap(strings.Repeat(" ", answerColumn), withUnits(words))
+	p.blank()
+}
+
+// wordsAround returns the words of a text; each code in it is one word. Code may begin with other code.
+func wordsAround(text string, code []string) [][]Span {
+	at, first := len(text), ""
+	for _, c := range code {
+		if i := strings.Index(text, c); c != "" && i >= 0 && (i < at || i == at && len(c) > len(first)) {
+			at, first = i, c
+		}
+	}
+	if first == "" {
+		return splitWords([]Span{Plain(text)})
+	}
+	var words [][]Span
+	if before := strings.TrimSuffix(text[:at], " "); before != "" {
+		words = splitWords([]Span{Plain(before)})
+	}
+	words = append(words, []Span{Plain(escape.Text(first))})
+	if after := text[at+len(first):]; after != "" {
+		words = append(words, wordsAround(strings.TrimPrefix(after, " "), code)...)
+	}
+	return words
+}
+
+// withUnits makes one word of a number and the unit behind it.
+func withUnits(all [][]Span) (out [][]Span) {
+	for _, word := range all {
+		last := len(out) - 1
+		if last > 0 && len(word) == 1 && len(out[last]) == 1 && isUnit(word[0].Text) &&
+			strings.ContainsAny(out[last][0].Text, "0123456789") {
+			out[last] = []Span{In(word[0].Style, out[last][0].Text+" "+word[0].Text)}
+			continue
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+func isUnit(word string) bool {
+	switch strings.TrimRight(word, ".,;:)") {
+	case "B", "KiB", "MiB", "GiB", "TiB", "%":
+		return true
+	}
+	return false
+}
+
+// Write writes the document in a format: text, for a terminal of a size; markdown; or html. It fails with w's error
+// only.
+func (d *Document) Write(w io.Writer, format string, size Size) error {
+	switch format {
+	case "markdown":
+		return d.Markdown(w)
+	case "html":
+		return d.HTML(w)
+	}
+	return d.Text(w, size)
 }

@@ -24,85 +24,85 @@ func Text(s string) string {
 }
 
 // But is [Text], but lets the characters in keep through.
-func But(s, keep string) string {
+func But(text, keep string) string {
 	clean := true
-	for i := 0; i < len(s) && clean; i++ {
-		clean = s[i] >= ' ' && s[i] < 0x7f || s[i] < ' ' && strings.IndexByte(keep, s[i]) >= 0
+	for i := 0; i < len(text) && clean; i++ {
+		clean = text[i] >= ' ' && text[i] < 0x7f || text[i] < ' ' && strings.IndexByte(keep, text[i]) >= 0
 	}
 	if clean {
-		return s
+		return text
 	}
-	var b strings.Builder
+	var out strings.Builder
 	marks := 0
-	for len(s) > 0 {
-		r, size := utf8.DecodeRuneInString(s)
-		if joins(r) {
+	for len(text) > 0 {
+		char, size := utf8.DecodeRuneInString(text)
+		if joins(char) {
 			marks++
 		} else {
 			marks = 0
 		}
 		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case strings.ContainsRune(keep, r), Visible(r) && marks <= maxMarks:
-			b.WriteRune(r)
+		case char == utf8.RuneError && size == 1:
+			fmt.Fprintf(&out, `\x%02x`, text[0])
+		case strings.ContainsRune(keep, char), Visible(char) && marks <= maxMarks:
+			out.WriteRune(char)
 		default:
-			b.WriteString(escapeRune(r))
+			out.WriteString(escapeRune(char))
 		}
-		s = s[size:]
+		text = text[size:]
 	}
-	return b.String()
+	return out.String()
 }
 
-func escapeRune(r rune) string {
+func escapeRune(char rune) string {
 	switch {
-	case r == '\n':
+	case char == '\n':
 		return `\n`
-	case r == '\r':
+	case char == '\r':
 		return `\r`
-	case r == '\t':
+	case char == '\t':
 		return `\t`
-	case r < 0x80:
-		return fmt.Sprintf(`\x%02x`, r)
-	case r < 0x10000:
-		return fmt.Sprintf(`\u%04x`, r)
+	case char < 0x80:
+		return fmt.Sprintf(`\x%02x`, char)
+	case char < 0x10000:
+		return fmt.Sprintf(`\u%04x`, char)
 	default:
-		return fmt.Sprintf(`\U%08x`, r)
+		return fmt.Sprintf(`\U%08x`, char)
 	}
 }
 
 // Visible reports whether a character can be seen and stays in its own cell. Unicode counts a few blank letters as
 // printable; they hide text as well as any zero-width character does.
-func Visible(r rune) bool {
-	switch r {
+func Visible(char rune) bool {
+	switch char {
 	case 0x115f, 0x1160, 0x2800, 0x3164, 0xffa0, 0x034f, 0x17b4, 0x17b5:
 		return false
 	case 0x3000: // the space of CJK text: two cells wide, and not to be mistaken
 		return true
 	}
-	return unicode.IsPrint(r)
+	return unicode.IsPrint(char)
 }
 
 // joins reports whether a character is drawn into the cell of the one before: marks, vowels and finals of Hangul.
 func joins(r rune) bool { return r >= 0x1160 && r <= 0x11ff || unicode.In(r, unicode.Mn, unicode.Me) }
 
 // Cells returns the number of terminal cells a string takes once it is escaped.
-func Cells(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeCells(r)
+func Cells(text string) int {
+	cells := 0
+	for _, r := range text {
+		cells += runeCells(r)
 	}
-	return n
+	return cells
 }
 
-func runeCells(r rune) int {
+func runeCells(char rune) int {
 	switch {
-	case r < 0x300:
+	case char < 0x300:
 		return 1
-	case joins(r):
+	case joins(char):
 		return 0
 	}
-	switch width.LookupRune(r).Kind() {
+	switch width.LookupRune(char).Kind() {
 	case width.EastAsianWide, width.EastAsianFullwidth:
 		return 2
 	default:
@@ -112,9 +112,9 @@ func runeCells(r rune) int {
 
 // Split divides an escaped text behind as many cells as given, or fewer: no character is parted.
 func Split(text string, cells int) (head, tail string) {
-	n := 0
+	used := 0
 	for i, r := range text {
-		if n += runeCells(r); n > cells {
+		if used += runeCells(r); used > cells {
 			return text[:i], text[i:]
 		}
 	}
@@ -123,46 +123,46 @@ func Split(text string, cells int) (head, tail string) {
 
 // Cut shortens an escaped string to at most limit cells, ending in an ellipsis if anything went. A limit below 1
 // is no limit.
-func Cut(s string, limit int) string {
-	if limit < 1 || len(s) <= limit || Cells(s) <= limit {
-		return s
+func Cut(text string, limit int) string {
+	if limit < 1 || len(text) <= limit || Cells(text) <= limit {
+		return text
 	}
-	head, _ := Split(s, limit-1)
+	head, _ := Split(text, limit-1)
 	return strings.TrimRight(head, " …") + "…"
 }
 
 // Bounded escapes a string and shortens it, without reading more of it than can be shown.
-func Bounded(s string, limit int) string {
+func Bounded(text string, limit int) string {
 	const perCell = 4 * (maxMarks + 1) // bytes one cell can take at most
-	if limit > 0 && limit < len(s)/perCell {
-		s = Prefix(s, limit*perCell) + "…"
+	if limit > 0 && limit < len(text)/perCell {
+		text = Prefix(text, limit*perCell) + "…"
 	}
-	return Cut(Text(s), limit)
+	return Cut(Text(text), limit)
 }
 
-// Prefix returns at most n bytes of a longer string, not ending within a character.
-func Prefix(s string, n int) string {
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
+// Prefix returns at most so many bytes of a longer string, without a part of a character at its end.
+func Prefix(text string, bytes int) string {
+	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
+		bytes--
 	}
-	return s[:n]
+	return text[:bytes]
 }
 
-// Pad fills an escaped string with spaces up to n cells.
-func Pad(s string, n int, right bool) string {
-	fill := strings.Repeat(" ", max(0, n-Cells(s)))
+// Pad fills an escaped string with spaces up to a number of cells: on its left if the text is to stand on the right.
+func Pad(text string, cells int, right bool) string {
+	fill := strings.Repeat(" ", max(0, cells-Cells(text)))
 	if right {
-		return fill + s
+		return fill + text
 	}
-	return s + fill
+	return text + fill
 }
 
 // Formula makes a text safe for spreadsheets and terminals, newlines and tabs left as they are: a text that a
 // spreadsheet would take for a formula begins with an apostrophe. The characters that begin one include the full-width
 // forms, which some spreadsheets fold.
-func Formula(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(s[:min(4, len(s))])[0]) {
-		s = "'" + s
+func Formula(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(text[:min(4, len(text))])[0]) {
+		text = "'" + text
 	}
-	return But(s, "\n\t")
+	return But(text, "\n\t")
 }

@@ -36,23 +36,23 @@ type alone struct {
 
 // print goes through the timeline twice: the times in which a process is alone are known from its tree's track, which
 // comes after its own.
-func (c *counters) print(r *model.Report) {
-	for i := range r.Processes {
-		if one := &r.Processes[i]; one.Ended {
+func (c *counters) print(report *model.Report) {
+	for i := range report.Processes {
+		if one := &report.Processes[i]; one.Ended {
 			c.ends[one.PID] = max(c.ends[one.PID], one.EndNS)
 		}
 	}
-	for i := range r.Processes { // a reused pid has not ended
-		if one := &r.Processes[i]; !one.Ended {
+	for i := range report.Processes { // a reused pid has not ended
+		if one := &report.Processes[i]; !one.Ended {
 			delete(c.ends, one.PID)
 		}
 	}
-	for track := range r.AllTimeline() {
+	for track := range report.AllTimeline() {
 		if track.Tree {
 			c.learn(track)
 		}
 	}
-	for track := range r.AllTimeline() {
+	for track := range report.AllTimeline() {
 		c.process(track.PID, "")
 		if track.Tree {
 			c.tree(track)
@@ -104,14 +104,14 @@ func (c *counters) own(track *model.Track) {
 
 // take reports whether a point of a process is one of its tree's. The tree's track has the value at the beginning of
 // such a time.
-func (a *alone) take(p model.Point) bool {
-	a.begun(p.NS)
-	a.value = p.Bytes
-	if a.at == 0 || p.NS > a.times[a.at-1].EndNS {
+func (a *alone) take(point model.Point) bool {
+	a.begun(point.NS)
+	a.value = point.Bytes
+	if a.at == 0 || point.NS > a.times[a.at-1].EndNS {
 		return false
 	}
-	if p.NS == a.times[a.at-1].StartNS {
-		a.had[a.at-1] = p.Bytes
+	if point.NS == a.times[a.at-1].StartNS {
+		a.had[a.at-1] = point.Bytes
 		return false
 	}
 	return true

@@ -9,14 +9,14 @@ import (
 // detailed iterates over the windows of a report that have allocations: sessions, experiments and cells. A process that
 // runs cells and was started by another, such as a kernel by a server, has no session of its own: its substitute comes
 // last, see [kernel].
-func detailed(r *model.Report, visit func(*model.Window)) {
+func detailed(report *model.Report, visit func(*model.Window)) {
 	kernels, own := map[int]*kernel{}, map[int]bool{}
-	for w := range r.AllPassing() {
+	for w := range report.AllPassing() {
 		if w.Kind == model.Statement {
 			continue
 		}
-		if r.Detail != nil {
-			r.Detail(w)
+		if report.Detail != nil {
+			report.Detail(w)
 		}
 		switch w.Kind {
 		case model.Session:
@@ -29,11 +29,11 @@ func detailed(r *model.Report, visit func(*model.Window)) {
 		}
 		visit(w)
 	}
-	for i := range r.Processes {
-		p := &r.Processes[i]
-		if k := kernels[p.PID]; k != nil {
-			delete(kernels, p.PID)
-			visit(k.session(p))
+	for i := range report.Processes {
+		process := &report.Processes[i]
+		if k := kernels[process.PID]; k != nil {
+			delete(kernels, process.PID)
+			visit(k.session(process))
 		}
 	}
 }
@@ -55,13 +55,13 @@ func kernelOf(all map[int]*kernel, pid int) *kernel {
 	return all[pid]
 }
 
-func (k *kernel) take(w *model.Window) {
-	for id, f := range w.Meters {
+func (k *kernel) take(window *model.Window) {
+	for id, f := range window.Meters {
 		if f.Peak <= k.highest[id].figure.Peak {
 			continue
 		}
-		h := highest{figure: f, allocations: slices.Clone(w.Allocations)}
-		h.coverage, h.covered = w.Coverage[id]
+		h := highest{figure: f, allocations: slices.Clone(window.Allocations)}
+		h.coverage, h.covered = window.Coverage[id]
 		h.allocations = slices.DeleteFunc(h.allocations, func(a model.Allocation) bool { return a.Meter != id })
 		for i := range h.allocations { // those of the cell: the process's total is not known
 			h.allocations[i].Allocated, h.allocations[i].Count = 0, 0
@@ -73,24 +73,25 @@ func (k *kernel) take(w *model.Window) {
 
 // session returns the process's whole life with its own peaks. If a peak was in no cell, memory beyond the highest
 // cell's is not known.
-func (k *kernel) session(p *model.Process) *model.Window {
-	w := &model.Window{
-		Kind: model.Session, PID: p.PID, Status: model.OK, StartNS: p.StartNS, DurationNS: p.EndNS - p.StartNS,
-		Meters: p.Meters, Coverage: map[string]model.Coverage{},
+func (k *kernel) session(process *model.Process) *model.Window {
+	window := &model.Window{
+		Kind: model.Session, PID: process.PID, Status: model.OK, StartNS: process.StartNS,
+		DurationNS: process.EndNS - process.StartNS,
+		Meters:     process.Meters, Coverage: map[string]model.Coverage{},
 	}
 	for id, h := range k.highest {
-		w.Allocations = append(w.Allocations, h.allocations...)
+		window.Allocations = append(window.Allocations, h.allocations...)
 		if h.covered {
-			w.Coverage[id] = h.coverage
+			window.Coverage[id] = h.coverage
 		}
 	}
-	slices.SortStableFunc(w.Allocations, func(a, b model.Allocation) int {
-		if a.Meter < b.Meter {
+	slices.SortStableFunc(window.Allocations, func(allocation, b model.Allocation) int {
+		if allocation.Meter < b.Meter {
 			return -1
-		} else if a.Meter > b.Meter {
+		} else if allocation.Meter > b.Meter {
 			return 1
 		}
 		return 0
 	})
-	return w
+	return window
 }

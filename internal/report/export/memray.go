@@ -21,27 +21,27 @@ var allocationsHead = []string{
 // function;file;line, innermost first, with bars between. Rows of cells and experiments have the memory at their own
 // peaks in window_size, and 0 in size and num_allocations, so that these add up over all rows. Threads are not known:
 // tid is the process, and thread_name is empty.
-func Allocations(w io.Writer, r *model.Report) error {
+func Allocations(w io.Writer, report *model.Report) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(allocationsHead); err != nil {
 		return err
 	}
-	meters := r.AllMeters()
+	meters := report.AllMeters()
 	var failed error
-	detailed(r, func(w *model.Window) {
-		pid, name := strconv.Itoa(w.PID), escape.Formula(title(w))
-		eachPart(w, meters, func(p part) {
+	detailed(report, func(window *model.Window) {
+		pid, name := strconv.Itoa(window.PID), escape.Formula(title(window))
+		eachPart(window, meters, func(p part) {
 			if !words.HasBlocks(p.meter) || failed != nil {
 				return
 			}
 			size, count := p.atPeak, p.count
-			if w.Kind != model.Session {
+			if window.Kind != model.Session {
 				size, count = 0, 0
 			}
 			failed = out.Write([]string{
 				escape.Formula(clean(p.meter)), strconv.FormatInt(count, 10), strconv.FormatInt(size, 10), pid, "",
-				escape.Formula(memrayStack(p.calls())), name, w.Kind, pid, strconv.FormatInt(p.allocated, 10),
-				strconv.FormatInt(p.atPeak, 10), doubt(w.Meters[p.meter]),
+				escape.Formula(memrayStack(p.calls())), name, window.Kind, pid, strconv.FormatInt(p.allocated, 10),
+				strconv.FormatInt(p.atPeak, 10), doubt(window.Meters[p.meter]),
 			})
 		})
 	})
@@ -55,13 +55,13 @@ func Allocations(w io.Writer, r *model.Report) error {
 var traceable = strings.NewReplacer(";", ":", "|", "¦")
 
 func memrayStack(calls []call) string {
-	var b strings.Builder
+	var out strings.Builder
 	for i, c := range calls {
 		if i > 0 {
-			b.WriteByte('|')
+			out.WriteByte('|')
 		}
-		b.WriteString(traceable.Replace(c.function) + ";" + traceable.Replace(c.file) + ";" +
+		out.WriteString(traceable.Replace(c.function) + ";" + traceable.Replace(c.file) + ";" +
 			strconv.FormatInt(c.line, 10))
 	}
-	return b.String()
+	return out.String()
 }

@@ -2,9 +2,54 @@ package export
 
 import (
 	"fmt"
-
-	"ipytracer/model"
+	"io"
 )
+
+// pprof is an unfinished profile. Samples are written as they come, and the tables that they refer to after them, so
+// that only names and lines are held.
+type pprof struct {
+	to     io.Writer
+	err    error
+	doubts doubts
+
+	meters    []string
+	first     map[string]int // of each meter, its first value
+	values    []int64
+	strings   map[string]int64
+	texts     []string
+	locations map[call]int64
+	calls     []call
+	modules   map[string]int64
+	mapped    []string
+
+	commands    map[int]string
+	experiments []enclosing
+	explained   map[string]int64 // bytes at the session's peak with a stack
+	peaks       map[string]int64
+	took        int64 // the longest session, in nanoseconds
+}
+
+func (p *pprof) put(field wireField, m message) {
+	var outer message
+	outer.Embed(field, m)
+	p.write(outer)
+}
+
+func (p *pprof) write(m message) {
+	if p.err == nil {
+		_, p.err = p.to.Write(m)
+	}
+}
+
+func (p *pprof) text(s string) int64 {
+	at, known := p.strings[s]
+	if !known {
+		at = int64(len(p.texts))
+		p.strings[s] = at
+		p.texts = append(p.texts, s)
+	}
+	return at
+}
 
 // doubts are sentences on figures that are not exact. A bounded number is kept.
 type doubts struct {
@@ -63,70 +108,12 @@ func (p *pprof) tables() {
 		p.put(profileFunction, function)
 	}
 	for i, name := range p.mapped {
-		var m message
-		m.Int(mappingID, int64(i)+1)
-		m.Int(mappingFile, p.text(name))
-		m.Int(mappingFunctions, 1)
-		m.Int(mappingFiles, 1)
-		m.Int(mappingLines, 1)
-		p.put(profileMapping, m)
+		var inner message
+		inner.Int(mappingID, int64(i)+1)
+		inner.Int(mappingFile, p.text(name))
+		inner.Int(mappingFunctions, 1)
+		inner.Int(mappingFiles, 1)
+		inner.Int(mappingLines, 1)
+		p.put(profileMapping, inner)
 	}
-}
-
-// about writes the time, the default view, the inexact figures, and the strings.
-func (p *pprof) about(r *model.Report) {
-	var m message
-	m.Int(profileTime, started(r))
-	m.Int(profileDuration, p.took)
-	for _, text := range p.comments(r) {
-		m.Int(profileComment, p.text(text))
-	}
-	if id := p.most(); id != "" {
-		m.Int(profileDefault, p.text(typeName(id, inuseSpace)))
-	}
-	for _, text := range p.texts {
-		m.Text(profileString, text)
-	}
-	p.write(m)
-}
-
-func (p *pprof) comments(r *model.Report) []string {
-	all := []string{
-		"ipytracer " + clean(r.Host.Tracer) + ": exact memory, not sampled. METER.inuse_space is what was there at " +
-			"the session's peak of the meter, and adds up to it.",
-		"METER.window_… is of cells and experiments, each at its own peak: look at one of them, " +
-			"with -tagfocus=cell=In.3. or -tagroot=cell.",
-	}
-	if !r.Certificate.Complete {
-		for _, why := range r.Certificate.Incomplete[:min(len(r.Certificate.Incomplete), maxComments)] {
-			all = append(all, "not complete: "+clean(why))
-		}
-	}
-	unknown := r.Certificate.Attribution.Incomplete
-	for _, why := range unknown[:min(len(unknown), maxComments)] {
-		all = append(all, "who allocated is not known in full: "+clean(why))
-	}
-	all = append(all, p.doubts.all...)
-	if p.doubts.more > 0 {
-		all = append(all,
-			fmt.Sprintf("and %d more figures that are not exact; their samples have the label \"inexact\"",
-				p.doubts.more))
-	}
-	return all
-}
-
-// most returns the meter of the default view: the one with the most bytes that have a stack; if there is none, the
-// highest.
-func (p *pprof) most() (meter string) {
-	for _, of := range []map[string]int64{p.explained, p.peaks} {
-		for _, id := range p.meters {
-			if of[id] > 0 && (meter == "" || of[id] > of[meter]) {
-				meter = id
-			}
-		}
-		if meter != "" {
-			return meter
-		}
-	}
-	return ""
 }

@@ -32,30 +32,31 @@ const maxText = 512
 
 // eachPart iterates over all parts of a window's peak, meter by meter. It returns the meters with larger known blocks
 // than the peak: their parts do not add up.
-func eachPart(w *model.Window, meters []string, visit func(part)) (off []string) {
+func eachPart(window *model.Window, meters []string, visit func(part)) (off []string) {
 	for _, id := range meters {
-		f, measured := w.Meters[id]
+		figure, measured := window.Meters[id]
 		if !measured {
 			continue
 		}
-		rest, seen := f.Peak, false
-		for i := range w.Allocations {
-			a := &w.Allocations[i]
-			if a.Meter != id {
+		rest, seen := figure.Peak, false
+		for i := range window.Allocations {
+			allocation := &window.Allocations[i]
+			if allocation.Meter != id {
 				continue
 			}
 			seen = true
-			rest -= a.AtPeak
+			rest -= allocation.AtPeak
 			p := part{
-				meter: id, stack: a.Stack, cut: a.StackTruncated, atPeak: a.AtPeak, allocated: a.Allocated,
-				count: a.Count,
+				meter: id, stack: allocation.Stack, cut: allocation.StackTruncated, atPeak: allocation.AtPeak,
+				allocated: allocation.Allocated,
+				count:     allocation.Count,
 			}
-			if len(a.Stack) == 0 {
+			if len(allocation.Stack) == 0 {
 				p.why, p.cut = unknown, false
 			}
 			visit(p)
 		}
-		c, covered := w.Coverage[id]
+		c, covered := window.Coverage[id]
 		if c.UnlistedAtPeak != 0 || c.UnlistedAllocated != 0 {
 			rest -= c.UnlistedAtPeak
 			visit(part{meter: id, why: unlisted, atPeak: c.UnlistedAtPeak, allocated: c.UnlistedAllocated})
@@ -89,16 +90,16 @@ type call struct {
 	module         string // of native code
 }
 
-func callOf(f *model.Frame) call {
-	c := call{function: f.Function, file: f.File, line: int64(f.Line), module: f.Module}
-	if f.InCell() {
-		c.file = words.FrameCell(f)
+func callOf(frame *model.Frame) call {
+	c := call{function: frame.Function, file: frame.File, line: int64(frame.Line), module: frame.Module}
+	if frame.InCell() {
+		c.file = words.FrameCell(frame)
 	}
-	if f.InCell() && f.Function == "<module>" {
+	if frame.InCell() && frame.Function == "<module>" {
 		c.function = c.file
 	}
-	if f.Native && c.file == "" {
-		c.file = f.Module
+	if frame.Native && c.file == "" {
+		c.file = frame.Module
 	}
 	c.function, c.file, c.module = clean(c.function), clean(c.file), clean(c.module)
 	return c
@@ -122,32 +123,32 @@ func (p *part) calls() []call {
 }
 
 // title returns the name of a window for people.
-func title(w *model.Window) string {
-	switch w.Kind {
+func title(window *model.Window) string {
+	switch window.Kind {
 	case model.Cell:
-		return words.CellOf(w)
+		return words.CellOf(window)
 	case model.Session:
 		return "session"
 	}
-	return w.Kind + " " + clean(w.Name)
+	return window.Kind + " " + clean(window.Name)
 }
 
 // doubt describes the uncertainty of a figure, "" if it is exact.
-func doubt(f model.Figure) string {
+func doubt(figure model.Figure) string {
 	switch {
-	case f.Exact:
+	case figure.Exact:
 		return ""
-	case f.Bound == nil:
+	case figure.Bound == nil:
 		return "at least: part of the time or of the memory was missed"
 	}
-	return "off by at most " + words.Bytes(*f.Bound)
+	return "off by at most " + words.Bytes(*figure.Bound)
 }
 
 // commands returns the programs of the processes, by their pids.
-func commands(r *model.Report) map[int]string {
+func commands(report *model.Report) map[int]string {
 	all := map[int]string{}
-	for i := range r.Processes {
-		p := &r.Processes[i]
+	for i := range report.Processes {
+		p := &report.Processes[i]
 		if _, known := all[p.PID]; !known {
 			all[p.PID] = escape.Bounded(p.Command, 80)
 		}

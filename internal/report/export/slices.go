@@ -8,46 +8,6 @@ import (
 	"ipytracer/model"
 )
 
-// slice is a window, in the lane in which it nests.
-type slice struct {
-	pid, lane int
-	kind      string // of the lane: laneCells or laneExperiments
-	category  string
-	name      string
-	from, to  int64
-	numbers   []amount
-	texts     []note
-}
-
-type amount struct {
-	name  string
-	value int64
-}
-
-type note struct{ name, text string }
-
-const (
-	laneCells       = "cells"
-	laneExperiments = "experiments"
-)
-
-// maxExcerpt is the length of a source in a slice, in cells of text.
-const maxExcerpt = 200
-
-// eachSlice goes through a report once, and writes its processes, slices and counters.
-func eachSlice(to *perfetto, r *model.Report) {
-	p := timeline{to: to, known: map[int]bool{}, lanes: map[row][]nest{}, meters: words.Wholes(r.AllMeters())}
-	for i := range r.Processes {
-		one := &r.Processes[i]
-		p.process(one.PID, one.Command)
-	}
-	for w := range r.AllPassing() {
-		p.window(w)
-	}
-	c := counters{timeline: &p, alone: map[counted]*alone{}, ends: map[int]int64{}, last: map[counted]int64{}}
-	c.print(r)
-}
-
 // timeline knows the lanes, and the open slices in them.
 type timeline struct {
 	to     *perfetto
@@ -75,19 +35,19 @@ func (p *timeline) process(pid int, command string) {
 	p.to.process(pid, escape.Bounded(command, maxExcerpt))
 }
 
-func (p *timeline) window(w *model.Window) {
-	s := slice{pid: w.PID, kind: laneCells, category: w.Kind, from: max(0, w.StartNS), name: sliceName(w)}
-	s.to = max(s.from, s.from+max(0, w.DurationNS))
-	switch w.Kind {
+func (p *timeline) window(cell *model.Window) {
+	one := slice{pid: cell.PID, kind: laneCells, category: cell.Kind, from: max(0, cell.StartNS), name: sliceName(cell)}
+	one.to = max(one.from, one.from+max(0, cell.DurationNS))
+	switch cell.Kind {
 	case model.Session: // the process has its track
 		return
 	case model.Experiment:
-		s.kind = laneExperiments
+		one.kind = laneExperiments
 	}
-	p.process(w.PID, "")
-	s.lane = p.laneOf(&s)
-	p.figures(w, &s)
-	p.to.slice(&s)
+	p.process(cell.PID, "")
+	one.lane = p.laneOf(&one)
+	p.figures(cell, &one)
+	p.to.slice(&one)
 }
 
 // laneOf finds a lane in which a slice lies within the open ones, or after them; viewers show others wrongly.
@@ -106,34 +66,34 @@ func (p *timeline) laneOf(s *slice) int {
 	return len(lanes)
 }
 
-func (n *nest) take(s *slice) bool {
-	if s.from < n.last {
+func (n *nest) take(one *slice) bool {
+	if one.from < n.last {
 		return false
 	}
 	open := len(n.ends)
-	for open > 0 && n.ends[open-1] <= s.from {
+	for open > 0 && n.ends[open-1] <= one.from {
 		open--
 	}
-	if open > 0 && (n.ends[open-1] < s.to || s.kind == laneExperiments) {
+	if open > 0 && (n.ends[open-1] < one.to || one.kind == laneExperiments) {
 		return false
 	}
-	n.ends, n.last = append(n.ends[:open], s.to), s.from
+	n.ends, n.last = append(n.ends[:open], one.to), one.from
 	return true
 }
 
-func sliceName(w *model.Window) string {
-	switch w.Kind {
+func sliceName(window *model.Window) string {
+	switch window.Kind {
 	case model.Cell:
-		return words.CellOf(w)
+		return words.CellOf(window)
 	case model.Statement:
-		if w.Line > 0 {
-			return "line " + words.Count(uint64(w.Line))
+		if window.Line > 0 {
+			return "line " + words.Count(uint64(window.Line))
 		}
 	}
-	if w.Name != "" {
-		return escape.Bounded(w.Name, maxExcerpt)
+	if window.Name != "" {
+		return escape.Bounded(window.Name, maxExcerpt)
 	}
-	return w.Kind
+	return window.Kind
 }
 
 // ofTree is the prefix of figures and counters of a process and its descendants together. Without it they are the
@@ -142,35 +102,35 @@ const ofTree = "tree."
 
 // figures returns the figures of a slice for a viewer: bytes of the meters that users read, for statements only those
 // that moved.
-func (p *timeline) figures(w *model.Window, s *slice) {
-	p.numbers(w, s, "", w.Meters)
-	p.numbers(w, s, ofTree, w.Tree)
-	if w.Status != model.OK {
-		s.texts = append(s.texts, note{"status", escape.Bounded(w.Status, maxExcerpt)})
+func (p *timeline) figures(window *model.Window, one *slice) {
+	p.numbers(window, one, "", window.Meters)
+	p.numbers(window, one, ofTree, window.Tree)
+	if window.Status != model.OK {
+		one.texts = append(one.texts, note{"status", escape.Bounded(window.Status, maxExcerpt)})
 	}
-	if w.Note != "" {
-		s.texts = append(s.texts, note{"note", escape.Bounded(w.Note, maxExcerpt)})
+	if window.Note != "" {
+		one.texts = append(one.texts, note{"note", escape.Bounded(window.Note, maxExcerpt)})
 	}
-	if source := strings.TrimSpace(w.Source); source != "" {
-		s.texts = append(s.texts, note{"source", escape.OneLine(source, w.SourceTruncated, maxExcerpt)})
+	if source := strings.TrimSpace(window.Source); source != "" {
+		one.texts = append(one.texts, note{"source", escape.OneLine(source, window.SourceTruncated, maxExcerpt)})
 	}
 }
 
-func (p *timeline) numbers(w *model.Window, s *slice, prefix string, figures map[string]model.Figure) {
+func (p *timeline) numbers(window *model.Window, one *slice, prefix string, figures map[string]model.Figure) {
 	for _, id := range p.meters {
-		f, ok := figures[id]
-		if !ok || w.Kind == model.Statement && f.Need() == 0 && f.Consumed == 0 {
+		figure, ok := figures[id]
+		if !ok || window.Kind == model.Statement && figure.Need() == 0 && figure.Consumed == 0 {
 			continue
 		}
 		id = prefix + escape.Text(id)
-		s.numbers = append(s.numbers, amount{id + ".start", f.Start}, amount{id + ".peak", f.Peak},
-			amount{id + ".end", f.End})
-		if !f.Exact {
+		one.numbers = append(one.numbers, amount{id + ".start", figure.Start}, amount{id + ".peak", figure.Peak},
+			amount{id + ".end", figure.End})
+		if !figure.Exact {
 			why := "at least"
-			if f.Bound != nil {
-				why = "off by at most " + words.Bytes(*f.Bound)
+			if figure.Bound != nil {
+				why = "off by at most " + words.Bytes(*figure.Bound)
 			}
-			s.texts = append(s.texts, note{id + ".inexact", why})
+			one.texts = append(one.texts, note{id + ".inexact", why})
 		}
 	}
 }

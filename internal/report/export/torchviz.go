@@ -42,22 +42,22 @@ const firstAddress = int64(1) << 32
 // large as all memory of its stack at the session's peak of PyTorch's active memory, or of the driver's if PyTorch has
 // none. Blocks add up to the peak, to the byte. Reports know sizes by stack, not each block, and no addresses. The
 // blocks' user_metadata is the cell.
-func Snapshot(w io.Writer, r *model.Report) error {
+func Snapshot(w io.Writer, report *model.Report) error {
 	var all []segment
 	next, devices := firstAddress, 0
-	for window := range r.AllPassing() {
+	for window := range report.AllPassing() {
 		if window.Kind != model.Session {
 			continue
 		}
-		if r.Detail != nil {
-			r.Detail(window)
+		if report.Detail != nil {
+			report.Detail(window)
 		}
 		for _, meter := range metersOf(window) {
-			s := segmentOf(window, meter)
-			s.address = next
-			next += (s.size + 1<<21) &^ (1<<21 - 1)
-			devices = max(devices, s.device+1)
-			all = append(all, s)
+			one := segmentOf(window, meter)
+			one.address = next
+			next += (one.size + 1<<21) &^ (1<<21 - 1)
+			devices = max(devices, one.device+1)
+			all = append(all, one)
 		}
 	}
 	if len(all) == 0 {
@@ -84,11 +84,11 @@ func Snapshot(w io.Writer, r *model.Report) error {
 }
 
 // metersOf returns the meters of GPUs that a snapshot shows, one a GPU.
-func metersOf(w *model.Window) (all []string) {
-	for id, f := range w.Meters {
+func metersOf(window *model.Window) (all []string) {
+	for id, f := range window.Meters {
 		device, of := deviceOf(id)
 		active := fmt.Sprintf("gpu.%d.active", device)
-		if device >= 0 && f.Peak > 0 && (of == "active" || of == "driver" && w.Meters[active].Peak == 0) {
+		if device >= 0 && f.Peak > 0 && (of == "active" || of == "driver" && window.Meters[active].Peak == 0) {
 			all = append(all, id)
 		}
 	}
@@ -109,69 +109,70 @@ func deviceOf(meter string) (device int, what string) {
 	return device, what
 }
 
-func segmentOf(w *model.Window, meter string) segment {
+func segmentOf(window *model.Window, meter string) segment {
 	device, _ := deviceOf(meter)
-	f := w.Meters[meter]
-	s := segment{device: device, size: f.Peak}
-	rest := f.Peak
+	figure := window.Meters[meter]
+	one := segment{device: device, size: figure.Peak}
+	rest := figure.Peak
 	add := func(b block) {
 		b.size = min(b.size, rest) // never more than the peak
 		if b.size > 0 {
 			rest -= b.size
-			s.blocks = append(s.blocks, b)
+			one.blocks = append(one.blocks, b)
 		}
 	}
-	for i := range w.Allocations {
-		a := &w.Allocations[i]
+	for i := range window.Allocations {
+		a := &window.Allocations[i]
 		if a.Meter == meter {
-			add(block{a.AtPeak, a.Stack, "[no Python code, or not known]", blockText(w, f, a.Stack)})
+			add(block{a.AtPeak, a.Stack, "[no Python code, or not known]", blockText(window, figure, a.Stack)})
 		}
 	}
-	add(block{w.Coverage[meter].UnlistedAtPeak, nil, "[stacks that are not listed]", blockText(w, f, nil)})
-	add(block{rest, nil, "[made before, or not known]", blockText(w, f, nil)})
-	return s
+	add(block{window.Coverage[meter].UnlistedAtPeak, nil, "[stacks that are not listed]", blockText(window, figure,
+		nil)})
+	add(block{rest, nil, "[made before, or not known]", blockText(window, figure, nil)})
+	return one
 }
 
 // blockText returns a viewer's text about a block, beside its calls.
-func blockText(w *model.Window, f model.Figure, stack []model.Frame) string {
-	text := fmt.Sprintf("process %d", w.PID)
+func blockText(window *model.Window, figure model.Figure, stack []model.Frame) string {
+	text := fmt.Sprintf("process %d", window.PID)
 	for i := len(stack) - 1; i >= 0; i-- {
 		if stack[i].InCell() {
 			text = words.FrameCell(&stack[i]) + ", " + text
 			break
 		}
 	}
-	if !f.Exact {
+	if !figure.Exact {
 		text += "; the peak is not exact"
 	}
 	return text
 }
 
-func (p *pickle) segment(s *segment) {
+func (p *pickle) segment(one *segment) {
 	p.dict(func() {
-		p.field("device", int64(s.device))
-		p.field("address", s.address)
-		p.field("total_size", s.size)
-		p.field("allocated_size", s.size)
-		p.field("active_size", s.size)
+		p.field("device", int64(one.device))
+		p.field("address", one.address)
+		p.field("total_size", one.size)
+		p.field("allocated_size", one.size)
+		p.field("active_size", one.size)
 		p.field("stream", 0)
 		p.named("segment_type", "large")
 		p.text("frames")
 		p.list(func() {})
 		p.text("blocks")
-		at := s.address
+		at := one.address
 		p.list(func() {
-			for i := range s.blocks {
-				b := &s.blocks[i]
+			for i := range one.blocks {
+				block := &one.blocks[i]
 				p.dict(func() {
 					p.field("address", at)
-					p.field("size", b.size)
-					p.field("requested_size", b.size)
+					p.field("size", block.size)
+					p.field("requested_size", block.size)
 					p.named("state", "active_allocated")
-					p.frames(b)
-					p.named("user_metadata", b.about)
+					p.frames(block)
+					p.named("user_metadata", block.about)
 				})
-				at += b.size
+				at += block.size
 			}
 		})
 	})
@@ -180,7 +181,7 @@ func (p *pickle) segment(s *segment) {
 // timeline makes a viewer's timeline show the blocks, as if each had been allocated in turn.
 func (p *pickle) timeline(all []segment, device int) {
 	now := int64(0)
-	entry := func(action string, at, size int64, b *block) {
+	entry := func(action string, at, size int64, one *block) {
 		now++
 		p.dict(func() {
 			p.named("action", action)
@@ -188,8 +189,8 @@ func (p *pickle) timeline(all []segment, device int) {
 			p.field("size", size)
 			p.field("stream", 0)
 			p.field("time_us", now)
-			p.frames(b)
-			p.named("user_metadata", b.about)
+			p.frames(one)
+			p.named("user_metadata", one.about)
 		})
 	}
 	for i := range all {
@@ -206,21 +207,21 @@ func (p *pickle) timeline(all []segment, device int) {
 	}
 }
 
-func (p *pickle) frames(b *block) {
+func (p *pickle) frames(one *block) {
 	p.text("frames")
 	p.list(func() {
-		if len(b.frames) == 0 {
-			p.frame(b.name, "", 0)
+		if len(one.frames) == 0 {
+			p.frame(one.name, "", 0)
 		}
-		for i := range b.frames {
-			f := &b.frames[i]
-			file := f.File
-			if f.ExecutionCount != nil {
-				file = words.FrameCell(f)
-			} else if f.Native && file == "" {
-				file = f.Module
+		for i := range one.frames {
+			call := &one.frames[i]
+			file := call.File
+			if call.ExecutionCount != nil {
+				file = words.FrameCell(call)
+			} else if call.Native && file == "" {
+				file = call.Module
 			}
-			p.frame(f.Function, file, int64(f.Line))
+			p.frame(call.Function, file, int64(call.Line))
 		}
 	})
 }

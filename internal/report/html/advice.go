@@ -5,33 +5,6 @@ import (
 	"ipytracer/model"
 )
 
-// advice is the content of the section Advice.
-type advice struct {
-	Highest string   `json:"highest"` // the moment that it would lower, in words
-	None    string   `json:"none,omitempty"`
-	Items   []piece  `json:"items"`
-	Left    string   `json:"left,omitempty"`
-	Not     []string `json:"not"`
-}
-
-// piece is one piece of advice.
-type piece struct {
-	Title   string   `json:"title"`
-	Saves   int64    `json:"saves"`
-	How     string   `json:"how"` // how well that is known
-	Peak    int64    `json:"peak"`
-	Then    string   `json:"then"`
-	Place   string   `json:"place"`
-	Diff    string   `json:"diff"`
-	Changes []string `json:"changes"`
-	Unknown []string `json:"unknown"`
-	Try     string   `json:"try"`
-	// PID, Execution and Line name the line that it is about.
-	PID       int `json:"pid"`
-	Execution int `json:"execution"`
-	Line      int `json:"line"`
-}
-
 // adviceOf returns advice as the page shows it.
 func adviceOf(a *model.Advice) *advice {
 	out := &advice{Items: []piece{}, Not: shownAll(a.Unknown)}

@@ -23,15 +23,6 @@ var (
 	looks []byte
 )
 
-// Options say which parts a page has beside the report. The zero value is a page of the report alone.
-type Options struct {
-	// Audit lists memory that stayed behind; nil without a look.
-	Audit *model.Audit
-	// Version numbers the pages of a running session from a server, from 1: the page asks the server for a newer one.
-	// It is 0 for a page in a file, which has no server.
-	Version int
-}
-
 // Write writes the page of a report. The page loads nothing, runs its own program only, and treats every text of the
 // target's as text: a
 // policy in the page itself makes the browser refuse anything else. It fails with w's error only.

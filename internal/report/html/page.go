@@ -2,24 +2,13 @@ package html
 
 import (
 	"cmp"
-	"fmt"
+	_ "embed"
 	"slices"
 	"strings"
 
 	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
-)
-
-// Bounds of the lists in a page.
-const (
-	mostLines     = 600
-	mostVariables = 300
-	mostTensors   = 100
-	mostProcesses = 200
-	mostVerdicts  = 200
-	mostHeld      = 100
-	mostReasons   = 100
 )
 
 // newPage makes the data of a page.
@@ -34,7 +23,7 @@ func newPage(r *model.Report, o Options) (*page, error) {
 			Doubts: shownAll(summary.Doubts), Unnamed: shownAll(summary.Unattributed), Left: []string{},
 			body: body{Details: []detail{}, Rows: emptyRows()},
 		}}
-	b.calls = newCalls(b)
+	b.calls = newCalls(b.texts, b.page)
 	for _, a := range summary.Answers {
 		b.page.Answers = append(b.page.Answers, [2]string{shown(a.Question), shown(a.Text)})
 	}
@@ -103,23 +92,6 @@ func (b *builder) declare() {
 	}
 }
 
-// label returns the name of a window for people: In[3], an experiment's name, line 7.
-func label(w *model.Window) string {
-	switch {
-	case w.Kind == model.Session:
-		return "session"
-	case w.Kind == model.Experiment:
-		return w.Name
-	case w.Kind == model.Statement && w.Line == 0 && w.Name != "":
-		return w.Name
-	case w.Kind == model.Statement:
-		return fmt.Sprintf("line %d", w.Line)
-	case w.ExecutionCount == nil || w.Silent:
-		return text.CellName(w) + words.OfKernel(w.Kernel)
-	}
-	return words.In(*w.ExecutionCount) + words.OfKernel(w.Kernel)
-}
-
 func (b *builder) lines() {
 	b.page.Lines = []line{}
 	for i, l := range b.r.Lines {
@@ -163,7 +135,7 @@ func (b *builder) variables() {
 	for i, x := range b.r.Resident[:min(len(b.r.Resident), mostProcesses)] {
 		one := resident{At: i, PID: x.PID, Total: x.Total, Trim: x.Trim, Complete: x.Complete, Parts: []part{}}
 		for _, p := range x.Parts {
-			one.Parts = append(one.Parts, part{text.ResidentKind(p.Kind), p.Bytes})
+			one.Parts = append(one.Parts, part{shown(words.ResidentKind(p.Kind)), p.Bytes})
 		}
 		b.page.Resident = append(b.page.Resident, one)
 	}
@@ -216,4 +188,13 @@ func (b *builder) limits(p *model.Process) []limit {
 		}
 	}
 	return all
+}
+
+// Options say which parts a page has beside the report. The zero value is a page of the report alone.
+type Options struct {
+	// Audit lists memory that stayed behind; nil without a look.
+	Audit *model.Audit
+	// Version numbers the pages of a running session from a server, from 1: the page asks the server for a newer one.
+	// It is 0 for a page in a file, which has no server.
+	Version int
 }

@@ -2,9 +2,12 @@ package html
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 
 	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
@@ -203,5 +206,79 @@ func (r *rows) trim() {
 		if !slices.ContainsFunc(r.Figures[i].Off, func(off int64) bool { return off != 0 }) {
 			r.Figures[i].Off = nil
 		}
+	}
+}
+
+// label returns the name of a window for people: In[3], an experiment's name, line 7.
+func label(w *model.Window) string {
+	switch {
+	case w.Kind == model.Session:
+		return "session"
+	case w.Kind == model.Experiment:
+		return w.Name
+	case w.Kind == model.Statement && w.Line == 0 && w.Name != "":
+		return w.Name
+	case w.Kind == model.Statement:
+		return fmt.Sprintf("line %d", w.Line)
+	case w.ExecutionCount == nil || w.Silent:
+		return text.CellName(w) + words.OfKernel(w.Kernel)
+	}
+	return words.In(*w.ExecutionCount) + words.OfKernel(w.Kernel)
+}
+
+// Bounds of the lists in a page.
+const (
+	mostLines     = 600
+	mostVariables = 300
+	mostTensors   = 100
+	mostProcesses = 200
+	mostVerdicts  = 200
+	mostHeld      = 100
+	mostReasons   = 100
+)
+
+// detail adds the allocations of a window.
+func (b *builder) detail(row int, w *model.Window) {
+	if b.r.Detail != nil {
+		b.r.Detail(w)
+	}
+	of := map[string][]model.Allocation{}
+	for _, a := range w.Allocations {
+		of[a.Meter] = append(of[a.Meter], a)
+	}
+	ids := slices.Collect(maps.Keys(of))
+	for id := range w.Coverage {
+		if of[id] == nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		meter, known := b.meters[id]
+		if !known {
+			continue
+		}
+		cover := w.Coverage[id]
+		d := detail{
+			Row: row, Meter: meter, Stacks: longs{}, AtPeak: cover.AtPeak, Rest: cover.Rest, Unlisted: cover.Unlisted,
+			UnlistedAtPeak: cover.UnlistedAtPeak, Exact: cover.Exact,
+		}
+		if cover.Sampled > 0 {
+			d.Sampled = words.SampledLines(cover.Sampled)
+		}
+		all := of[id]
+		slices.SortStableFunc(all, func(x, y model.Allocation) int {
+			return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated))
+		})
+		room := min(len(all), mostStacksEach, max(1, b.choice.each/len(ids)))
+		for _, a := range all[:room] {
+			d.Stacks = append(d.Stacks, int64(b.calls.node(a.Stack)), a.AtPeak, a.Allocated, a.Freed, a.Count)
+		}
+		for _, a := range all[room:] {
+			d.More++
+			d.MoreAtPeak += a.AtPeak
+		}
+		b.page.Meters[meter].Blocks = true
+		b.page.Details = append(b.page.Details, d)
 	}
 }

@@ -11,18 +11,6 @@ const (
 	fewest     = 400
 )
 
-// track is the course of one meter of a process over time.
-type track struct {
-	PID   int    `json:"pid"`
-	Meter int    `json:"meter"`
-	Tree  bool   `json:"tree,omitempty"` // of the process and its descendants together
-	NS    longs  `json:"ns"`
-	Bytes longs  `json:"bytes"`
-	Kinds string `json:"kinds"` // a letter each, as model.PointKind
-	// Gaps: start, end, why (text), start …
-	Gaps longs `json:"gaps"`
-}
-
 // which distinguishes a track from the others.
 type which struct {
 	pid, meter int

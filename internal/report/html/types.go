@@ -1,52 +1,5 @@
 package html
 
-import "ipytracer/model"
-
-// Schema is the version of the block of data, in its "schema" field. The block is private to this package and page/:
-// programs read the report's JSON.
-const Schema = "ipytracer/page/v2"
-
-// page is the block of data. Small parts are plain, large ones deflated.
-type page struct {
-	Schema    string      `json:"schema"`
-	Version   int         `json:"version,omitempty"` // of the page, from a server
-	Answers   [][2]string `json:"answers"`
-	Doubts    []string    `json:"doubts"`
-	Unnamed   []string    `json:"unnamed"` // missing stacks, names and texts
-	Summit    int         `json:"summit"`  // the id of a window; 0 for none
-	Host      model.Host  `json:"host"`
-	GPUs      []string    `json:"gpus,omitempty"` // used GPUs: "GPU 0 NVIDIA H100 80GB HBM3, 79.65 GiB"
-	Length    int64       `json:"length"`         // of the session, in nanoseconds
-	Meters    []meter     `json:"meters"`
-	Body      string      `json:"body"`    // the part that is drawn first: body
-	Sources   []sources   `json:"sources"` // of cells: those that are drawn first, first
-	Lines     []line      `json:"lines"`
-	Variables []variable  `json:"variables"`
-	ToFree    []freeing   `json:"toFree"`
-	Names     names       `json:"names"`
-	Resident  []resident  `json:"resident"`
-	Tensors   []tensors   `json:"tensors"`
-	Processes []process   `json:"processes"`
-	Audit     *audit      `json:"audit,omitempty"`
-	Advice    *advice     `json:"advice,omitempty"`
-	Proof     proof       `json:"proof"`
-	// Left says, in words, how much has no room in the page.
-	Left []string `json:"left"`
-
-	body `json:"-"`
-}
-
-// body has the content of the first screen. Texts are in a table, each once, and fields have their places in it; text 0
-// is empty. Sources have a table of their own; source 0 is empty.
-type body struct {
-	Texts    []string `json:"texts"`
-	Rows     rows     `json:"rows"`
-	Details  []detail `json:"details"`
-	Nodes    nodes    `json:"nodes"`
-	Frames   frames   `json:"frames"`
-	Timeline []track  `json:"timeline"`
-}
-
 // sources are some of the sources: their places in the table, and a list of as many texts, deflated.
 type sources struct {
 	At   ints   `json:"at"`
@@ -315,4 +268,43 @@ type probe struct {
 	Name string `json:"name"`
 	Site string `json:"site"`
 	Hits uint64 `json:"hits"`
+}
+
+// track is the course of one meter of a process over time.
+type track struct {
+	PID   int    `json:"pid"`
+	Meter int    `json:"meter"`
+	Tree  bool   `json:"tree,omitempty"` // of the process and its descendants together
+	NS    longs  `json:"ns"`
+	Bytes longs  `json:"bytes"`
+	Kinds string `json:"kinds"` // a letter each, as model.PointKind
+	// Gaps: start, end, why (text), start …
+	Gaps longs `json:"gaps"`
+}
+
+// advice is the content of the section Advice.
+type advice struct {
+	Highest string   `json:"highest"` // the moment that it would lower, in words
+	None    string   `json:"none,omitempty"`
+	Items   []piece  `json:"items"`
+	Left    string   `json:"left,omitempty"`
+	Not     []string `json:"not"`
+}
+
+// piece is one piece of advice.
+type piece struct {
+	Title   string   `json:"title"`
+	Saves   int64    `json:"saves"`
+	How     string   `json:"how"` // how well that is known
+	Peak    int64    `json:"peak"`
+	Then    string   `json:"then"`
+	Place   string   `json:"place"`
+	Diff    string   `json:"diff"`
+	Changes []string `json:"changes"`
+	Unknown []string `json:"unknown"`
+	Try     string   `json:"try"`
+	// PID, Execution and Line name the line that it is about.
+	PID       int `json:"pid"`
+	Execution int `json:"execution"`
+	Line      int `json:"line"`
 }

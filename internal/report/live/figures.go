@@ -19,10 +19,10 @@ const (
 )
 
 // figures shows the meters of the process, against their limits if there are any: the nearest to its limit first.
-func (p *page) figures(g *model.Glance, k *model.Kernel) {
-	all := k.Figures()
+func (p *page) figures(glance *model.Glance, kernel *model.Kernel) {
+	all := kernel.Figures()
 	limited := ""
-	near := k.Nearest(g.GPUs)
+	near := kernel.Nearest(glance.GPUs)
 	if !slices.ContainsFunc(near, func(n model.Nearness) bool { return n.Meter == resident }) {
 		own := model.Nearness{Level: model.Level{Meter: resident}}
 		at := slices.IndexFunc(near, func(n model.Nearness) bool { return n.Share() == 0 })
@@ -32,33 +32,33 @@ func (p *page) figures(g *model.Glance, k *model.Kernel) {
 		near = slices.Insert(near, at, own)
 	}
 	for i := range near {
-		n := &near[i]
+		nearness := &near[i]
 		of := ""
 		switch {
-		case words.OfGPU(n.Meter):
-			of = nameOf(g, n.Meter)
-		case n.Bytes > 0:
-			limited, of = n.Meter, text.LimitName(model.Limit{Kind: n.Kind, Path: n.Path})
+		case words.OfGPU(nearness.Meter):
+			of = nameOf(glance, nearness.Meter)
+		case nearness.Bytes > 0:
+			limited, of = nearness.Meter, text.LimitName(model.Limit{Kind: nearness.Kind, Path: nearness.Path})
 		}
-		p.bar(words.Meter(strings.TrimSuffix(n.Meter, ".driver")), all, n.Meter, n.Bytes, of)
+		p.bar(words.Meter(strings.TrimSuffix(nearness.Meter, ".driver")), all, nearness.Meter, nearness.Bytes, of)
 	}
-	p.others(k, all, limited)
+	p.others(kernel, all, limited)
 }
 
 // gpuNumber returns N of gpu.N.…, -1 for another meter.
 func gpuNumber(id string) int {
 	rest, ok := strings.CutPrefix(id, "gpu.")
 	number, _, _ := strings.Cut(rest, ".")
-	n, err := strconv.Atoi(number)
+	width, err := strconv.Atoi(number)
 	if !ok || err != nil {
 		return -1
 	}
-	return n
+	return width
 }
 
 // nameOf returns the name of a meter's GPU, "" if it is not known.
-func nameOf(g *model.Glance, id string) string {
-	for _, one := range g.GPUs {
+func nameOf(glance *model.Glance, id string) string {
+	for _, one := range glance.GPUs {
 		if one.Index == gpuNumber(id) {
 			return escape.Bounded(one.Name, maxDevice)
 		}
@@ -68,7 +68,7 @@ func nameOf(g *model.Glance, id string) string {
 
 // bar shows one meter: its value, its highest value, and the limit, always in bytes.
 func (p *page) bar(name string, all map[string]model.Figure, id string, limit int64, of string) {
-	f, ok := all[id]
+	figure, ok := all[id]
 	if !ok {
 		return
 	}
@@ -86,19 +86,19 @@ func (p *page) bar(name string, all map[string]model.Figure, id string, limit in
 		if p.width > 0 {
 			cells = min(40, max(8, p.width-nameCells-len(figures)-escape.Cells(tail)-3))
 		}
-		spans = append(spans, gauge(f, limit, cells)...)
+		spans = append(spans, gauge(figure, limit, cells)...)
 	}
 	p.add(append(spans, Span{figures, Bold}, Span{tail, Plain})...)
 }
 
 // gauge draws a share of a limit: the present value, and the highest.
-func gauge(f model.Figure, limit int64, cells int) []Span {
+func gauge(figure model.Figure, limit int64, cells int) []Span {
 	part := func(bytes int64) int {
 		return int(min(float64(cells), max(0, float64(bytes)/float64(limit)*float64(cells))+0.5))
 	}
-	now, peak := part(f.End), part(f.Peak)
+	now, peak := part(figure.End), part(figure.Peak)
 	style := Good
-	switch share := float64(f.End) / float64(limit); {
+	switch share := float64(figure.End) / float64(limit); {
 	case share >= 0.9:
 		style = Bad
 	case share >= 0.75:
@@ -111,50 +111,50 @@ func gauge(f model.Figure, limit int64, cells int) []Span {
 }
 
 // others shows the meters without a bar, and the children, in a word.
-func (p *page) others(k *model.Kernel, all map[string]model.Figure, barred string) {
+func (p *page) others(kernel *model.Kernel, all map[string]model.Figure, barred string) {
 	var parts []string
-	r := model.Report{Windows: []model.Window{{Meters: all}}}
-	for _, id := range r.AllMeters() {
-		f := all[id]
+	report := model.Report{Windows: []model.Window{{Meters: all}}}
+	for _, id := range report.AllMeters() {
+		figure := all[id]
 		if id == resident || id == barred || strings.HasSuffix(id, ".driver") || words.IsPart(id) ||
-			f.Exact && f.Peak == 0 {
+			figure.Exact && figure.Peak == 0 {
 			continue
 		}
 		parts = append(parts, words.Meter(id)+" "+words.Total.At(all, id))
 	}
-	if n := len(k.Children) + k.ChildrenUnlisted; n > 0 {
+	if width := len(kernel.Children) + kernel.ChildrenUnlisted; width > 0 {
 		sum := int64(0)
-		for _, c := range k.Children {
+		for _, c := range kernel.Children {
 			sum += c.Meters[resident].End
 		}
-		parts = append(parts, children(n)+" "+words.Bytes(sum))
+		parts = append(parts, children(width)+" "+words.Bytes(sum))
 	}
 	if len(parts) > 0 && !p.low {
 		p.add(Span{escape.Pad("", nameCells, false) + strings.Join(parts, " · "), Plain})
 	}
 }
 
-func children(n int) string {
-	if n == 1 {
+func children(width int) string {
+	if width == 1 {
 		return "1 child"
 	}
-	return strconv.Itoa(n) + " children"
+	return strconv.Itoa(width) + " children"
 }
 
 // lacks shows the losses so far, and the explained part of the cell's peak.
-func (p *page) lacks(g *model.Glance, k *model.Kernel) {
-	l := &g.Lacks
-	switch n := len(l.Reasons); {
-	case n == 0:
+func (p *page) lacks(glance *model.Glance, kernel *model.Kernel) {
+	l := &glance.Lacks
+	switch width := len(l.Reasons); {
+	case width == 0:
 		if p.low && len(l.SteppedDown) > 0 {
 			break
 		}
 		p.add(Span{"nothing is known to be lost", Dim}, Span{fmt.Sprintf(" · %s changes", words.Count(l.Made)), Dim},
-			Span{explained(k), Dim})
-	case n == 1 || p.width > 0:
+			Span{explained(kernel), Dim})
+	case width == 1 || p.width > 0:
 		more := ""
-		if n > 1 {
-			more = fmt.Sprintf(" (and %d more)", n-1)
+		if width > 1 {
+			more = fmt.Sprintf(" (and %d more)", width-1)
 		}
 		p.add(Span{"! ", Warn}, Span{l.Reasons[0] + more, Warn})
 	default:
@@ -168,8 +168,8 @@ func (p *page) lacks(g *model.Glance, k *model.Kernel) {
 }
 
 // slower shows avoidable costs to the target. On a low screen there is no room for it.
-func (p *page) slower(g *model.Glance) {
-	for _, text := range g.Slower[:min(len(g.Slower), maxSlower)] {
+func (p *page) slower(glance *model.Glance) {
+	for _, text := range glance.Slower[:min(len(glance.Slower), maxSlower)] {
 		if !p.low {
 			p.add(Span{"! slower: ", Warn}, Span{escape.OneLine(text, false, maxSlowerText), Warn})
 		}
@@ -177,8 +177,8 @@ func (p *page) slower(g *model.Glance) {
 }
 
 // own shows the tracer's own memory, and the rest of its limit. On a low screen it is shown only if little is left.
-func (p *page) own(g *model.Glance) {
-	o := g.Own
+func (p *page) own(glance *model.Glance) {
+	o := glance.Own
 	if o == nil {
 		return
 	}
@@ -207,9 +207,9 @@ const (
 )
 
 // explained says how much of the cell's peaks the table accounts for.
-func explained(k *model.Kernel) string {
+func explained(kernel *model.Kernel) string {
 	var peak, rest int64
-	for id, c := range k.Coverage {
+	for id, c := range kernel.Coverage {
 		if words.IsOutermost(id) {
 			peak += c.AtPeak
 			rest += max(0, c.Rest)

@@ -39,10 +39,10 @@ func (p *page) help() {
 	}
 }
 
-func pad(s string) string {
+func pad(text string) string {
 	const cells = 13
-	for len(s) < cells {
-		s += " "
+	for len(text) < cells {
+		text += " "
 	}
-	return s
+	return text
 }

@@ -32,8 +32,8 @@ type past struct {
 // Add adds finished cells, in the order of their ends.
 func (h *History) Add(cells []model.Window) {
 	for i := range cells {
-		w := &cells[i]
-		p := h.of[w.PID]
+		window := &cells[i]
+		p := h.of[window.PID]
 		if p == nil {
 			if len(h.of) == maxPast {
 				continue
@@ -42,41 +42,41 @@ func (h *History) Add(cells []model.Window) {
 				h.of = map[int]*past{}
 			}
 			p = &past{}
-			h.of[w.PID] = p
+			h.of[window.PID] = p
 		}
-		p.add(brief(w))
+		p.add(brief(window))
 	}
 }
 
 // brief returns the parts of a cell that are kept.
-func brief(w *model.Window) model.Window {
-	c := *w
-	if len(c.Source) > maxText {
-		c.Source, c.SourceTruncated = strings.ToValidUTF8(c.Source[:maxText], ""), true
+func brief(window *model.Window) model.Window {
+	cell := *window
+	if len(cell.Source) > maxText {
+		cell.Source, cell.SourceTruncated = strings.ToValidUTF8(cell.Source[:maxText], ""), true
 	}
-	c.Source = strings.Clone(c.Source)
-	c.Children, c.Allocations, c.Coverage, c.Refused = []model.Child{}, nil, nil, nil
-	return c
+	cell.Source = strings.Clone(cell.Source)
+	cell.Children, cell.Allocations, cell.Coverage, cell.Refused = []model.Child{}, nil, nil, nil
+	return cell
 }
 
-func (p *past) add(w model.Window) {
+func (p *past) add(window model.Window) {
 	p.count++
 	if len(p.newest) == 2*newestKept {
 		p.newest = append(p.newest[:0], p.newest[newestKept:]...)
 	}
-	p.newest = append(p.newest, w)
-	at, _ := slices.BinarySearchFunc(p.heaviest, weight(&w), func(x model.Window, to int64) int {
+	p.newest = append(p.newest, window)
+	at, _ := slices.BinarySearchFunc(p.heaviest, weight(&window), func(x model.Window, to int64) int {
 		return cmp.Or(cmp.Compare(to, weight(&x)), -1)
 	})
 	if at < heaviestTop {
-		p.heaviest = slices.Insert(p.heaviest, at, w)
+		p.heaviest = slices.Insert(p.heaviest, at, window)
 		p.heaviest = p.heaviest[:min(len(p.heaviest), heaviestTop)]
 	}
 }
 
 // weight returns the largest need of a cell, of any meter.
-func weight(w *model.Window) (most int64) {
-	for id, f := range w.Meters {
+func weight(window *model.Window) (most int64) {
+	for id, f := range window.Meters {
 		if id == resident || isDriver(id) {
 			most = max(most, f.Need())
 		}

@@ -38,11 +38,11 @@ type Row []Span
 
 // String returns the row without its styles.
 func (r Row) String() string {
-	var b strings.Builder
+	var out strings.Builder
 	for _, s := range r {
-		b.WriteString(s.Text)
+		out.WriteString(s.Text)
 	}
-	return strings.TrimRight(b.String(), " ")
+	return strings.TrimRight(out.String(), " ")
 }
 
 // The least room for a screen, in cells.
@@ -54,25 +54,25 @@ const (
 // lowScreen is the height below which the table gets the room of the parts above it.
 const lowScreen = 16
 
-// Screen returns the rows for a terminal of a size, none wider than it. g is nil while nothing is known yet.
-func Screen(g *model.Glance, s *State, width, height int) []Row {
+// Screen returns the rows for a terminal of a size, none wider than it. The glance is nil while nothing is known yet.
+func Screen(glance *model.Glance, s *State, width, height int) []Row {
 	p := &page{state: s, width: width, low: height < lowScreen}
 	switch {
 	case width < LeastWidth || height < LeastHeight:
 		p.add(Span{fmt.Sprintf("tracer top takes %d × %d cells", LeastWidth, LeastHeight), Plain})
 	case s.Help:
 		p.help()
-	case g == nil || len(g.Kernels) == 0:
-		p.title(g, nil)
+	case glance == nil || len(glance.Kernels) == 0:
+		p.title(glance, nil)
 		p.add(Span{"attached; nothing has been seen yet", Plain})
 	default:
-		k := s.kernel(g)
-		p.title(g, k)
-		p.cell(g, k)
-		p.figures(g, k)
-		p.lacks(g, k)
-		p.slower(g)
-		p.own(g)
+		k := s.kernel(glance)
+		p.title(glance, k)
+		p.cell(glance, k)
+		p.figures(glance, k)
+		p.lacks(glance, k)
+		p.slower(glance)
+		p.own(glance)
 		if !p.low {
 			p.add()
 		}
@@ -89,41 +89,41 @@ func Screen(g *model.Glance, s *State, width, height int) []Row {
 
 // Text returns all parts of the screen, without a terminal's bounds: for a single reading. Rows wider than width go on
 // in lines below; a width of 0, or less, is no limit.
-func Text(g *model.Glance, s *State, width int) string {
+func Text(glance *model.Glance, s *State, width int) string {
 	p := &page{state: s, width: width, whole: true}
-	for i := range g.Kernels {
-		k := &g.Kernels[i]
+	for i := range glance.Kernels {
+		kernel := &glance.Kernels[i]
 		if i == 0 {
-			p.title(g, k)
-			p.lacks(g, k)
-			p.slower(g)
-			p.own(g)
+			p.title(glance, kernel)
+			p.lacks(glance, kernel)
+			p.slower(glance)
+			p.own(glance)
 		}
 		p.add()
-		p.cell(g, k)
-		p.figures(g, k)
+		p.cell(glance, kernel)
+		p.figures(glance, kernel)
 		for tab := range tabs {
 			of := *s
 			of.Tab, p.state = tab, &of
-			if n := len(p.rowsOf(k)); (n > 0 || tab == Lines) && (tab != Cells || p.state.ListCells) {
+			if n := len(p.rowsOf(kernel)); (n > 0 || tab == Lines) && (tab != Cells || p.state.ListCells) {
 				p.add()
-				p.table(k, n+3)
+				p.table(kernel, n+3)
 			}
 		}
 		p.state = s
 	}
-	if len(g.Kernels) == 0 {
-		p.title(g, nil)
+	if len(glance.Kernels) == 0 {
+		p.title(glance, nil)
 	}
-	if g.Truncated {
-		p.add(Span{fmt.Sprintf("… and more than %d processes", len(g.Kernels)), Dim})
+	if glance.Truncated {
+		p.add(Span{fmt.Sprintf("… and more than %d processes", len(glance.Kernels)), Dim})
 	}
-	var b strings.Builder
+	var out strings.Builder
 	for _, r := range p.rows {
-		b.WriteString(r.String())
-		b.WriteByte('\n')
+		out.WriteString(r.String())
+		out.WriteByte('\n')
 	}
-	return b.String()
+	return out.String()
 }
 
 // page collects rows.
@@ -191,38 +191,39 @@ var asciiFor = strings.NewReplacer("›", ">", "…", ".", "≥", ">=", "≈", "
 	"×", "x", "▼", "v", "▲", "^", "█", "#", "▒", "=", "░", ".", "→", "->", "—", "-")
 
 // ascii returns a text for a terminal without UTF-8.
-func ascii(s string) string {
-	s = asciiFor.Replace(s)
-	return strings.Map(func(r rune) rune {
-		if r > '~' {
+func ascii(text string) string {
+	text = asciiFor.Replace(text)
+	return strings.Map(func(char rune) rune {
+		if char > '~' {
 			return '?'
 		}
-		return r
-	}, s)
+		return char
+	}, text)
 }
 
 // title names the traced processes, and the time since the session began.
-func (p *page) title(g *model.Glance, k *model.Kernel) {
+func (p *page) title(glance *model.Glance, kernel *model.Kernel) {
 	left := []Span{{"tracer top", Bold}}
-	if k != nil {
-		left = append(left, Span{fmt.Sprintf("  pid %d", k.PID), Plain})
-		for _, part := range []string{k.Frontend, version("Python", k.Python), version("IPython", k.IPython)} {
+	if kernel != nil {
+		left = append(left, Span{fmt.Sprintf("  pid %d", kernel.PID), Plain})
+		for _, part := range []string{kernel.Frontend, version("Python", kernel.Python), version("IPython",
+			kernel.IPython)} {
 			if part != "" {
 				left = append(left, Span{" · " + escape.Bounded(part, 40), Plain})
 			}
 		}
-		if k.Frontend == "" && k.IPython == "" {
-			left = append(left, Span{" · " + escape.Bounded(k.Command, 40), Plain})
+		if kernel.Frontend == "" && kernel.IPython == "" {
+			left = append(left, Span{" · " + escape.Bounded(kernel.Command, 40), Plain})
 		}
-		if k.Ended {
+		if kernel.Ended {
 			left = append(left, Span{" · ended", Warn})
 		}
 	}
 	right := ""
-	if g != nil {
-		right = words.Duration(g.ElapsedNS)
-		if n := len(g.Kernels); n > 1 && k != nil {
-			right = fmt.Sprintf("process %d of %d · ", p.state.index(g)+1, n) + right
+	if glance != nil {
+		right = words.Duration(glance.ElapsedNS)
+		if n := len(glance.Kernels); n > 1 && kernel != nil {
+			right = fmt.Sprintf("process %d of %d · ", p.state.index(glance)+1, n) + right
 		}
 	}
 	if p.state.Frozen { // a screen that does not change must say so: the versions make room
@@ -245,11 +246,11 @@ func version(of, number string) string {
 }
 
 // needs returns the cell's need of the memory that came nearest to its limit, and of resident memory.
-func needs(g *model.Glance, k *model.Kernel, w *model.Window) string {
-	own := words.Need.At(w.Meters, resident)
-	if near := k.Nearest(g.GPUs); len(near) > 0 && words.OfGPU(near[0].Meter) && near[0].Share() > 0 {
-		if _, ok := w.Meters[near[0].Meter]; ok {
-			return words.Need.At(w.Meters,
+func needs(glance *model.Glance, kernel *model.Kernel, window *model.Window) string {
+	own := words.Need.At(window.Meters, resident)
+	if near := kernel.Nearest(glance.GPUs); len(near) > 0 && words.OfGPU(near[0].Meter) && near[0].Share() > 0 {
+		if _, ok := window.Meters[near[0].Meter]; ok {
+			return words.Need.At(window.Meters,
 				near[0].Meter) + " " + words.Limited(near[0].Meter) + ", " + own + " resident"
 		}
 	}
@@ -257,29 +258,30 @@ func needs(g *model.Glance, k *model.Kernel, w *model.Window) string {
 }
 
 // cell shows the running cell and its beginning, or the last cell.
-func (p *page) cell(g *model.Glance, k *model.Kernel) {
-	if p.width == 0 && len(g.Kernels) > 1 {
-		p.add(Span{fmt.Sprintf("pid %d", k.PID), Bold})
+func (p *page) cell(glance *model.Glance, kernel *model.Kernel) {
+	if p.width == 0 && len(glance.Kernels) > 1 {
+		p.add(Span{fmt.Sprintf("pid %d", kernel.PID), Bold})
 	}
-	if k.Cell == nil {
+	if kernel.Cell == nil {
 		p.add(Span{"no cell has run since the attach", Dim})
 		return
 	}
-	w := k.Cell
-	state := []Span{{"ran", Plain}, {" " + words.Duration(w.DurationNS), Plain}}
-	if k.Running {
-		state = []Span{{"running", Good}, {" " + words.Duration(w.DurationNS), Plain}}
-		if s := k.Statement; s != nil {
+	window := kernel.Cell
+	state := []Span{{"ran", Plain}, {" " + words.Duration(window.DurationNS), Plain}}
+	if kernel.Running {
+		state = []Span{{"running", Good}, {" " + words.Duration(window.DurationNS), Plain}}
+		if s := kernel.Statement; s != nil {
 			state = append(state, Span{" · " + escape.Bounded(text.Label(*s), 40), Plain})
 		}
-	} else if w.Status != model.OK {
-		state = append(state, Span{" · " + w.Status, Warn})
+	} else if window.Status != model.OK {
+		state = append(state, Span{" · " + window.Status, Warn})
 	}
-	spans := append([]Span{{escape.Bounded(text.Label(*w), 40) + words.OfKernel(w.Kernel) + " ", Bold}}, state...)
-	if w.Meters != nil {
-		spans = append(spans, Span{" · need " + needs(g, k, w), Plain})
+	spans := append([]Span{{escape.Bounded(text.Label(*window), 40) + words.OfKernel(window.Kernel) + " ", Bold}},
+		state...)
+	if window.Meters != nil {
+		spans = append(spans, Span{" · need " + needs(glance, kernel, window), Plain})
 	}
-	if source := escape.OneLine(w.Source, w.SourceTruncated, 400); source != "" {
+	if source := escape.OneLine(window.Source, window.SourceTruncated, 400); source != "" {
 		spans = append(spans, Span{"   " + source, Dim})
 	}
 	p.add(spans...)

@@ -48,9 +48,9 @@ const (
 	FindVariables        // list names
 )
 
-// Press handles a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c",
-// "ctrl+z". g is the shown glance.
-func (s *State) Press(key string, g *model.Glance) Action {
+// Press handles a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c" or
+// "ctrl+z". The glance is what the screen shows.
+func (s *State) Press(key string, glance *model.Glance) Action {
 	s.Notice = ""
 	if s.Help && key != "q" && key != "ctrl+c" {
 		s.Help = false
@@ -71,7 +71,7 @@ func (s *State) Press(key string, g *model.Glance) Action {
 		s.Tab, s.Offset, s.Notice = Variables, 0, looking
 		return FindVariables
 	default:
-		s.choose(key, g)
+		s.choose(key, glance)
 	}
 	return Nothing
 }
@@ -101,7 +101,7 @@ func (s *State) mark() Action {
 }
 
 // choose handles a key that changes the view.
-func (s *State) choose(key string, g *model.Glance) {
+func (s *State) choose(key string, glance *model.Glance) {
 	switch key {
 	case "l", "1":
 		s.Tab, s.Offset = Lines, 0
@@ -119,9 +119,9 @@ func (s *State) choose(key string, g *model.Glance) {
 		n := len(columns[s.Tab])
 		s.Sort[s.Tab], s.Offset = (s.Sort[s.Tab]+n-1)%n, 0
 	case "m":
-		s.nextMeter(g)
+		s.nextMeter(glance)
 	case "k", "n":
-		s.nextKernel(g)
+		s.nextKernel(glance)
 	case "up":
 		s.Offset = max(0, s.Offset-1)
 	case "down":
@@ -136,12 +136,12 @@ func (s *State) choose(key string, g *model.Glance) {
 }
 
 // nextMeter chooses the next meter that has lines.
-func (s *State) nextMeter(g *model.Glance) {
-	if g == nil || len(g.Kernels) == 0 {
+func (s *State) nextMeter(glance *model.Glance) {
+	if glance == nil || len(glance.Kernels) == 0 {
 		return
 	}
 	meters := []string{""}
-	for _, a := range s.kernel(g).Allocations {
+	for _, a := range s.kernel(glance).Allocations {
 		if !slices.Contains(meters, a.Meter) {
 			meters = append(meters, a.Meter)
 		}
@@ -157,11 +157,11 @@ func (s *State) nextKernel(g *model.Glance) {
 }
 
 // index returns the index of the shown process.
-func (s *State) index(g *model.Glance) int {
-	if i := slices.IndexFunc(g.Kernels, func(k model.Kernel) bool { return k.PID == s.PID }); i >= 0 {
+func (s *State) index(glance *model.Glance) int {
+	if i := slices.IndexFunc(glance.Kernels, func(k model.Kernel) bool { return k.PID == s.PID }); i >= 0 {
 		return i
 	}
-	return max(0, slices.IndexFunc(g.Kernels, func(k model.Kernel) bool { return k.Running }))
+	return max(0, slices.IndexFunc(glance.Kernels, func(k model.Kernel) bool { return k.Running }))
 }
 
 func (s *State) kernel(g *model.Glance) *model.Kernel { return &g.Kernels[s.index(g)] }

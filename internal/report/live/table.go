@@ -57,18 +57,18 @@ type sortKey struct {
 }
 
 // table shows the table of the tab in a number of rows.
-func (p *page) table(k *model.Kernel, height int) {
-	lines := p.rowsOf(k)
+func (p *page) table(kernel *model.Kernel, height int) {
+	lines := p.rowsOf(kernel)
 	tab, by := p.state.Tab, p.state.Sort[p.state.Tab]
 	slices.SortStableFunc(lines, func(x, y line) int {
 		return cmp.Or(cmp.Compare(y.keys[by].number, x.keys[by].number), cmp.Compare(x.keys[by].text, y.keys[by].text))
 	})
-	p.add(p.tabLine(k)...)
+	p.add(p.tabLine(kernel)...)
 	columns := columns[tab]
 	if p.whole {
 		columns = widened(columns, lines)
 	}
-	shown := p.fitting(columns, usesGPU(k))
+	shown := p.fitting(columns, usesGPU(kernel))
 	var header []Span
 	for i, c := range columns {
 		if !shown[i] {
@@ -84,11 +84,11 @@ func (p *page) table(k *model.Kernel, height int) {
 	p.add(header...)
 	room := height - 2
 	if len(lines) == 0 {
-		p.add(Span{p.empty(k), Dim})
+		p.add(Span{p.empty(kernel), Dim})
 		return
 	}
 	p.state.Offset = max(0, min(p.state.Offset, len(lines)-room))
-	last := p.after(k)
+	last := p.after(kernel)
 	if len(lines)-p.state.Offset <= room-1 || last == "" {
 		lines = lines[p.state.Offset:min(len(lines), p.state.Offset+max(0, room))]
 	} else {
@@ -119,14 +119,14 @@ func styleOf(tab Tab, i int) Style {
 }
 
 // pad returns a text in a column, with a gap behind it.
-func (p *page) pad(s string, c column) string {
+func (p *page) pad(text string, c column) string {
 	if c.cells == 0 {
-		return s
+		return text
 	}
-	if s = escape.Text(s); p.state.ASCII {
-		s = ascii(s)
+	if text = escape.Text(text); p.state.ASCII {
+		text = ascii(text)
 	}
-	return escape.Pad(escape.Cut(s, c.cells), c.cells, c.right) + "  "
+	return escape.Pad(escape.Cut(text, c.cells), c.cells, c.right) + "  "
 }
 
 // fitting returns the columns with room: the last one keeps 28 cells as long as others can give way.
@@ -158,7 +158,7 @@ func (p *page) fitting(all []column, gpu bool) []bool {
 }
 
 // tabLine shows the names of the tables, and the subject of the shown one.
-func (p *page) tabLine(k *model.Kernel) (spans []Span) {
+func (p *page) tabLine(kernel *model.Kernel) (spans []Span) {
 	for i, name := range []string{"1 lines", "2 variables", "3 children", "4 cells"} {
 		style := Dim
 		if Tab(i) == p.state.Tab {
@@ -172,16 +172,16 @@ func (p *page) tabLine(k *model.Kernel) (spans []Span) {
 	about := ""
 	switch p.state.Tab {
 	case Lines:
-		about = map[string]string{"cell": "since the cell began", "mark": "since the mark", "none": ""}[k.Growth]
-		if k.Growth == "cell" && k.Cell != nil && !k.Running {
+		about = map[string]string{"cell": "since the cell began", "mark": "since the mark", "none": ""}[kernel.Growth]
+		if kernel.Growth == "cell" && kernel.Cell != nil && !kernel.Running {
 			about = "in the cell that ran last"
 		}
 		if p.state.Meter != "" {
 			about = strings.TrimSpace(about + " · " + words.Meter(p.state.Meter) + " only")
 		}
 	case Variables:
-		if k.VariablesNS > 0 {
-			about = "as they were " + words.Duration(k.VariablesNS) + " after the attach"
+		if kernel.VariablesNS > 0 {
+			about = "as they were " + words.Duration(kernel.VariablesNS) + " after the attach"
 		}
 	case Cells:
 		about = "so far, the newest first"
@@ -193,9 +193,9 @@ func (p *page) tabLine(k *model.Kernel) (spans []Span) {
 }
 
 // empty gives the reason why a table has no rows.
-func (p *page) empty(k *model.Kernel) string {
+func (p *page) empty(kernel *model.Kernel) string {
 	switch {
-	case p.state.Tab == Variables && k.VariablesNS == 0:
+	case p.state.Tab == Variables && kernel.VariablesNS == 0:
 		return "not looked for; u reads them from outside, without stopping the process"
 	case p.state.Tab == Variables:
 		return "none that is large"
@@ -203,40 +203,40 @@ func (p *page) empty(k *model.Kernel) string {
 		return "none lives"
 	case p.state.Tab == Cells:
 		return "no cell has run since the attach"
-	case k.Growth == "none":
+	case kernel.Growth == "none":
 		return "no cell has run since the attach"
 	}
 	return "nothing was allocated that the meters of blocks see"
 }
 
 // after counts the items without a row.
-func (p *page) after(k *model.Kernel) string {
+func (p *page) after(kernel *model.Kernel) string {
 	switch {
-	case p.state.Tab == Lines && k.Unlisted > 0:
+	case p.state.Tab == Lines && kernel.Unlisted > 0:
 		return fmt.Sprintf("… and %s, which grew by %s together",
-			words.Plural(k.Unlisted, "more stack"), words.Bytes(k.UnlistedNet))
-	case p.state.Tab == Variables && k.Names != nil && k.Names.Unlisted > 0:
+			words.Plural(kernel.Unlisted, "more stack"), words.Bytes(kernel.UnlistedNet))
+	case p.state.Tab == Variables && kernel.Names != nil && kernel.Names.Unlisted > 0:
 		return fmt.Sprintf("… and %s, with %s together",
-			words.Plural(int(k.Names.Unlisted), "more name"), words.Bytes(k.Names.Bytes))
-	case p.state.Tab == Children && k.ChildrenUnlisted > 0:
-		return "… and " + words.Plural(k.ChildrenUnlisted, "more process")
-	case p.state.Tab == Cells && k.CellsUnlisted > 0:
-		return "… and " + words.Plural(k.CellsUnlisted, "more cell")
+			words.Plural(int(kernel.Names.Unlisted), "more name"), words.Bytes(kernel.Names.Bytes))
+	case p.state.Tab == Children && kernel.ChildrenUnlisted > 0:
+		return "… and " + words.Plural(kernel.ChildrenUnlisted, "more process")
+	case p.state.Tab == Cells && kernel.CellsUnlisted > 0:
+		return "… and " + words.Plural(kernel.CellsUnlisted, "more cell")
 	}
 	return ""
 }
 
 // rowsOf returns the rows of the shown table.
-func (p *page) rowsOf(k *model.Kernel) (lines []line) {
+func (p *page) rowsOf(kernel *model.Kernel) (lines []line) {
 	switch p.state.Tab {
 	case Lines:
-		for _, a := range k.Allocations {
+		for _, a := range kernel.Allocations {
 			if p.state.Meter == "" || a.Meter == p.state.Meter {
-				lines = append(lines, allocated(a, k))
+				lines = append(lines, allocated(a, kernel))
 			}
 		}
 	case Variables:
-		for _, v := range k.Variables {
+		for _, v := range kernel.Variables {
 			c := text.VariableCells(v)
 			lines = append(lines, line{c[:], []sortKey{
 				{number: v.Bytes + v.Device}, {number: max(v.Reaches, v.Bytes)}, {text: c[2]}, {text: c[3]},
@@ -244,7 +244,7 @@ func (p *page) rowsOf(k *model.Kernel) (lines []line) {
 			}})
 		}
 	case Children:
-		for _, c := range k.Children {
+		for _, c := range kernel.Children {
 			command := escape.OneLine(c.Command, false, 400)
 			lines = append(lines, line{
 				[]string{words.Total.At(c.Meters, resident), words.Highest.At(c.Meters, resident), fmt.Sprint(c.PID),
@@ -257,19 +257,19 @@ func (p *page) rowsOf(k *model.Kernel) (lines []line) {
 			})
 		}
 	case Cells:
-		if k.Running && k.Cell != nil {
-			lines = append(lines, ran(k.Cell, true))
+		if kernel.Running && kernel.Cell != nil {
+			lines = append(lines, ran(kernel.Cell, true))
 		}
-		for i := range k.Cells {
-			lines = append(lines, ran(&k.Cells[i], false))
+		for i := range kernel.Cells {
+			lines = append(lines, ran(&kernel.Cells[i], false))
 		}
 	}
 	return lines
 }
 
 // usesGPU reports whether a process has used a GPU.
-func usesGPU(k *model.Kernel) bool {
-	for id := range k.Meters {
+func usesGPU(kernel *model.Kernel) bool {
+	for id := range kernel.Meters {
 		if isDriver(id) {
 			return true
 		}
@@ -280,59 +280,61 @@ func usesGPU(k *model.Kernel) bool {
 func isDriver(id string) bool { return words.OfGPU(id) && strings.HasSuffix(id, ".driver") }
 
 // ran returns a cell's row.
-func ran(w *model.Window, runs bool) line {
+func ran(window *model.Window, runs bool) line {
 	gpu, onGPU := "", int64(0)
-	for id, f := range w.Meters {
+	for id, f := range window.Meters {
 		if isDriver(id) && (gpu == "" || f.Need() > onGPU || f.Need() == onGPU && id < gpu) {
 			gpu, onGPU = id, f.Need()
 		}
 	}
-	source := escape.OneLine(w.Source, w.SourceTruncated, 400)
+	source := escape.OneLine(window.Source, window.SourceTruncated, 400)
 	switch {
 	case runs:
 		source = "running · " + source
-	case w.Status != model.OK:
-		source = w.Status + " · " + source
+	case window.Status != model.OK:
+		source = window.Status + " · " + source
 	}
-	f := w.Meters[resident]
+	figure := window.Meters[resident]
 	need := "–"
 	if gpu != "" {
-		need = words.Need.At(w.Meters, gpu)
+		need = words.Need.At(window.Meters, gpu)
 	}
 	return line{
 		[]string{
-			escape.Bounded(text.Label(*w),
-				40), words.Need.At(w.Meters, resident), need, words.Consumed.At(w.Meters, resident),
-			words.Highest.At(w.Meters, resident), words.Duration(w.DurationNS), source,
+			escape.Bounded(text.Label(*window),
+				40), words.Need.At(window.Meters, resident), need, words.Consumed.At(window.Meters, resident),
+			words.Highest.At(window.Meters, resident), words.Duration(window.DurationNS), source,
 		},
 		[]sortKey{
-			{number: int64(w.ID)}, {number: f.Need()}, {number: onGPU}, {number: f.Consumed}, {number: f.Peak},
-			{number: w.DurationNS}, {text: source},
+			{number: int64(window.ID)}, {number: figure.Need()}, {number: onGPU}, {number: figure.Consumed},
+			{number: figure.Peak},
+			{number: window.DurationNS}, {text: source},
 		},
 	}
 }
 
-func allocated(a model.Allocation, k *model.Kernel) line {
-	meter, who := words.Meter(a.Meter), text.Who(a.Stack)
-	grew := words.Bytes(a.Net)
-	if a.Net > 0 {
+func allocated(allocation model.Allocation, kernel *model.Kernel) line {
+	meter, who := words.Meter(allocation.Meter), text.Who(allocation.Stack)
+	grew := words.Bytes(allocation.Net)
+	if allocation.Net > 0 {
 		grew = "+" + grew
 	}
-	if c, ok := k.Coverage[a.Meter]; a.Sampled {
+	if c, ok := kernel.Coverage[allocation.Meter]; allocation.Sampled {
 		grew = "~" + grew
 	} else if ok && !c.Exact {
 		grew = "≈" + grew
 	}
-	atPeak := words.Sampled(words.Bytes(a.AtPeak), a.Sampled)
-	taken := words.Sampled(words.Bytes(a.Allocated), a.Sampled)
-	times := words.Sampled(words.Count(uint64(max(0, a.Count))), a.Sampled)
-	if k.Growth == "mark" { // only its growth is known
+	atPeak := words.Sampled(words.Bytes(allocation.AtPeak), allocation.Sampled)
+	taken := words.Sampled(words.Bytes(allocation.Allocated), allocation.Sampled)
+	times := words.Sampled(words.Count(uint64(max(0, allocation.Count))), allocation.Sampled)
+	if kernel.Growth == "mark" { // only its growth is known
 		taken, times = "–", "–"
 	}
 	return line{
 		[]string{grew, atPeak, taken, times, meter, who},
 		[]sortKey{
-			{number: a.Net}, {number: a.AtPeak}, {number: a.Allocated}, {number: a.Count}, {text: meter}, {text: who},
+			{number: allocation.Net}, {number: allocation.AtPeak}, {number: allocation.Allocated},
+			{number: allocation.Count}, {text: meter}, {text: who},
 		},
 	}
 }

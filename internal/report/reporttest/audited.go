@@ -82,24 +82,24 @@ func verdicts() []model.Verdict {
 
 // WithLines returns a session with stacks.
 func WithLines() *model.Report {
-	r := Rich()
+	report := Rich()
 	count := 3
 	cell := model.Frame{Function: "step", File: "/tmp/ipykernel_1/2.py", Line: 1, Execution: 3, ExecutionCount: &count}
-	r.Lines = linesOf(cell)
-	r.Tensors = []model.Tensors{
+	report.Lines = linesOf(cell)
+	report.Tensors = []model.Tensors{
 		{
 			PID: 4242, Meter: "gpu.0.active", Size: 512 << 20, Count: 2, Bytes: 1 << 30, Rounding: 384,
 			Stack: []model.Frame{{Function: "Net.forward", File: "/home/me/net.py", Line: 40}, cell},
 		},
 		{PID: 4242, Meter: "gpu.0.active", Size: 512, Count: 9, Bytes: 9 * 512, Unknown: 9, Stack: []model.Frame{}},
 	}
-	r.Variables = variablesOf(cell)
-	r.Resident = []model.Resident{{PID: 4242, Total: 1290 << 20, Trim: 90 << 20, Parts: []model.ResidentPart{
+	report.Variables = variablesOf(cell)
+	report.Resident = []model.Resident{{PID: 4242, Total: 1290 << 20, Trim: 90 << 20, Parts: []model.ResidentPart{
 		{Kind: "objects", Bytes: 300 << 20}, {Kind: "malloc-big", Bytes: 800 << 20},
 		{Kind: "malloc-free", Bytes: 100 << 20}, {Kind: "stack", Bytes: 1000}, {Kind: "other", Bytes: 90<<20 - 1000},
 	}}}
-	r.Names = []model.Names{{PID: 4242, Unlisted: 3, Bytes: 96, Objects: 900 << 20}}
-	r.ToFree = []model.Freeing{
+	report.Names = []model.Names{{PID: 4242, Unlisted: 3, Bytes: 96, Objects: 900 << 20}}
+	report.ToFree = []model.Freeing{
 		{PID: 4242, Type: "del model", Predicted: 40 << 10, Device: 1 << 30, Names: []string{"model"}},
 		{PID: 4242, Type: "%xdel frame", Predicted: 512 << 20, Exact: true, Names: []string{"frame"}},
 		{
@@ -107,7 +107,7 @@ func WithLines() *model.Report {
 			Names: []string{"view"},
 		},
 	}
-	return r
+	return report
 }
 
 // linesOf returns lines that allocated, a cell's among them.

@@ -2,10 +2,14 @@ package reporttest
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -45,5 +49,39 @@ func root(t testing.TB) string {
 			t.Fatal("this is no folder of the module")
 		}
 		dir = above
+	}
+}
+
+// CompletePage reports whether the certificate on a page is complete.
+func CompletePage(t testing.TB, page []byte) bool {
+	t.Helper()
+	_, rest, _ := strings.Cut(string(page), `<script type="application/json" id="data">`)
+	text, _, _ := strings.Cut(rest, "</script>")
+	var data struct {
+		Proof *struct{ Complete bool }
+	}
+	if err := json.Unmarshal([]byte(text), &data); err != nil {
+		t.Fatal(err)
+	}
+	if data.Proof == nil {
+		t.Fatal("the page has no certificate")
+	}
+	return data.Proof.Complete
+}
+
+// CheckSafe fails on invisible characters, and on any that a terminal could act on, except those in allowed.
+func CheckSafe(t testing.TB, text, allowed string) {
+	t.Helper()
+	if !utf8.ValidString(text) {
+		t.Errorf("not UTF-8: %q", text)
+	}
+	for _, r := range text {
+		if strings.ContainsRune(allowed, r) {
+			continue
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
+			t.Errorf("%U in %q", r, text)
+			return
+		}
 	}
 }

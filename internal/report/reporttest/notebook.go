@@ -4,19 +4,21 @@ import "ipytracer/model"
 
 // Rich returns a day at the notebook: experiments that nest and overlap, failed and silent cells, children, gaps.
 func Rich() *model.Report {
-	r := &model.Report{Schema: model.Schema, Host: host(), Processes: []model.Process{Kernel()}, Meters: exactMeters()}
-	r.Processes = append(r.Processes,
+	report := &model.Report{Schema: model.Schema, Host: host(), Processes: []model.Process{Kernel()},
+		Meters: exactMeters()}
+	report.Processes = append(report.Processes,
 		model.Process{PID: 4300, Parent: 4242, Command: "python3 -c pass", StartNS: MS, EndNS: 90 * MS, Ended: true,
 			Meters: All(Fig(0, 300*MiB, 0), Fig(0, 310*MiB, 0), Fig(0, 256*MiB, 0))})
-	r.Windows = append(r.Windows,
+	report.Windows = append(report.Windows,
 		model.Window{
 			ID: 1, Kind: model.Session, PID: 4242, Status: model.OK, DurationNS: 185_400 * MS, CPUNS: 20_000 * MS,
 			Meters: Kernel().Meters,
 		})
-	r.Windows = append(r.Windows, experiment(2, 1, "training", 900, 60_000), experiment(3, 2, "load data", 1000, 8_000),
+	report.Windows = append(report.Windows, experiment(2, 1, "training", 900, 60_000), experiment(3, 2, "load data",
+		1000, 8_000),
 		experiment(4, 1, "overlapping 実験", 30_000, 90_000))
-	r.Windows = append(r.Windows, richCells()...)
-	r.Between = []model.Between{
+	report.Windows = append(report.Windows, richCells()...)
+	report.Between = []model.Between{
 		{
 			PID: 4242, After: 0, Before: 10, Label: "before In[1]", StartNS: 0, DurationNS: 900 * MS,
 			Meters: All(Fig(68*MiB, 68*MiB, 68*MiB), Fig(90*MiB, 90*MiB, 90*MiB), Fig(0, 0, 0)),
@@ -34,7 +36,7 @@ func Rich() *model.Report {
 			Meters: All(Fig(712*MiB, 720*MiB, 720*MiB), Fig(742*MiB, 742*MiB, 742*MiB), Fig(576*MiB, 576*MiB, 576*MiB)),
 		},
 	}
-	r.Certificate = model.Certificate{
+	report.Certificate = model.Certificate{
 		Complete: true, Attribution: model.Attribution{Complete: true}, Finished: "interrupted", Made: 1_234_567,
 		Delivered: 1_234_567, UnknownFrees: 3,
 		LateLibraries: []string{
@@ -46,10 +48,10 @@ func Rich() *model.Report {
 			{Name: "numpy_track", Site: "PyTraceMalloc_Track+7 in /usr/bin/python3.11", Hits: 90_112},
 		},
 	}
-	for _, m := range r.Meters {
-		r.Certificate.Meters = append(r.Certificate.Meters, model.Proof{ID: m.ID, Compared: 28, Agreed: 28})
+	for _, m := range report.Meters {
+		report.Certificate.Meters = append(report.Certificate.Meters, model.Proof{ID: m.ID, Compared: 28, Agreed: 28})
 	}
-	return r
+	return report
 }
 
 func experiment(id, parent int, name string, startMS, lengthMS int64) model.Window {

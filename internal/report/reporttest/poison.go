@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
+
+	"ipytracer/model"
 )
 
 // Attempts are texts that try to act as more than text on a page. An attempt that succeeds sets window.pwned, or
@@ -37,21 +40,21 @@ func Poison(of any) {
 }
 
 // poison goes through a value and puts one of the texts after another into it.
-func poison(v reflect.Value, name string, texts []string, n *int) {
+func poison(v reflect.Value, name string, texts []string, width *int) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			poison(v.Elem(), name, texts, n)
+			poison(v.Elem(), name, texts, width)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() {
-				poison(v.Field(i), f.Name, texts, n)
+				poison(v.Field(i), f.Name, texts, width)
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			poison(v.Index(i), name, texts, n)
+			poison(v.Index(i), name, texts, width)
 		}
 	case reflect.String:
 		if v.Type() == reflect.TypeFor[json.Number]() {
@@ -61,10 +64,41 @@ func poison(v reflect.Value, name string, texts []string, n *int) {
 		case "Schema", "Kind", "ID", "Meter", "Unit", "Started":
 			return
 		case "Source":
-			v.SetString(v.String() + "\n" + fmt.Sprintf("# %d ", *n) + texts[*n%len(texts)])
+			v.SetString(v.String() + "\n" + fmt.Sprintf("# %d ", *width) + texts[*width%len(texts)])
 		default:
-			v.SetString(texts[*n%len(texts)])
+			v.SetString(texts[*width%len(texts)])
 		}
-		*n++
+		*width++
 	}
+}
+
+// WildTexts are names that formats could take for syntax of their own: separators, quotes, ends of lines and files,
+// numbers, formulas, markup, formats of printing, invalid UTF-8, nothing, and a megabyte.
+var WildTexts = []string{
+	"a\nb;c|d\r\n99 1", `"quoted" 'single' \ \" \\" ,`, "\x00\x01\x1a\x04", "surrogate \xed\xb2\x80\xed\xa0\x80",
+	"</script><script>window.pwned=1</script>", "=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1",
+	"%s%n%x{}{{0}}$HOME`id`$(id)", "../../../etc/passwd", "", " ", ";", "x 12345", "-- drop table slice; '",
+	"[a](javascript:window.pwned=1) | b | `c` <details>", "{\"$schema\": [1, null", "NaN",
+	"&amp;\u202e\ufeff\ufffd\U0010ffff", "file:///etc/passwd#:1", strings.Repeat("1 MB ;", 1<<18),
+}
+
+// Wild returns a session with all parts of the fixtures, in which every foreign text is one of [WildTexts].
+func Wild() *model.Report {
+	report := OnGPUs(WithLines())
+	for i := range report.Windows[0].Allocations { // of a GPU it has more than the peak
+		report.Windows[0].Allocations[i].AtPeak = min(report.Windows[0].Allocations[i].AtPeak,
+			report.Windows[0].Meters[report.Windows[0].Allocations[i].Meter].Peak)
+	}
+	width := 0
+	poison(reflect.ValueOf(report), "", WildTexts, &width)
+	cell := true
+	for i := range report.Windows { // one long source, the others with short ones
+		window := &report.Windows[i]
+		if len(window.Source) > 1<<20 && !cell {
+			window.Source = "x = 1"
+		} else if len(window.Source) > 1<<20 {
+			cell = false
+		}
+	}
+	return report
 }

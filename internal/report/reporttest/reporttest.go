@@ -25,83 +25,83 @@ func Validate(t testing.TB, data []byte) {
 	}
 }
 
-// Report renders r as JSON, validates it and returns the bytes.
-func Report(t testing.TB, r *model.Report) []byte {
+// Report renders a report as JSON, validates it and returns the bytes.
+func Report(t testing.TB, session *model.Report) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	if err := report.JSON(&b, r); err != nil {
+	var out bytes.Buffer
+	if err := report.JSON(&out, session); err != nil {
 		t.Fatalf("JSON: %v", err)
 	}
-	Validate(t, b.Bytes())
-	return b.Bytes()
+	Validate(t, out.Bytes())
+	return out.Bytes()
 }
 
 // Audit renders a as JSON, validates it and returns the bytes.
-func Audit(t testing.TB, a *model.Audit) []byte {
+func Audit(t testing.TB, audit *model.Audit) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	if err := report.AuditJSON(&b, a); err != nil {
+	var out bytes.Buffer
+	if err := report.AuditJSON(&out, audit); err != nil {
 		t.Fatalf("JSON: %v", err)
 	}
-	if err := CheckAudit(b.Bytes()); err != nil {
+	if err := CheckAudit(out.Bytes()); err != nil {
 		t.Errorf("JSON audit does not follow its schema: %v", err)
 	}
-	return b.Bytes()
+	return out.Bytes()
 }
 
-// Diff renders d as JSON, validates it and returns the bytes.
-func Diff(t testing.TB, d *model.Diff) []byte {
+// Diff renders a comparison as JSON, validates it and returns the bytes.
+func Diff(t testing.TB, diff *model.Diff) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	if err := report.DiffJSON(&b, d); err != nil {
+	var out bytes.Buffer
+	if err := report.DiffJSON(&out, diff); err != nil {
 		t.Fatalf("JSON: %v", err)
 	}
-	if err := check("urn:ipytracer:diff:v1", b.Bytes()); err != nil {
+	if err := check("urn:ipytracer:diff:v1", out.Bytes()); err != nil {
 		t.Errorf("JSON comparison does not follow its schema: %v", err)
 	}
-	return b.Bytes()
+	return out.Bytes()
 }
 
-// Plan renders p as JSON, validates it and returns the bytes.
-func Plan(t testing.TB, p *model.Plan) []byte {
+// Plan renders a plan as JSON, validates it and returns the bytes.
+func Plan(t testing.TB, plan *model.Plan) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	if err := report.PlanJSON(&b, p); err != nil {
+	var out bytes.Buffer
+	if err := report.PlanJSON(&out, plan); err != nil {
 		t.Fatalf("JSON: %v", err)
 	}
-	if err := check("urn:ipytracer:plan:v1", b.Bytes()); err != nil {
+	if err := check("urn:ipytracer:plan:v1", out.Bytes()); err != nil {
 		t.Errorf("JSON plan does not follow its schema: %v", err)
 	}
-	return b.Bytes()
+	return out.Bytes()
 }
 
 // Trial renders tr as JSON, validates it and returns the bytes.
 func Trial(t testing.TB, tr *model.Trial) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	if err := report.TrialJSON(&b, tr); err != nil {
+	var out bytes.Buffer
+	if err := report.TrialJSON(&out, tr); err != nil {
 		t.Fatalf("JSON: %v", err)
 	}
-	if err := CheckTrial(b.Bytes()); err != nil {
+	if err := CheckTrial(out.Bytes()); err != nil {
 		t.Errorf("JSON trial does not follow its schema: %v", err)
 	}
-	return b.Bytes()
+	return out.Bytes()
 }
 
 // CheckTrial returns the violations of data as a JSON trial, or nil.
 func CheckTrial(data []byte) error { return check("urn:ipytracer:trial:v1", data) }
 
-// Merge renders m as JSON with the reports, validates it and returns the bytes.
-func Merge(t testing.TB, m *model.Merge, reports iter.Seq2[*model.Report, error]) []byte {
+// Merge renders merged recordings as JSON with their reports, validates it and returns the bytes.
+func Merge(t testing.TB, merge *model.Merge, reports iter.Seq2[*model.Report, error]) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	if err := report.MergeJSON(&b, m, reports); err != nil {
+	var out bytes.Buffer
+	if err := report.MergeJSON(&out, merge, reports); err != nil {
 		t.Fatalf("JSON: %v", err)
 	}
-	if err := CheckMerge(b.Bytes()); err != nil {
+	if err := CheckMerge(out.Bytes()); err != nil {
 		t.Errorf("JSON of merged recordings does not follow its schema: %v", err)
 	}
-	return b.Bytes()
+	return out.Bytes()
 }
 
 // CheckMerge returns the violations of data as JSON of merged recordings, or nil.

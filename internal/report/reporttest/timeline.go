@@ -16,9 +16,9 @@ type trackKey struct {
 }
 
 // Timeline fails the test if a window's start, peak or end is not in the report's timeline.
-func Timeline(t testing.TB, r *model.Report) {
+func Timeline(t testing.TB, report *model.Report) {
 	t.Helper()
-	for i, wrong := range TimelineErrors(r) {
+	for i, wrong := range TimelineErrors(report) {
 		if i == 10 {
 			t.Error("…")
 			return
@@ -29,10 +29,10 @@ func Timeline(t testing.TB, r *model.Report) {
 
 // TimelineErrors returns the starts, peaks and ends of windows that are missing in a report's timeline, of their
 // processes and of the trees.
-func TimelineErrors(r *model.Report) (wrong []string) {
+func TimelineErrors(report *model.Report) (wrong []string) {
 	tracks, gaps := map[trackKey][]model.Point{}, map[trackKey][]model.Gap{}
-	reused, attached := reusedPIDs(r), attachedOf(r)
-	for k := range r.AllTimeline() {
+	reused, attached := reusedPIDs(report), attachedOf(report)
+	for k := range report.AllTimeline() {
 		key := trackKey{k.PID, k.Meter, k.Tree}
 		before := tracks[key]
 		for i, p := range k.Points {
@@ -50,7 +50,7 @@ func TimelineErrors(r *model.Report) (wrong []string) {
 			gaps[key] = append(gaps[key], gaps[own]...)
 		}
 	}
-	check := func(what string, key trackKey, from, to int64, f model.Figure) {
+	check := func(what string, key trackKey, from, to int64, figure model.Figure) {
 		points := tracks[key]
 		for _, g := range gaps[key] {
 			if g.StartNS <= to && from <= g.EndNS {
@@ -61,13 +61,13 @@ func TimelineErrors(r *model.Report) (wrong []string) {
 			return
 		}
 		got := [3]int64{valueAt(points, from), mostIn(points, from, to), valueAt(points, to)}
-		isLeast := !f.Exact && f.Bound == nil && f.Peak <= got[1]
-		if want := [3]int64{f.Start, f.Peak, f.End}; got != want && !isLeast {
+		isLeast := !figure.Exact && figure.Bound == nil && figure.Peak <= got[1]
+		if want := [3]int64{figure.Start, figure.Peak, figure.End}; got != want && !isLeast {
 			wrong = append(wrong, fmt.Sprintf("%s, %v: %d from %d to %d ns, its figure %d",
 				what, key, got, from, to, want))
 		}
 	}
-	for w := range r.AllPassing() {
+	for w := range report.AllPassing() {
 		what := fmt.Sprintf("%s %d (line %d, %q)", w.Kind, w.ID, w.Line, w.Note)
 		for id, f := range w.Meters {
 			check(what, trackKey{w.PID, id, false}, w.StartNS, w.StartNS+w.DurationNS, f)
@@ -76,7 +76,7 @@ func TimelineErrors(r *model.Report) (wrong []string) {
 			check(what, trackKey{attached[w.PID], id, true}, w.StartNS, w.StartNS+w.DurationNS, f)
 		}
 	}
-	for b := range r.AllBetweenPassing() {
+	for b := range report.AllBetweenPassing() {
 		for id, f := range b.Meters {
 			check(b.Label, trackKey{b.PID, id, false}, b.StartNS, b.StartNS+b.DurationNS, f)
 		}
@@ -109,9 +109,9 @@ func together(tree []model.Point, gaps []model.Gap, own []model.Point) (points [
 }
 
 // reusedPIDs returns the pids that several processes have had.
-func reusedPIDs(r *model.Report) map[int]bool {
+func reusedPIDs(report *model.Report) map[int]bool {
 	seen, reused := map[int]bool{}, map[int]bool{}
-	for _, p := range r.Processes {
+	for _, p := range report.Processes {
 		reused[p.PID] = seen[p.PID]
 		seen[p.PID] = true
 	}
@@ -119,9 +119,9 @@ func reusedPIDs(r *model.Report) map[int]bool {
 }
 
 // attachedOf returns the attached process of each one's tree: the track of a tree is that process's.
-func attachedOf(r *model.Report) map[int]int {
+func attachedOf(report *model.Report) map[int]int {
 	parents, attached := map[int]int{}, map[int]int{}
-	for _, p := range r.Processes {
+	for _, p := range report.Processes {
 		parents[p.PID] = p.Parent
 	}
 	for pid := range parents {

@@ -21,11 +21,12 @@ func trained(resident, driver, active, reserved model.Figure) map[string]model.F
 // Training returns a session that fills its GPU: of the machine's memory it takes a fiftieth.
 func Training() *model.Report {
 	zero := int64(0)
-	r := Empty()
-	r.Host.CPUs, r.Host.Memory = 16, 125*GiB+896*MiB
-	r.GPUs = []model.GPU{H100(0), H100(1)}
+	report := Empty()
+	report.Host.CPUs, report.Host.Memory = 16, 125*GiB+896*MiB
+	report.GPUs = []model.GPU{H100(0), H100(1)}
 	for _, id := range []string{"gpu.0.driver", "gpu.0.active", "gpu.0.reserved"} {
-		r.Meters = append(r.Meters, model.Meter{ID: id, Unit: "bytes", Source: "uprobes", Exact: true, Bound: &zero})
+		report.Meters = append(report.Meters, model.Meter{ID: id, Unit: "bytes", Source: "uprobes", Exact: true,
+			Bound: &zero})
 	}
 	full := 80435 * MiB // 78.55 GiB
 	load := CellWindow(10, 1, "import torch\nmodel = Net().cuda()\n")
@@ -41,13 +42,13 @@ func Training() *model.Report {
 		Meters: trained(Fig(68*MiB, 2632*MiB, 1400*MiB), Fig(0, full, 40*GiB), Fig(0, 60*GiB, 30*GiB),
 			Fig(0, full, 40*GiB)),
 	}
-	r.Windows = []model.Window{session, load, fit, look,
+	report.Windows = []model.Window{session, load, fit, look,
 		StatementWindow(20, 11, 1, trained(Fig(1200*MiB, 1200*MiB, 1200*MiB), Fig(3*GiB, 3*GiB, 3*GiB),
 			Fig(2*GiB, 2*GiB, 2*GiB), Fig(3*GiB, 3*GiB, 3*GiB))),
 		StatementWindow(21, 11, 2, fit.Meters)}
-	r.Processes[0].Meters = session.Meters
-	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
-	r.Variables = []model.Variable{
+	report.Processes[0].Meters = session.Meters
+	report.Levels = model.LevelsOf(report.Processes, report.GPUs)
+	report.Variables = []model.Variable{
 		{
 			PID: 4242, Name: "model", Kind: "variable", Type: "Net", Bytes: MiB, Device: 2 * GiB, Exact: true,
 			Stack: []model.Frame{},
@@ -57,12 +58,12 @@ func Training() *model.Report {
 			Stack: []model.Frame{},
 		},
 	}
-	r.Names = []model.Names{{PID: 4242, Complete: true}}
-	r.ToFree = []model.Freeing{
+	report.Names = []model.Names{{PID: 4242, Complete: true}}
+	report.ToFree = []model.Freeing{
 		{PID: 4242, Type: "del model", Predicted: MiB, Device: 2 * GiB, Exact: true, Names: []string{"model"}},
 		{PID: 4242, Type: "del df", Predicted: 100 * MiB, Exact: true, Names: []string{"df"}},
 	}
-	return r
+	return report
 }
 
 // fitting returns the cell that trains until its GPU, of which at most full bytes are taken, refuses memory.
@@ -102,18 +103,18 @@ func fitting(full int64) model.Window {
 }
 
 // EachFigure changes the figures of a meter in all windows and processes of a report.
-func EachFigure(r *model.Report, meter string, change func(model.Figure) model.Figure) {
+func EachFigure(report *model.Report, meter string, change func(model.Figure) model.Figure) {
 	each := func(all map[string]model.Figure) {
 		if f, ok := all[meter]; ok {
 			all[meter] = change(f)
 		}
 	}
-	for i := range r.Windows {
-		each(r.Windows[i].Meters)
-		each(r.Windows[i].Tree)
+	for i := range report.Windows {
+		each(report.Windows[i].Meters)
+		each(report.Windows[i].Tree)
 	}
-	for i := range r.Processes {
-		each(r.Processes[i].Meters)
+	for i := range report.Processes {
+		each(report.Processes[i].Meters)
 	}
 }
 

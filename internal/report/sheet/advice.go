@@ -15,8 +15,8 @@ type advice struct{ layout }
 
 // Advice shows the highest moment, and for each piece of advice what to change, by how much lower the moment would be,
 // what may be different then, and what is not known.
-func Advice(a *model.Advice, o Options) *doc.Document {
-	v := advice{newLayout("Make the notebook smaller", o)}
+func Advice(a *model.Advice, options Options) *doc.Document {
+	v := advice{newLayout("Make the notebook smaller", options)}
 	v.On(doc.Page)
 	v.page(a)
 	v.On(doc.Terminal)
@@ -49,8 +49,8 @@ func (v advice) highest(a *model.Advice) {
 	if len(a.Incomplete) > 0 {
 		v.Field("how sure", escape.Bounded(words.NotInFull(a.Incomplete), maxProse))
 	}
-	f := model.Figure{Peak: a.Peak, Exact: a.Exact}
-	v.Field("highest", doc.Bold(words.Highest.Text(&f)), words.Meter(a.Meter), words.PlaceName(a.At))
+	figure := model.Figure{Peak: a.Peak, Exact: a.Exact}
+	v.Field("highest", doc.Bold(words.Highest.Text(&figure)), words.Meter(a.Meter), words.PlaceName(a.At))
 	if len(a.Items) == 0 {
 		v.Blank()
 		v.Prose("", words.NoAdvice())
@@ -94,8 +94,8 @@ func (v advice) page(a *model.Advice) {
 	if a.At == nil {
 		v.Field("highest", words.NoMoment())
 	} else {
-		f := model.Figure{Peak: a.Peak, Exact: a.Exact}
-		v.Field(words.Meter(a.Meter), words.Highest.Text(&f)+" at its highest")
+		figure := model.Figure{Peak: a.Peak, Exact: a.Exact}
+		v.Field(words.Meter(a.Meter), words.Highest.Text(&figure)+" at its highest")
 		v.Field("decided by", words.PlaceName(a.At))
 		if len(a.Items) == 0 {
 			v.Field("advice", words.NoAdvice())
@@ -103,28 +103,29 @@ func (v advice) page(a *model.Advice) {
 	}
 	if len(a.Items) > 0 {
 		v.Heading("Advice")
-		t := doc.NewTable(doc.Left(""), doc.Right("gain"), doc.Left("how sure"), doc.Right("then"), doc.Left("where"),
+		table := doc.NewTable(doc.Left(""), doc.Right("gain"), doc.Left("how sure"), doc.Right("then"),
+			doc.Left("where"),
 			doc.Left("what to do"))
 		for i := range a.Items {
 			item := &a.Items[i]
-			t.Row(item.Number, words.AdviceGain(item.Saves), item.Accuracy, words.Bytes(item.Peak),
+			table.Row(item.Number, words.AdviceGain(item.Saves), item.Accuracy, words.Bytes(item.Peak),
 				words.PlaceName(&item.At), item.Title)
 		}
 		if a.Left > 0 {
-			t.More = words.AdviceLeft(a.Left)
+			table.More = words.AdviceLeft(a.Left)
 		}
-		v.Table(t)
+		v.Table(table)
 	}
 	for i := range a.Items {
 		v.section(&a.Items[i])
 	}
 	if len(a.Unknown) > 0 {
 		v.Heading("Not considered")
-		t := doc.NewTable(doc.Left("fact"))
+		rows := doc.NewTable(doc.Left("fact"))
 		for _, text := range a.Unknown {
-			t.Row(text)
+			rows.Row(text)
 		}
-		v.Table(t)
+		v.Table(rows)
 	}
 }
 
@@ -132,10 +133,10 @@ func (v advice) page(a *model.Advice) {
 func (v advice) section(item *model.AdviceItem) {
 	v.Heading(fmt.Sprintf("Advice %d", item.Number))
 	v.Code(doc.Plain(strings.TrimSuffix(item.Diff, "\n")))
-	t := doc.NewTable(doc.Left(""), doc.Left("about it"))
+	table := doc.NewTable(doc.Left(""), doc.Left("about it"))
 	row := func(name, text string) {
 		if text != "" {
-			t.Row(name, text)
+			table.Row(name, text)
 		}
 	}
 	row("what to do", item.Title)
@@ -146,7 +147,7 @@ func (v advice) section(item *model.AdviceItem) {
 		row("not known", text)
 	}
 	if item.Try != "" {
-		t.Row("try it", code(item.Try))
+		table.Row("try it", code(item.Try))
 	}
-	v.Table(t)
+	v.Table(table)
 }

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,39 +15,36 @@ import (
 // maxHeld is the most rows of the account of memory that is still there.
 const maxHeld = 12
 
-// audited lays an audit out.
-type audited struct{ layout }
-
 // Audit shows the verdicts, what could not be judged, and the code that frees memory; with Full also an account of the
 // memory that is still there.
-func Audit(a *model.Audit, o Options) *doc.Document {
-	v := audited{newLayout("Leak audit", o)}
+func Audit(audit *model.Audit, options Options) *doc.Document {
+	v := audited{newLayout("Leak audit", options)}
 	v.On(doc.Page)
-	v.page(a)
+	v.page(audit)
 	v.On(doc.Terminal)
-	v.auditHeader(a)
-	for i := range a.Verdicts {
-		v.verdict(i+1, &a.Verdicts[i])
+	v.auditHeader(audit)
+	for i := range audit.Verdicts {
+		v.verdict(i+1, &audit.Verdicts[i])
 	}
-	if o.Full {
-		v.stillHeld(a)
-		v.stillLive(a)
+	if options.Full {
+		v.stillHeld(audit)
+		v.stillLive(audit)
 	}
-	v.notJudged(a)
-	remains := text.Remains{Document: v.Document, Full: o.Full}
-	remains.ToFree(a.ToFree)
-	remains.Variables(a.Variables, a.Names, a.ToFree)
-	remains.Resident(a.Resident)
+	v.notJudged(audit)
+	remains := text.Remains{Document: v.Document, Full: options.Full}
+	remains.ToFree(audit.ToFree)
+	remains.Variables(audit.Variables, audit.Names, audit.ToFree)
+	remains.Resident(audit.Resident)
 	return v.Document
 }
 
-func (v audited) auditHeader(a *model.Audit) {
+func (v audited) auditHeader(audit *model.Audit) {
 	v.Prose("", doc.Bold("ipytracer"), doc.Dim(" · leak audit"))
 	v.Blank()
-	for _, p := range a.Processes {
+	for _, p := range audit.Processes {
 		parts := []doc.Span{doc.Plain(fmt.Sprintf("pid %d", p.PID))}
 		if p.Notebook != "" {
-			parts = append(parts, doc.Plain(text.KernelName(&model.Process{Notebook: p.Notebook, Kernel: p.Kernel})))
+			parts = append(parts, doc.Plain(cmp.Or(p.Kernel, words.NotebookName(p.Notebook))))
 		}
 		if p.Python != "" {
 			parts = append(parts, doc.Plain("Python "+escape.Bounded(p.Python, maxName)))
@@ -63,7 +61,7 @@ func (v audited) auditHeader(a *model.Audit) {
 		if text.Notable(p.Ending, p.IPython) {
 			at := ""
 			if p.Ending.At != nil {
-				at = ", in " + text.PlaceName(p.Ending.At) + words.OfKernel(p.Kernel)
+				at = ", in " + words.LineAt(p.Ending.At) + words.OfKernel(p.Kernel)
 			}
 			text.Ends(v.Document, p.PID, "", p.Ending, at)
 			v.Blank()
@@ -71,12 +69,12 @@ func (v audited) auditHeader(a *model.Audit) {
 		v.Field("process", parts)
 		v.Field("command", escape.Bounded(p.Command, maxProse))
 	}
-	text.GPUNotes(v.Document, a.GPUNotes)
-	v.Field("session", words.Plural(a.Cells, "cell"), words.Duration(a.DurationNS))
-	if len(a.Verdicts) == 0 {
-		v.Heading(AllClear(a))
+	text.GPUNotes(v.Document, audit.GPUNotes)
+	v.Field("session", words.Plural(audit.Cells, "cell"), words.Duration(audit.DurationNS))
+	if len(audit.Verdicts) == 0 {
+		v.Heading(AllClear(audit))
 	} else {
-		v.Heading(words.Plural(len(a.Verdicts), "verdict"))
+		v.Heading(words.Plural(len(audit.Verdicts), "verdict"))
 	}
 }
 
@@ -87,7 +85,7 @@ func (v audited) verdict(number int, one *model.Verdict) {
 	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.Text += " of " + words.Meter(one.Meter)
 	}
-	v.Prose("    ", doc.Dim(fmt.Sprintf("%2d  ", number)), doc.Yellow(text.VerdictTitle(one.Kind)), "   ", size)
+	v.Prose("    ", doc.Dim(fmt.Sprintf("%2d  ", number)), doc.Yellow(words.VerdictTitle(one.Kind)), "   ", size)
 	row := func(name, text string) {
 		v.Prose("            ", doc.Dim("    "+escape.Pad(name, 8, false)), text)
 	}
@@ -95,13 +93,13 @@ func (v audited) verdict(number int, one *model.Verdict) {
 		row("line", text.Who(one.Stack))
 	}
 	if len(one.Executions) > 0 {
-		row("cells", text.VerdictRuns(one))
+		row("cells", words.VerdictCells(one))
 	}
 	row("count", counted(one)+", the oldest "+words.Duration(one.AgeNS)+" old")
 	row("why", escape.Bounded(one.Evidence, 2*maxProse))
 	row("try", escape.Bounded(one.Advice, maxProse))
 	if one.Change != nil {
-		row("change", text.PlaceName(one.Change)+words.OfKernel(one.Kernel))
+		row("change", words.LineAt(one.Change)+words.OfKernel(one.Kernel))
 	}
 	name := "type"
 	for line := range strings.Lines(one.Fix) {
@@ -122,46 +120,47 @@ func counted(one *model.Verdict) string {
 }
 
 // stillHeld lists the memory that is there at the end by its holder, with or without a verdict.
-func (v audited) stillHeld(a *model.Audit) {
-	if len(a.Held) == 0 {
+func (v audited) stillHeld(audit *model.Audit) {
+	if len(audit.Held) == 0 {
 		return
 	}
 	v.Heading("Still there at the end, by what holds it")
 	v.Blank()
-	t := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks").Drop(1), doc.Left("held by"),
+	table := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks").Drop(1), doc.Left("held by"),
 		doc.Flex("name"))
-	for _, h := range a.Held[:min(len(a.Held), maxHeld)] {
-		t.Row(words.Meter(h.Meter), words.Bytes(h.Bytes), doc.Dim(fmt.Sprint(h.Count)), h.By,
+	for _, h := range audit.Held[:min(len(audit.Held), maxHeld)] {
+		table.Row(words.Meter(h.Meter), words.Bytes(h.Bytes), doc.Dim(fmt.Sprint(h.Count)), h.By,
 			escape.OneLine(h.Holder, false, maxProse))
 	}
-	v.Table(t)
-	if rest := a.Held[min(len(a.Held), maxHeld):]; len(rest) > 0 {
+	v.Table(table)
+	if rest := audit.Held[min(len(audit.Held), maxHeld):]; len(rest) > 0 {
 		v.Note("… and %s, none of more than %s.", words.Plural(len(rest), "more holder"), words.Bytes(rest[0].Bytes))
 	}
 }
 
 // stillLive lists it by the stack that allocated it.
-func (v audited) stillLive(a *model.Audit) {
-	t := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks").Drop(1), doc.Left("since"),
+func (v audited) stillLive(audit *model.Audit) {
+	table := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks").Drop(1), doc.Left("since"),
 		doc.Left("held by").Drop(2), doc.Flex("line"))
-	for _, l := range a.Live {
-		if t.Len() == maxHeld || l.Bytes < text.WorthShowing {
+	for _, l := range audit.Live {
+		if table.Len() == maxHeld || l.Bytes < text.WorthShowing {
 			break
 		}
 		since := "between cells"
 		if len(l.Executions) > 0 {
-			since = text.RunName(l.Executions, l.ExecutionCounts, 0) + words.OfKernel(l.Kernel)
+			since = words.Run(l.Executions, l.ExecutionCounts, 0) + words.OfKernel(l.Kernel)
 		}
-		t.Row(words.Meter(l.Meter), words.Bytes(l.Bytes), doc.Dim(fmt.Sprint(l.Count)), since, l.By, text.Who(l.Stack))
+		table.Row(words.Meter(l.Meter), words.Bytes(l.Bytes), doc.Dim(fmt.Sprint(l.Count)), since, l.By,
+			text.Who(l.Stack))
 	}
-	if t.Len() == 0 {
+	if table.Len() == 0 {
 		return
 	}
 	v.Heading("Still there at the end, by who made it")
 	v.Blank()
-	v.Table(t)
-	if rest := len(a.Live) - t.Len(); rest > 0 {
+	v.Table(table)
+	if rest := len(audit.Live) - table.Len(); rest > 0 {
 		v.Note("… and %s, none of more than %s.", words.Plural(rest, "more line"),
-			words.Bytes(a.Live[t.Len()].Bytes))
+			words.Bytes(audit.Live[table.Len()].Bytes))
 	}
 }

@@ -3,71 +3,73 @@ package sheet
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/escape"
 	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
 // page is what pages say.
-func (v audited) page(a *model.Audit) {
-	for i := range a.Processes {
-		p := &a.Processes[i]
-		about := fmt.Sprintf("pid %d", p.PID)
-		if p.Python != "" {
-			about += " · Python " + p.Python
+func (v audited) page(audit *model.Audit) {
+	for i := range audit.Processes {
+		process := &audit.Processes[i]
+		about := fmt.Sprintf("pid %d", process.PID)
+		if process.Python != "" {
+			about += " · Python " + process.Python
 		}
-		if p.Late {
+		if process.Late {
 			about += " · what it had made before the audit began is not in it"
 		}
 		v.Item(i)
-		v.Field("process", about+" · "+clip(p.Command))
+		v.Field("process", about+" · "+clip(process.Command))
 	}
 	v.Item(0)
-	v.Field("session", words.Plural(a.Cells, "cell")+" in "+words.Duration(a.DurationNS))
+	v.Field("session", words.Plural(audit.Cells, "cell")+" in "+words.Duration(audit.DurationNS))
 	switch {
-	case len(a.Verdicts) > 0:
-		v.Field("verdicts", doc.In(doc.More, words.Plural(len(a.Verdicts), "verdict")))
-	case a.Complete:
+	case len(audit.Verdicts) > 0:
+		v.Field("verdicts", doc.In(doc.More, words.Plural(len(audit.Verdicts), "verdict")))
+	case audit.Complete:
 		v.Field("verdicts", doc.In(doc.Less, words.Plural(0, "verdict")))
 	default:
 		v.Field("verdicts", doc.In(doc.Doubt, "none, but not everything could be judged: no all-clear"))
 	}
-	v.verdicts(a)
-	for i := range a.ToFree {
+	v.verdicts(audit)
+	for i := range audit.ToFree {
 		v.Item(i)
-		v.Heading("To free " + words.Freed(&a.ToFree[i], 0) + ", type")
-		v.Code(doc.Plain(a.ToFree[i].Type))
+		v.Heading("To free " + words.Freed(&audit.ToFree[i], 0) + ", type")
+		v.Code(doc.Plain(audit.ToFree[i].Type))
 	}
 	v.Item(0)
 	if v.o.Full {
-		v.held(a)
+		v.held(audit)
 	}
-	v.unjudged(a)
+	v.unjudged(audit)
 }
 
-func (v audited) verdicts(a *model.Audit) {
-	if len(a.Verdicts) == 0 {
+func (v audited) verdicts(audit *model.Audit) {
+	if len(audit.Verdicts) == 0 {
 		return
 	}
 	v.Heading("Verdicts")
-	t := doc.NewTable(doc.Right("bytes"), doc.Left("meter"), doc.Left("what"), doc.Left("line"), doc.Left("why"),
+	table := doc.NewTable(doc.Right("bytes"), doc.Left("meter"), doc.Left("what"), doc.Left("line"), doc.Left("why"),
 		doc.Left("what to do"))
-	t.Item = "verdict"
-	for i := range a.Verdicts {
-		one := &a.Verdicts[i]
+	table.Item = "verdict"
+	for i := range audit.Verdicts {
+		one := &audit.Verdicts[i]
 		where := ""
 		if len(one.Stack) > 0 {
 			where = text.Who(one.Stack)
 		}
-		t.Row(doc.In(doc.More,
-			words.Bytes(one.Bytes)), words.Meter(one.Meter), text.VerdictTitle(one.Kind), code(where),
+		table.Row(doc.In(doc.More,
+			words.Bytes(one.Bytes)), words.Meter(one.Meter), words.VerdictTitle(one.Kind), code(where),
 			clip(one.Evidence), clip(one.Advice))
 	}
-	v.Table(t)
-	for i := range a.Verdicts { // code is whole, to be pasted
-		if one := &a.Verdicts[i]; one.Fix != "" {
+	v.Table(table)
+	for i := range audit.Verdicts { // code is whole, to be pasted
+		if one := &audit.Verdicts[i]; one.Fix != "" {
 			v.Item(i)
 			v.Heading(fmt.Sprintf("To type for verdict %d: %s", i+1, words.Bytes(one.Bytes)))
 			v.Code(doc.Plain(one.Fix))
@@ -76,35 +78,117 @@ func (v audited) verdicts(a *model.Audit) {
 	v.Item(0)
 }
 
-func (v audited) held(a *model.Audit) {
-	if len(a.Held) == 0 {
+func (v audited) held(audit *model.Audit) {
+	if len(audit.Held) == 0 {
 		return
 	}
 	v.Heading("Still there at the end, by what holds it")
 	v.Prose("", "An account, no verdict.")
-	t := doc.NewTable(doc.Right("bytes"), doc.Left("meter"), doc.Right("blocks"), doc.Left("by"), doc.Left("name"))
-	t.Item = "name"
-	for i := range a.Held {
-		h := &a.Held[i]
-		t.Row(words.Bytes(h.Bytes), words.Meter(h.Meter), h.Count, h.By, code(h.Holder))
+	table := doc.NewTable(doc.Right("bytes"), doc.Left("meter"), doc.Right("blocks"), doc.Left("by"), doc.Left("name"))
+	table.Item = "name"
+	for i := range audit.Held {
+		h := &audit.Held[i]
+		table.Row(words.Bytes(h.Bytes), words.Meter(h.Meter), h.Count, h.By, code(h.Holder))
 	}
-	v.Table(t)
+	v.Table(table)
 }
 
-func (v audited) unjudged(a *model.Audit) {
-	if len(a.NotJudged) == 0 {
+func (v audited) unjudged(audit *model.Audit) {
+	if len(audit.NotJudged) == 0 {
 		return
 	}
 	v.Heading("Not judged")
-	t := doc.NewTable(doc.Left("meter"), doc.Right("bytes at most"), doc.Left("why"), doc.Left("what to do"))
-	t.Item = "reason"
-	for i := range a.NotJudged {
-		n := &a.NotJudged[i]
+	table := doc.NewTable(doc.Left("meter"), doc.Right("bytes at most"), doc.Left("why"), doc.Left("what to do"))
+	table.Item = "reason"
+	for i := range audit.NotJudged {
+		n := &audit.NotJudged[i]
 		bytes := "not known"
 		if n.Bytes != nil {
 			bytes = words.Bytes(*n.Bytes)
 		}
-		t.Row(cmp.Or(words.Meter(n.Meter), "all"), bytes, doc.In(doc.Doubt, clip(n.Why)), clip(n.Advice))
+		table.Row(cmp.Or(words.Meter(n.Meter), "all"), bytes, doc.In(doc.Doubt, clip(n.Why)), clip(n.Advice))
 	}
-	v.Table(t)
+	v.Table(table)
+}
+
+// audited lays an audit out.
+type audited struct{ layout }
+
+// whatIs names unjudged memory in a few words: "12.00 MiB of resident".
+func whatIs(unjudged *model.NotJudged) string {
+	text := "memory"
+	if unjudged.Meter != "" {
+		text = words.Meter(unjudged.Meter)
+	}
+	if unjudged.Bytes != nil {
+		text = words.Bytes(*unjudged.Bytes) + " of " + text
+	}
+	return text
+}
+
+// AllClear returns the text of an audit without a verdict: it gives the all-clear only if the audit has looked
+// everywhere.
+func AllClear(audit *model.Audit) string {
+	const few = 3
+	if had, over := hadAtEnd(audit); over {
+		return had
+	}
+	if len(audit.NotJudged) == 0 {
+		return "Nothing of " + words.Bytes(audit.Least) + " or more stayed behind that should not have."
+	}
+	var parts []string
+	for i := range audit.NotJudged[:min(len(audit.NotJudged), few)] {
+		n := &audit.NotJudged[i]
+		parts = append(parts, whatIs(n)+" ("+strings.ReplaceAll(n.Reason, "-", " ")+")")
+	}
+	if rest := len(audit.NotJudged) - few; rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", rest))
+	}
+	return "Nothing of " + words.Bytes(audit.Least) + " or more was seen to stay behind; not judged: " +
+		strings.Join(parts, ", ") + "."
+}
+
+// hadAtEnd says what processes had that have ended without a look at their objects; over is false if any was looked at
+// or still runs.
+func hadAtEnd(audit *model.Audit) (text string, over bool) {
+	var had []string
+	for i := range audit.Processes {
+		process := &audit.Processes[i]
+		if !process.Ended || process.Ending == nil || process.Objects > 0 {
+			return "", false
+		}
+		had = append(had, fmt.Sprintf("pid %d had %s resident at most in its last moments", process.PID,
+			words.Bytes(process.Ending.Resident)))
+	}
+	if len(had) == 0 {
+		return "", false
+	}
+	const few = 3
+	if rest := len(had) - few; rest > 0 {
+		had = append(had[:few], fmt.Sprintf("%d more", rest))
+	}
+	return "Nobody looked at what stayed behind, as the kernel had ended: " + strings.Join(had, ", ") +
+		". 'tracer report FILE' of a recording says which lines made it.", true
+}
+
+// notJudged lists the memory that the audit could not judge, and the code to type so that the next one can.
+func (v audited) notJudged(audit *model.Audit) {
+	if len(audit.NotJudged) == 0 {
+		return
+	}
+	v.Heading("Not judged")
+	for i := range audit.NotJudged {
+		unjudged := &audit.NotJudged[i]
+		of := ""
+		if unjudged.PID != 0 && len(audit.Processes) > 1 {
+			of = fmt.Sprintf(" of pid %d", unjudged.PID)
+		}
+		v.Prose("  ", doc.Yellow("- "+whatIs(unjudged)+of+": "), escape.Bounded(unjudged.Why, maxProse),
+			doc.Dim("; try: "+escape.Bounded(unjudged.Advice, maxProse)))
+	}
+}
+
+// NotJudged returns unjudged memory, the reason, and the advice.
+func NotJudged(n *model.NotJudged) string {
+	return whatIs(n) + ": " + escape.Bounded(n.Why, maxProse) + "; try: " + escape.Bounded(n.Advice, maxProse)
 }

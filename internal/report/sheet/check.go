@@ -11,19 +11,19 @@ import (
 )
 
 // Check shows the freed memory that has come back.
-func Check(k *model.Check) *doc.Document {
+func Check(check *model.Check) *doc.Document {
 	v := &doc.Document{}
 	v.Prose("", doc.Bold("ipytracer"), doc.Dim(" · what came back"))
 	still := false
-	for i := range k.Processes {
-		p := &k.Processes[i]
+	for i := range check.Processes {
+		process := &check.Processes[i]
 		v.Blank()
-		if len(k.Processes) > 1 || p.Ended || p.Why != "" {
-			v.Prose("  ", doc.Bold(fmt.Sprintf("pid %d", p.PID)), whyNot(p))
+		if len(check.Processes) > 1 || process.Ended || process.Why != "" {
+			v.Prose("  ", doc.Bold(fmt.Sprintf("pid %d", process.PID)), whyNot(process))
 		}
 		rows := 0
-		for _, c := range k.Checked {
-			if c.PID != p.PID {
+		for _, c := range check.Checked {
+			if c.PID != process.PID {
 				continue
 			}
 			if rows++; rows == 1 {
@@ -33,7 +33,7 @@ func Check(k *model.Check) *doc.Document {
 			}
 			still = checkedRow(v, &c) || still
 		}
-		if rows == 0 && !p.Ended && p.Why == "" {
+		if rows == 0 && !process.Ended && process.Why == "" {
 			v.Prose("", "No name of the notebook's holds 1 MiB that typing something would free.")
 		}
 	}
@@ -45,36 +45,34 @@ func Check(k *model.Check) *doc.Document {
 	return v
 }
 
-// sizeColumn is the most cells of a size, "1,023.99 MiB + 79.00 GiB GPU" apart.
-const sizeColumn = 12
-
-func whyNot(p *model.CheckProcess) string {
+func whyNot(process *model.CheckProcess) string {
 	switch {
-	case p.Ended:
+	case process.Ended:
 		return " has ended: its memory has come back"
-	case p.Why != "":
-		return " could not be looked at: " + escape.Bounded(p.Why, maxProse)
+	case process.Why != "":
+		return " could not be looked at: " + escape.Bounded(process.Why, maxProse)
 	}
 	return ""
 }
 
 // checkedRow prints one entry, and reports whether some of it is there still. Code is whole.
-func checkedRow(v *doc.Document, c *model.Checked) bool {
-	all, nothing := c.IsBack()
+func checkedRow(v *doc.Document, checked *model.Checked) bool {
+	all, nothing := checked.IsBack()
 	state := doc.Span{}
 	switch {
 	case nothing:
 		state = doc.Yellow("  is there still")
 	case !all:
 		state = doc.Yellow("  is there still in part")
-	case c.Stays > 0:
-		state = doc.Yellow("  gone, but " + words.Bytes(c.Stays) + " are resident still")
+	case checked.Stays > 0:
+		state = doc.Yellow("  gone, but " + words.Bytes(checked.Stays) + " are resident still")
 	}
 	v.WithCode("",
-		[]doc.Span{doc.Plain(escape.Pad(bothSizes(c.Predicted, c.Device, c.Exact), sizeColumn, true)),
-			doc.Plain("  "), doc.Bold(escape.Pad(bothSizes(c.CameBack, c.Back, true), sizeColumn, true) + " "),
+		[]doc.Span{doc.Plain(escape.Pad(bothSizes(checked.Predicted, checked.Device, checked.Exact), sizeColumn, true)),
+			doc.Plain("  "), doc.Bold(escape.Pad(bothSizes(checked.CameBack, checked.Back, true), sizeColumn, true) +
+				" "),
 		},
-		escape.OneLine(c.Type, false, text.MaxCode), state)
+		escape.OneLine(checked.Type, false, text.MaxCode), state)
 	return !all
 }
 

@@ -10,41 +10,31 @@ import (
 	"ipytracer/model"
 )
 
-// The shown parts of a comparison on a terminal, unless all is shown.
-const (
-	maxDiffCells  = 15
-	maxDiffLines  = 4
-	maxDiffCauses = 3
-)
-
-// compared lays a comparison out.
-type compared struct{ layout }
-
 // Diff shows the growth and its reason, the cells that caused it, those that follow, and its certainty.
-func Diff(d *model.Diff, o Options) *doc.Document {
-	v := compared{newLayout("Memory: A → B", o)}
+func Diff(diff *model.Diff, options Options) *doc.Document {
+	v := compared{newLayout("Memory: A → B", options)}
 	v.On(doc.Page)
-	v.page(d)
+	v.page(diff)
 	v.On(doc.Terminal)
-	v.diffRun("A", &d.A)
-	v.diffRun("B", &d.B)
+	v.diffRun("A", &diff.A)
+	v.diffRun("B", &diff.B)
 	v.Blank()
-	for i := range d.Whole {
-		v.diffWhole(d, &d.Whole[i], len(d.Whole) > 1)
+	for i := range diff.Whole {
+		v.diffWhole(diff, &diff.Whole[i], len(diff.Whole) > 1)
 	}
-	v.diffCauses(d)
-	v.diffCells(d)
-	v.diffTimes(d)
-	v.judged(d.Judged)
-	v.doubts(d.Doubts)
+	v.diffCauses(diff)
+	v.diffCells(diff)
+	v.diffTimes(diff)
+	v.judged(diff.Judged)
+	v.doubts(diff.Doubts)
 	return v.Document
 }
 
-func (v compared) diffRun(name string, r *model.DiffRun) {
-	spans := []doc.Span{doc.Bold(name + "  "), doc.Plain(escape.Bounded(path.Base(r.File), maxName*2)),
-		doc.Dim(" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS)),
+func (v compared) diffRun(name string, run *model.DiffRun) {
+	spans := []doc.Span{doc.Bold(name + "  "), doc.Plain(escape.Bounded(path.Base(run.File), maxName*2)),
+		doc.Dim(" · " + words.Plural(run.Cells, "cell") + " in " + words.Duration(run.DurationNS)),
 	}
-	for _, one := range [][2]string{{"Python ", r.Python}, {"IPython ", r.IPython}} {
+	for _, one := range [][2]string{{"Python ", run.Python}, {"IPython ", run.IPython}} {
 		if one[1] != "" {
 			spans = append(spans, doc.Dim(" · "+one[0]+escape.Bounded(one[1], maxName)))
 		}
@@ -52,81 +42,67 @@ func (v compared) diffRun(name string, r *model.DiffRun) {
 	v.Prose("   ", spans)
 }
 
-// fromTo returns "1.00 GiB → 2.00 GiB, +1.00 GiB (+100.0 %)".
-func fromTo(a, b *model.Figure, q words.Quantity, change int64) string {
-	text := q.Text(a) + " → " + q.Text(b) + ", " + words.Change(change)
-	if a != nil && b != nil {
-		if p := words.Percent(change, q.Of(*a)); p != "" && change != 0 {
-			text += " (" + p + ")"
-		}
-	}
-	return text
-}
-
 // diffWhole shows the peaks of the sessions, and their cells.
-func (v compared) diffWhole(d *model.Diff, one *model.WholeDiff, several bool) {
+func (v compared) diffWhole(diff *model.Diff, one *model.WholeDiff, several bool) {
 	if several {
 		v.Prose("", doc.Bold(escape.Bounded(one.Command, maxName*2)))
 	}
 	for i := range one.Meters {
-		m := &one.Meters[i]
-		if i > 0 && (words.IsPart(m.Meter) || abs(m.Peak) < d.Least) {
+		change := &one.Meters[i]
+		if i > 0 && (words.IsPart(change.Meter) || abs(change.Peak) < diff.Least) {
 			continue
 		}
-		parts := []doc.Span{doc.In(doc.Change(m.Peak), "peak "+fromTo(m.A, m.B, words.Highest, m.Peak))}
-		if m.Meter == d.Meters[0] {
+		parts := []doc.Span{doc.In(doc.Change(change.Peak), "peak "+fromTo(change.A, change.B, words.Highest,
+			change.Peak))}
+		if change.Meter == diff.Meters[0] {
 			where := ""
 			if one.PeakA != nil {
-				where = "in " + cellOf(d.Cells[*one.PeakA].A)
+				where = "in " + cellOf(diff.Cells[*one.PeakA].A)
 			}
 			if one.PeakB != nil {
-				where += " → in " + cellOf(d.Cells[*one.PeakB].B)
+				where += " → in " + cellOf(diff.Cells[*one.PeakB].B)
 			}
 			parts = append(parts, doc.Dim(where))
 		}
-		v.Field(words.Meter(m.Meter), parts)
+		v.Field(words.Meter(change.Meter), parts)
 	}
 }
 
 // cellOf returns the name of a cell of one run for people.
-func cellOf(x *model.DiffCell) string {
-	if x == nil {
+func cellOf(cell *model.DiffCell) string {
+	if cell == nil {
 		return "no cell"
 	}
-	return words.Row(&model.CellDiff{B: x})
+	return words.Row(&model.CellDiff{B: cell})
 }
 
-func (v compared) diffCauses(d *model.Diff) {
-	for i := range d.Causes[:min(len(d.Causes), maxDiffCauses)] {
-		c := &d.Causes[i]
+func (v compared) diffCauses(diff *model.Diff) {
+	for i := range diff.Causes[:min(len(diff.Causes), maxDiffCauses)] {
+		cause := &diff.Causes[i]
 		name := "cause"
 		if i > 0 {
 			name = "and"
 		}
-		row := &d.Cells[c.Cell]
-		v.Field(name, doc.Bold(words.Row(row)+" "+row.Change), c.Why,
+		row := &diff.Cells[cause.Cell]
+		v.Field(name, doc.Bold(words.Row(row)+" "+row.Change), cause.Why,
 			doc.Dim(escape.OneLine(editedLine(row), false, 60)))
-		v.diffFollows(d, c, maxDiffCauses)
+		v.diffFollows(diff, cause, maxDiffCauses)
 	}
-	if n := len(d.Causes) - maxDiffCauses; n > 0 {
+	if n := len(diff.Causes) - maxDiffCauses; n > 0 {
 		v.Field("and", words.Plural(n, "more cell"))
 	}
-	if len(d.Causes) == 0 {
-		v.noCause(d)
+	if len(diff.Causes) == 0 {
+		v.noCause(diff)
 	}
-}
-
-func (v compared) noCause(d *model.Diff) {
-	v.Field("cause", "none: no cell needs or keeps "+words.Bytes(d.Least)+" more or less than it did")
 }
 
 // diffFollows names the cells that follow from a cause, and the names that they read.
-func (v compared) diffFollows(d *model.Diff, c *model.Cause, most int) {
-	for i := range c.Follows[:min(len(c.Follows), most)] {
-		f := &c.Follows[i]
-		v.Field("  so", escape.OneLine(words.Row(&d.Cells[f.Cell])+" "+f.Why, false, maxProse))
+func (v compared) diffFollows(diff *model.Diff, cause *model.Cause, most int) {
+	for i := range cause.Follows[:min(len(cause.Follows), most)] {
+		f := &cause.Follows[i]
+		v.Field("  so", escape.OneLine(words.Row(&diff.Cells[f.Cell])+" "+f.Why, false, maxProse))
 	}
-	if n := len(c.Follows) - most; n > 0 {
+	if n := len(cause.Follows) - most; n > 0 {
 		v.Field("  so", words.Plural(n, "more cell"))
 	}
 }
@@ -145,40 +121,33 @@ func editedLine(row *model.CellDiff) string {
 	return sourceOfRow(row)
 }
 
-func sourceOfRow(row *model.CellDiff) string {
-	if row.B != nil {
-		return row.B.Source
-	}
-	return row.A.Source
-}
-
 // diffCells shows the causes, one after another, and then the cells that follow from the causes.
-func (v compared) diffCells(d *model.Diff) {
+func (v compared) diffCells(diff *model.Diff) {
 	most := v.o.Cells
 	if most == 0 {
 		most = maxDiffCells
 	}
 	if v.o.Full {
-		most = len(d.Cells)
+		most = len(diff.Cells)
 	}
-	if len(d.Causes) > 0 {
+	if len(diff.Causes) > 0 {
 		v.Heading("Cells that made the difference, A → B")
 	}
-	for i := range d.Causes[:min(len(d.Causes), most)] {
-		v.diffCell(d, &d.Cells[d.Causes[i].Cell])
-		v.diffFollowing(d, &d.Causes[i], most)
+	for i := range diff.Causes[:min(len(diff.Causes), most)] {
+		v.diffCell(diff, &diff.Cells[diff.Causes[i].Cell])
+		v.diffFollowing(diff, &diff.Causes[i], most)
 	}
-	if n := len(d.Causes) - most; n > 0 {
+	if n := len(diff.Causes) - most; n > 0 {
 		v.Note("… and %s; --full prints all.", words.Plural(n, "more cell"))
 	}
-	v.diffOthers(d, most)
+	v.diffOthers(diff, most)
 }
 
 // diffOthers lists the cells with hardly any change of their own.
-func (v compared) diffOthers(d *model.Diff, most int) {
+func (v compared) diffOthers(diff *model.Diff, most int) {
 	var follow, moved, quiet []int
-	for i := range d.Cells {
-		row := &d.Cells[i]
+	for i := range diff.Cells {
+		row := &diff.Cells[i]
 		switch {
 		case row.Consequence:
 			follow = append(follow, i)
@@ -191,39 +160,30 @@ func (v compared) diffOthers(d *model.Diff, most int) {
 	}
 	if len(follow) > 0 {
 		v.Heading("Higher or lower only because of what stood before")
-		v.diffList(d, follow, most)
+		v.diffList(diff, follow, most)
 	}
 	if len(quiet)+len(moved) > 0 {
-		v.Heading("Edited, new, gone and moved without a change of " + words.Bytes(d.Least) + " or more")
-		v.diffList(d, append(quiet, moved...), most)
+		v.Heading("Edited, new, gone and moved without a change of " + words.Bytes(diff.Least) + " or more")
+		v.diffList(diff, append(quiet, moved...), most)
 	}
 }
 
 // diffList prints a line for each of some cells.
-func (v compared) diffList(d *model.Diff, rows []int, most int) {
-	t := doc.NewTable(doc.Left("cell"), doc.Left(""), doc.Right(words.Meter(d.Meters[0])+" peak"), doc.Right("need"),
+func (v compared) diffList(diff *model.Diff, rows []int, most int) {
+	table := doc.NewTable(doc.Left("cell"), doc.Left(""), doc.Right(words.Meter(diff.Meters[0])+" peak"),
+		doc.Right("need"),
 		doc.Flex("source"))
 	for _, i := range rows[:min(len(rows), most)] {
-		row := &d.Cells[i]
+		row := &diff.Cells[i]
 		peak, needs := "–", "–"
-		if m := of(row, d.Meters[0]); m != nil {
+		if m := of(row, diff.Meters[0]); m != nil {
 			peak, needs = words.Change(m.Peak), words.Change(m.Need)
 		}
-		t.Row(words.Row(row), row.Change, peak, needs,
+		table.Row(words.Row(row), row.Change, peak, needs,
 			escape.Lines(sourceOfRow(row), false, maxLead))
 	}
-	v.Table(t)
+	v.Table(table)
 	if n := len(rows) - most; n > 0 {
 		v.Note("… and %s; --full prints all.", words.Plural(n, "more cell"))
 	}
-}
-
-// of returns one meter of a row, nil if it has no figure.
-func of(row *model.CellDiff, meter string) *model.MeterDiff {
-	for i := range row.Meters {
-		if row.Meters[i].Meter == meter {
-			return &row.Meters[i]
-		}
-	}
-	return nil
 }

@@ -18,12 +18,12 @@ type merged struct {
 }
 
 // Merge shows how much memory all nodes had at once, the nodes, and the cells that needed most.
-func Merge(m *model.Merge, o Options) *doc.Document {
-	v := merged{newLayout("", o), m}
+func Merge(merge *model.Merge, options Options) *doc.Document {
+	v := merged{newLayout("", options), merge}
 	v.together()
 	v.nodes()
 	v.cells()
-	v.doubts(m.Doubts)
+	v.doubts(merge.Doubts)
 	return v.Document
 }
 
@@ -62,45 +62,46 @@ const (
 
 func (v merged) nodes() {
 	v.Heading("Nodes")
-	t := &doc.Table{
+	table := &doc.Table{
 		Columns: []doc.Column{doc.Left("node"), doc.Flex("recording").Drop(5), doc.Right("began").Drop(1),
 			doc.Left("clock error"), doc.Right("kernels").Drop(3), doc.Right("cells").Drop(2), doc.Right("highest"),
 			doc.Left("certificate").Drop(4),
 		},
 	}
 	for i := range v.m.Nodes {
-		n := &v.m.Nodes[i]
+		node := &v.m.Nodes[i]
 		if i == mostNodes && !v.o.Full {
 			break
 		}
 		highest := "–"
-		if n.Highest != nil {
-			highest = words.Highest.Text(&n.Highest.Figure)
+		if node.Highest != nil {
+			highest = words.Highest.Text(&node.Highest.Figure)
 		}
 		certificate := doc.Plain("complete")
-		if !n.Complete {
+		if !node.Complete {
 			certificate = doc.Yellow("not complete")
 		}
-		t.Row(escape.Bounded(n.Name, nodeName), escape.Bounded(path.Base(n.File), 2*maxName), words.Duration(n.StartNS),
-			clockOf(n), fmt.Sprint(n.Kernels), fmt.Sprint(n.Cells), highest, certificate)
+		table.Row(escape.Bounded(node.Name, nodeName), escape.Bounded(path.Base(node.File), 2*maxName),
+			words.Duration(node.StartNS),
+			clockOf(node), fmt.Sprint(node.Kernels), fmt.Sprint(node.Cells), highest, certificate)
 	}
-	v.Table(t)
-	if more := len(v.m.Nodes) - t.Len(); more > 0 {
+	v.Table(table)
+	if more := len(v.m.Nodes) - table.Len(); more > 0 {
 		v.Note("… and %s; --full prints all.", words.Plural(more, "more recording"))
 	}
 }
 
 // clockOf says how far the place of a recording can be off.
-func clockOf(n *model.MergeNode) string {
-	if n.EarliestStart == nil || n.LatestStart == nil || n.EarliestEnd == nil || n.LatestEnd == nil {
+func clockOf(node *model.MergeNode) string {
+	if node.EarliestStart == nil || node.LatestStart == nil || node.EarliestEnd == nil || node.LatestEnd == nil {
 		return "not known"
 	}
-	wide := max(*n.LatestStart-*n.EarliestStart, *n.LatestEnd-*n.EarliestEnd)
+	wide := max(*node.LatestStart-*node.EarliestStart, *node.LatestEnd-*node.EarliestEnd)
 	switch {
 	case wide == 0:
 		return "none"
-	case n.Messages > 0:
-		return words.Duration(wide) + " by " + words.Plural(n.Messages, "message")
+	case node.Messages > 0:
+		return words.Duration(wide) + " by " + words.Plural(node.Messages, "message")
 	}
 	return words.Duration(wide) + " as stated"
 }
@@ -111,7 +112,7 @@ func (v merged) cells() {
 		v.Prose("", "No cell ran.")
 		return
 	}
-	t := &doc.Table{
+	table := &doc.Table{
 		Columns: []doc.Column{doc.Right("need"), doc.Right("highest").Drop(2), doc.Left("node"), doc.Flex("cell"),
 			doc.Right("at").Drop(3), doc.Right("took").Drop(4), doc.Flex("source").Drop(1),
 		},
@@ -125,18 +126,18 @@ func (v merged) cells() {
 	}
 	for i := range v.m.Cells[:min(most, len(v.m.Cells))] {
 		c := &v.m.Cells[i]
-		w := model.Window{Execution: c.Execution, ExecutionCount: c.ExecutionCount, Silent: c.Silent}
-		cell := words.CellOf(&w)
+		window := model.Window{Execution: c.Execution, ExecutionCount: c.ExecutionCount, Silent: c.Silent}
+		cell := words.CellOf(&window)
 		if c.Kernel != "" {
 			cell += " of " + escape.Bounded(c.Kernel, maxName)
 		}
-		t.Row(words.Need.Text(&c.Figure), words.Highest.Text(&c.Figure), escape.Bounded(v.m.Nodes[c.Node].Name,
+		table.Row(words.Need.Text(&c.Figure), words.Highest.Text(&c.Figure), escape.Bounded(v.m.Nodes[c.Node].Name,
 			nodeName), cell,
 			words.Duration(c.AtNS), words.Duration(c.DurationNS),
 			doc.Dim(escape.OneLine(strings.TrimSpace(c.Source), false, maxProse/2)))
 	}
-	v.Table(t)
-	if more := len(v.m.Cells) - t.Len() + v.m.CellsUnlisted; more > 0 {
+	v.Table(table)
+	if more := len(v.m.Cells) - table.Len() + v.m.CellsUnlisted; more > 0 {
 		v.Note("… and %s.", words.Plural(more, "more cell"))
 	}
 }

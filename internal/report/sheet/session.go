@@ -1,11 +1,10 @@
 package sheet
 
 import (
-	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ipytracer/internal/report/doc"
@@ -14,251 +13,218 @@ import (
 	"ipytracer/model"
 )
 
-// How many rows tables have.
+// Bounds of the Markdown of a session.
 const (
-	maxCells       = 15
-	maxExperiments = 10
-	maxLineRows    = 10
-	maxReasons     = 10
-	maxMeters      = 6
-	maxExcerpt     = 60
+	maxReasons    = 10
+	maxReason     = 300 // characters
+	maxSlower     = 600 // characters: it may name a file
+	maxAdviceRows = 3   // `tracer advise` has ten
 )
-
-// session is the Markdown of a session.
-type session struct {
-	*bufio.Writer
-	meters []string    // the columns of needs
-	cells  []windowRow // the heaviest, up to a number
-	more   int
-	also   []windowRow // experiments
-	unlike int
-	peaks  map[string]model.Figure // of the sessions, by meter, the highest
-	order  int
-	count  int // cells
-	failed int
-}
-
-// windowRow is the part of a window that its row needs.
-type windowRow struct {
-	order   int
-	name    string
-	figures map[string]model.Figure
-	status  string
-	source  string
-	counted string // counters, in words
-}
 
 // SessionMarkdown writes the heaviest cells, the experiments, the lines of the notebook with the most memory at the
 // peak, and everything inexact, as GitHub and GitLab show Markdown. Texts of the notebook are code spans, in which
 // nothing is a link, a mention or HTML. Its length is bounded.
-func SessionMarkdown(w io.Writer, r *model.Report) error { return writeSession(w, r, typedLines) }
+func SessionMarkdown(w io.Writer, report *model.Report) error {
+	return sessionOf(report, typedLines(report.Lines)).Markdown(w)
+}
 
 // SessionMarkdownFull writes the same with the lines of libraries that allocated.
-func SessionMarkdownFull(w io.Writer, r *model.Report) error { return writeSession(w, r, allLines) }
-
-func writeSession(w io.Writer, r *model.Report, lines func([]model.Line) []lineRow) error {
-	near := r.Nearest()
-	p := &session{Writer: bufio.NewWriter(w), meters: headlinesOf(r, r.Ranking(near)), peaks: map[string]model.Figure{}}
-	for window := range r.AllPassing() {
-		p.take(window)
-	}
-	p.head(r, near)
-	p.table("cell", "cells that needed less", p.cells, p.more, true)
-	p.table("experiment", "experiments", p.also, p.unlike, false)
-	p.counters()
-	p.lines(lines(r.Lines))
-	p.advice(r.Advice)
-	p.exactness(r)
-	return p.Flush()
+func SessionMarkdownFull(w io.Writer, report *model.Report) error {
+	return sessionOf(report, allLines(report.Lines)).Markdown(w)
 }
 
-// headlinesOf returns the meters with a column: those that users read, the ranking one first.
-func headlinesOf(r *model.Report, ranks string) []string {
-	known := r.AllMeters()
-	all := words.Headlines(known)
-	if len(all) == 0 {
-		all = known
-	}
-	if slices.Contains(known, ranks) {
-		all = append([]string{ranks}, slices.DeleteFunc(slices.Clone(all), func(id string) bool {
-			return id == ranks
-		})...)
-	}
-	return all[:min(len(all), maxMeters)]
+// session lays the Markdown of a session out.
+type session struct {
+	*doc.Document
+	*sessionRows
 }
 
-func (p *session) need(r *windowRow) int64 {
-	if len(p.meters) == 0 {
-		return 0
-	}
-	return r.figures[p.meters[0]].Need()
-}
-
-func (p *session) take(w *model.Window) {
-	switch w.Kind {
-	case model.Session:
-		for id, f := range w.Figures() {
-			if f.Peak >= p.peaks[id].Peak {
-				p.peaks[id] = f
-			}
+func sessionOf(report *model.Report, lines []lineRow) *doc.Document {
+	near := report.Nearest()
+	v := session{&doc.Document{Title: "Memory", Flow: true}, rowsOf(report, report.Ranking(near))}
+	v.head(report)
+	v.nearest(report, near)
+	for i := range report.Certificate.Probes {
+		if text := words.ExpensiveProbes(&report.Certificate.Probes[i]); text != "" {
+			v.paragraph("Slower: ", doc.Source(escape.Bounded(text, maxSlower)))
 		}
+	}
+	v.windows("cell", v.cells, v.more, "cells that needed less")
+	v.windows("experiment", v.experiments, v.further, "experiments")
+	v.counters()
+	v.lines(lines)
+	v.advice(report.Advice)
+	v.exactness(&report.Certificate)
+	return v.Document
+}
+
+// paragraph adds a paragraph. Texts of the notebook in it must be sources.
+func (v session) paragraph(parts ...any) {
+	v.Line(doc.Spans(parts...), nil)
+	v.Blank()
+}
+
+// table adds a table that has rows. more is the number of items without a row.
+func (v session) table(t *doc.Table, more int, what string) {
+	if t.Len() == 0 {
 		return
-	case model.Statement:
-		return
-	}
-	p.order++
-	one := windowRow{order: p.order, status: w.Status, source: w.Source[:min(len(w.Source), 4*maxExcerpt*4)]}
-	if w.Counters != nil {
-		one.counted = words.Counters(w.Counters)
-	}
-	one.figures = map[string]model.Figure{}
-	for _, id := range p.meters {
-		if f, ok := w.Together(id); ok {
-			one.figures[id] = f
-		}
-	}
-	if w.Kind == model.Experiment {
-		if one.name, one.source = doc.Code(w.Name), ""; len(p.also) < maxExperiments {
-			p.also = append(p.also, one)
-		} else {
-			p.unlike++
-		}
-		return
-	}
-	if p.count++; w.Status == model.Error {
-		p.failed++
-	}
-	one.name = words.CellOf(w)
-	p.cells = append(p.cells, one)
-	slices.SortStableFunc(p.cells, func(a, b windowRow) int {
-		return cmp.Or(cmp.Compare(p.need(&b), p.need(&a)), cmp.Compare(a.order, b.order))
-	})
-	if len(p.cells) > maxCells {
-		p.cells = p.cells[:maxCells]
-		p.more++
-	}
-}
-
-func (p *session) head(r *model.Report, near []model.Nearness) {
-	p.WriteString("### Memory, by ipytracer\n\n")
-	fmt.Fprintf(p, "%s", words.Plural(p.count, "cell"))
-	if p.failed > 0 {
-		fmt.Fprintf(p, ", %d failed", p.failed)
-	}
-	if r.Host.Name != "" {
-		fmt.Fprintf(p, ", on %s (Linux %s, %s)", doc.Code(r.Host.Name), doc.Code(r.Host.Kernel),
-			words.Bytes(r.Host.Memory))
-	}
-	p.WriteString(".")
-	for i, id := range p.meters {
-		f, ok := p.peaks[id]
-		if !ok || f.Peak == 0 {
-			continue
-		}
-		if i == 0 {
-			p.WriteString(" Peaks of the session:")
-		} else {
-			p.WriteString(",")
-		}
-		fmt.Fprintf(p, " %s %s", meterCode(id), words.Highest.Text(&f))
-	}
-	p.WriteString("\n\n")
-	p.nearest(r, near)
-	p.slower(r)
-}
-
-// table adds a row for each window, and says how many have none.
-func (p *session) table(what, rest string, rows []windowRow, more int, sources bool) {
-	if len(rows) == 0 {
-		return
-	}
-	p.WriteString("| " + what + " |")
-	for i, id := range p.meters {
-		if i == 0 {
-			fmt.Fprintf(p, " need (%s) | consumed | peak |", meterCode(id))
-		} else {
-			fmt.Fprintf(p, " need (%s) |", meterCode(id))
-		}
-	}
-	if sources {
-		p.WriteString(" source |")
-	}
-	p.WriteString("\n|---|" + strings.Repeat("--:|", len(p.meters)+min(len(p.meters), 1)*2))
-	if sources {
-		p.WriteString("---|")
-	}
-	p.WriteString("\n")
-	for _, one := range rows {
-		p.row(&one, sources)
 	}
 	if more > 0 {
-		fmt.Fprintf(p, "\n… and %d more %s.\n", more, rest)
+		t.More = fmt.Sprintf("and %d more%s", more, what)
 	}
-	p.WriteString("\n")
+	v.Table(t)
+	v.Blank()
 }
 
-func (p *session) row(one *windowRow, sources bool) {
-	p.WriteString("| " + one.name)
-	if one.status != model.OK {
-		p.WriteString(" (" + doc.Code(one.status) + ")")
+// head sums the session up in a line.
+func (v session) head(report *model.Report) {
+	parts := []any{words.Plural(v.count, "cell")}
+	if v.failed > 0 {
+		parts = append(parts, fmt.Sprintf(", %d failed", v.failed))
 	}
-	p.WriteString(" |")
-	for i, id := range p.meters {
-		f, ok := one.figures[id]
-		if !ok {
-			p.WriteString(" – |")
-			if i == 0 {
-				p.WriteString(" – | – |")
+	if host := &report.Host; host.Name != "" {
+		parts = append(parts, ", on ", doc.Source(host.Name), " (Linux ", doc.Source(host.Kernel), ", ",
+			words.Bytes(host.Memory)+")")
+	}
+	parts = append(parts, ".")
+	before := " Peaks of the session: "
+	for i, id := range v.meters {
+		if f, ok := v.peaks[id]; ok && f.Peak != 0 {
+			if i > 0 {
+				before = ", "
 			}
+			parts = append(parts, before, meterName(id), " "+words.Highest.Text(&f))
+		}
+	}
+	v.paragraph(parts...)
+}
+
+// nearest adds a paragraph on how near the session came to limits, the nearest first, and on the GPUs that it used;
+// nothing if neither is known.
+func (v session) nearest(report *model.Report, near []model.Nearness) {
+	var limits []string
+	var parts []any
+	for i := range near {
+		if n := &near[i]; n.Share() > 0 {
+			text := strings.TrimSuffix(words.Near(n), ",")
+			if !n.Exact && model.Vague(n.Peak, n.Bound) {
+				text += ", " + words.Vague
+			}
+			limits = append(limits, text)
+		}
+	}
+	if len(limits) > 0 {
+		parts = append(parts, "Nearest to a limit: "+strings.Join(limits, " · ")+".")
+	}
+	for _, gpu := range report.GPUs {
+		if v.peaks[fmt.Sprintf("gpu.%d.driver", gpu.Index)].Peak <= 0 {
 			continue
 		}
-		fmt.Fprintf(p, " %s |", words.Need.Text(&f))
+		if len(parts) > 0 {
+			parts = append(parts, " ")
+		}
+		gpu.Name = escape.Bounded(gpu.Name, maxExcerpt)
+		parts = append(parts, fmt.Sprintf("GPU %d: ", gpu.Index), doc.Source(words.Device(&gpu)), ".")
+	}
+	if len(parts) > 0 {
+		v.paragraph(parts...)
+	}
+}
+
+// windows adds the table of the cells, which have sources, or of the experiments.
+func (v session) windows(what string, rows []windowRow, more int, rest string) {
+	t := doc.NewTable(doc.Left(what))
+	quantities := [][]words.Quantity{{words.Need, words.Consumed, words.Highest}}
+	for i, id := range v.meters {
+		t.Columns = append(t.Columns, doc.Right("need ("+doc.Code(meterName(id).Text)+")"))
 		if i == 0 {
-			fmt.Fprintf(p, " %s | %s |", words.Consumed.Text(&f), words.Highest.Text(&f))
+			t.Columns = append(t.Columns, doc.Right("consumed"), doc.Right("peak"))
+		} else {
+			quantities = append(quantities, []words.Quantity{words.Need})
 		}
 	}
-	if sources {
-		p.WriteString(" " + doc.Code(escape.OneLine(one.source, false, maxExcerpt)) + " |")
+	if what == "cell" {
+		t.Columns = append(t.Columns, doc.Left("source"))
 	}
-	p.WriteString("\n")
+	for i := range rows {
+		cells := doc.Spans(rows[i].name + rows[i].status)
+		for k, id := range v.meters {
+			for _, q := range quantities[k] {
+				cells = append(cells, doc.FigureAt(q, rows[i].figures, id))
+			}
+		}
+		if what == "cell" {
+			cells = append(cells, doc.Source(escape.OneLine(rows[i].source, false, maxExcerpt)))
+		}
+		t.Row(cells)
+	}
+	v.table(t, more, " "+rest+".")
 }
 
 // counters adds the counters of the cells and experiments that have a row.
-func (p *session) counters() {
-	begun := false
-	for _, one := range append(p.cells, p.also...) {
-		if one.counted == "" {
-			continue
+func (v session) counters() {
+	t := doc.NewTable(doc.Left(""), doc.Left("counted"))
+	for _, row := range slices.Concat(v.cells, v.experiments) {
+		if row.counted != "" {
+			t.Row(row.name, row.counted)
 		}
-		if !begun {
-			p.WriteString("| | counted |\n|---|---|\n")
-			begun = true
-		}
-		p.WriteString("| " + one.name + " | " + one.counted + " |\n")
 	}
-	if begun {
-		p.WriteString("\n")
+	v.table(t, 0, "")
+}
+
+// lines adds the lines that held most.
+func (v session) lines(rows []lineRow) {
+	t := doc.NewTable(doc.Left("line"), doc.Left("meter"), doc.Right("at the session's peak"), doc.Right("allocated"),
+		doc.Right("times"))
+	for _, l := range rows[:min(len(rows), maxLineRows)] {
+		t.Row(doc.Source(frameText(l.Frame)), meterName(l.Meter), words.Sampled(words.Bytes(l.atPeak), l.Sampled),
+			words.Sampled(words.Bytes(l.allocated), l.Sampled), words.Sampled(strconv.FormatInt(l.Count, 10),
+				l.Sampled))
+	}
+	v.table(t, len(rows)-maxLineRows, " lines that held less.")
+}
+
+// advice adds the changes that save most.
+func (v session) advice(advice *model.Advice) {
+	if advice == nil {
+		return
+	}
+	t := doc.NewTable(doc.Right("gain"), doc.Left("how sure"), doc.Left("line"), doc.Left("what to do"))
+	for i := range advice.Items[:min(len(advice.Items), maxAdviceRows)] {
+		item := &advice.Items[i]
+		t.Row(words.AdviceGain(item.Saves), item.Accuracy, doc.Source(words.PlaceName(&item.At)),
+			doc.Source(escape.OneLine(item.Title, false, 2*maxExcerpt)))
+	}
+	v.table(t, len(advice.Items)-maxAdviceRows, ": `tracer advise` has them, with the code.")
+}
+
+// exactness says what is not exact, and whether it is known in full who allocated.
+func (v session) exactness(c *model.Certificate) {
+	const marks = "`≈` is off by a known bound, `≥` is at least that much."
+	if c.Complete {
+		v.Line(doc.Spans("Nothing was lost, refused or guessed; sizes are measured by the kernel, not sampled. "+marks),
+			nil)
+	} else {
+		v.paragraph(doc.Bold("Not complete."), " "+marks)
+		v.reasons(c.Incomplete)
+	}
+	if !c.Attribution.Complete {
+		v.Blank()
+		v.paragraph("Who allocated is not known in full; no figure and no window depends on that.")
+		v.reasons(c.Attribution.Incomplete)
 	}
 }
 
-func frameText(f model.Frame) string {
-	if f.IsNowhere() {
-		return escape.Bounded(f.Function, 2*maxExcerpt)
+// reasons adds a list, an item a line.
+func (v session) reasons(all []string) {
+	for i, why := range all {
+		if i == maxReasons {
+			v.Line(doc.Spans(fmt.Sprintf("- … and %d more", len(all)-i)), nil)
+			return
+		}
+		v.Line(doc.Spans("- ", doc.Source(escape.Bounded(why, maxReason))), nil)
 	}
-	where := f.File
-	if f.InCell() {
-		where = words.FrameCell(&f)
-	}
-	if f.Function != "" && f.Function != "<module>" {
-		where += " " + f.Function
-	}
-	return escape.Bounded(fmt.Sprintf("%s:%d", where, f.Line), 2*maxExcerpt)
 }
 
-// meterCode returns the name of a meter for people.
-func meterCode(id string) string {
-	if _, known := strings.CutPrefix(id, "gpu."); known {
-		return doc.Code(id)
-	}
-	return doc.Code(strings.TrimPrefix(id, "cpu."))
-}
+// meterName returns the name of a meter for people, as code.
+func meterName(id string) doc.Span { return doc.Source(strings.TrimPrefix(id, "cpu.")) }

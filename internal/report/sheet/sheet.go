@@ -1,5 +1,5 @@
 // Package sheet lays out comparisons, plans, merged recordings, audits, advice, trials and checks as documents, for a
-// terminal and for pages without scripts. It has the Markdown of a session, too. The content and order of such a
+// terminal and for pages without scripts. A session's Markdown is such a document, too. The content and order of such a
 // document belong here; the interactive page of a session does not.
 package sheet
 
@@ -69,9 +69,12 @@ func (l layout) doubts(all []string) {
 	l.more(len(all)-len(shown), "doubt")
 	l.On(doc.Page)
 	l.Prose("", "What speaks against taking everything at its word.")
-	t := &doc.Table{Columns: []doc.Column{doc.Left("doubt")}, Item: "doubt", More: "%s"}
+	table := &doc.Table{Columns: []doc.Column{doc.Left("doubt")}, Item: "doubt", More: "%s"}
 	for _, text := range all {
-		t.Row(doc.In(doc.Doubt, text))
+		table.Row(doc.In(doc.Doubt, text))
 	}
-	l.Table(t)
+	l.Table(table)
 }
+
+// sizeColumn is the most cells of a size, "1,023.99 MiB + 79.00 GiB GPU" apart.
+const sizeColumn = 12

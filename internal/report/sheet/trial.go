@@ -18,8 +18,8 @@ type trial struct {
 }
 
 // Trial shows for each change whether results are the same, what it saved, and what differs.
-func Trial(t *model.Trial, o Options) *doc.Document {
-	v := trial{newLayout("", o), t}
+func Trial(t *model.Trial, options Options) *doc.Document {
+	v := trial{newLayout("", options), t}
 	seed := ""
 	if t.Seed != nil {
 		seed = fmt.Sprintf("seed %d", *t.Seed)
@@ -86,10 +86,10 @@ func (v trial) variant(c *model.TrialVariant) {
 }
 
 // verdict says whether results are the same.
-func (v trial) verdict(c *model.TrialVariant) {
+func (v trial) verdict(variant *model.TrialVariant) {
 	held, tolerated := 0, 0
-	for i := range c.Differences {
-		if c.Differences[i].Tolerated {
+	for i := range variant.Differences {
+		if variant.Differences[i].Tolerated {
 			tolerated++
 		} else {
 			held++
@@ -100,8 +100,8 @@ func (v trial) verdict(c *model.TrialVariant) {
 		within = words.Plural(tolerated, "difference") + " within what is tolerated"
 	}
 	switch {
-	case c.Why != "":
-		v.Field("results", doc.Red("it does not run to its end: "+escape.Bounded(c.Why, maxProse)))
+	case variant.Why != "":
+		v.Field("results", doc.Red("it does not run to its end: "+escape.Bounded(variant.Why, maxProse)))
 	case held > 0:
 		v.Field("results", doc.Red(differ(held)), doc.Dim(within))
 	default:
@@ -110,33 +110,33 @@ func (v trial) verdict(c *model.TrialVariant) {
 }
 
 // saved shows one meter.
-func (v trial) saved(s *model.TrialSaving, c *model.TrialVariant, judged bool) {
+func (v trial) saved(saving *model.TrialSaving, variant *model.TrialVariant, judged bool) {
 	mark := ""
-	if !s.Exact {
+	if !saving.Exact {
 		mark = "not exact"
 	}
-	peaks := words.Bytes(middle(s.Before)) + " → " + words.Bytes(middle(s.After))
+	peaks := words.Bytes(middle(saving.Before)) + " → " + words.Bytes(middle(saving.After))
 	if !judged {
-		if s.Median != 0 || v.o.Full {
-			v.Field("also", words.Meter(s.Meter)+" "+peaks, lessOrMore(s.Certain), doc.Yellow(mark))
+		if saving.Median != 0 || v.o.Full {
+			v.Field("also", words.Meter(saving.Meter)+" "+peaks, lessOrMore(saving.Certain), doc.Yellow(mark))
 		}
 		return
 	}
 	predicted := ""
-	if c.Predicted != nil {
-		predicted = "predicted " + words.Bytes(*c.Predicted)
+	if variant.Predicted != nil {
+		predicted = "predicted " + words.Bytes(*variant.Predicted)
 	}
 	switch {
-	case s.Certain > 0:
-		v.Field("saves", doc.Bold(words.Bytes(s.Certain)), digits(s.Certain)+" bytes, at least",
-			doc.Dim(digits(s.Median)+" bytes by the medians"), predicted, doc.Yellow(mark))
-	case s.Median > 0:
-		v.Field("saves", doc.Bold("nothing for certain"), digits(s.Median)+" bytes by the medians", predicted,
+	case saving.Certain > 0:
+		v.Field("saves", doc.Bold(words.Bytes(saving.Certain)), digits(saving.Certain)+" bytes, at least",
+			doc.Dim(digits(saving.Median)+" bytes by the medians"), predicted, doc.Yellow(mark))
+	case saving.Median > 0:
+		v.Field("saves", doc.Bold("nothing for certain"), digits(saving.Median)+" bytes by the medians", predicted,
 			doc.Yellow(mark))
 	default:
-		v.Field("saves", doc.Bold("nothing"), lessOrMore(s.Median)+" by the medians", predicted, doc.Yellow(mark))
+		v.Field("saves", doc.Bold("nothing"), lessOrMore(saving.Median)+" by the medians", predicted, doc.Yellow(mark))
 	}
-	v.Field("peak", words.Meter(s.Meter)+" "+peaks, doc.Dim("the highest cell, the medians"))
+	v.Field("peak", words.Meter(saving.Meter)+" "+peaks, doc.Dim("the highest cell, the medians"))
 }
 
 func lessOrMore(n int64) string {
@@ -183,11 +183,11 @@ const (
 )
 
 // differences lists those that count first.
-func (v trial) differences(c *model.TrialVariant) {
-	sorted := slices.Clone(c.Differences)
-	slices.SortStableFunc(sorted, func(a, b model.TrialDifference) int {
+func (v trial) differences(variant *model.TrialVariant) {
+	sorted := slices.Clone(variant.Differences)
+	slices.SortStableFunc(sorted, func(difference, b model.TrialDifference) int {
 		switch {
-		case a.Tolerated == b.Tolerated:
+		case difference.Tolerated == b.Tolerated:
 			return 0
 		case b.Tolerated:
 			return -1
@@ -209,23 +209,23 @@ func (v trial) differences(c *model.TrialVariant) {
 }
 
 // differenceText returns "cell 3: "a" became "b"".
-func differenceText(d *model.TrialDifference) string {
-	text := "variable " + d.Variable
-	if d.Cell > 0 {
-		text = fmt.Sprintf("cell %d", d.Cell)
+func differenceText(difference *model.TrialDifference) string {
+	text := "variable " + difference.Variable
+	if difference.Cell > 0 {
+		text = fmt.Sprintf("cell %d", difference.Cell)
 	}
-	if d.What != "" {
-		text += ": " + d.What
+	if difference.What != "" {
+		text += ": " + difference.What
 	}
 	return escape.OneLine(text, false, maxProse)
 }
 
 // change shows what was changed.
-func (v trial) change(c *model.TrialVariant) {
-	if c.Diff == "" {
+func (v trial) change(variant *model.TrialVariant) {
+	if variant.Diff == "" {
 		return
 	}
-	lines := strings.Split(strings.TrimSuffix(c.Diff, "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(variant.Diff, "\n"), "\n")
 	for i, line := range lines {
 		if i == maxTrialDiff && !v.o.Full {
 			v.Prose("", doc.Dim("    … and "+words.Plural(len(lines)-i, "more line")+"; --full prints all"))
@@ -245,8 +245,8 @@ func (v trial) change(c *model.TrialVariant) {
 }
 
 // byCell shows the cells with the largest change of what they needed or had.
-func (v trial) byCell(c *model.TrialVariant) {
-	sorted := slices.DeleteFunc(slices.Clone(c.Cells), func(x model.TrialCell) bool {
+func (v trial) byCell(variant *model.TrialVariant) {
+	sorted := slices.DeleteFunc(slices.Clone(variant.Cells), func(x model.TrialCell) bool {
 		return !v.o.Full && abs(x.PeakAfter-x.PeakBefore) < 1<<20 && abs(x.NeedAfter-x.NeedBefore) < 1<<20
 	})
 	if len(sorted) == 0 {
@@ -259,18 +259,18 @@ func (v trial) byCell(c *model.TrialVariant) {
 		sorted = sorted[:maxTrialCells]
 		slices.SortFunc(sorted, func(a, b model.TrialCell) int { return a.Cell - b.Cell })
 	}
-	t := &doc.Table{
+	table := &doc.Table{
 		Columns: []doc.Column{doc.Right("cell"), doc.Right("peak"), doc.Right("changed"), doc.Right("need"),
 			doc.Right("changed"), doc.Right("time"), doc.Right("changed"), doc.Flex("source"),
 		},
 	}
 	for _, x := range sorted {
-		t.Row(fmt.Sprint(x.Cell), words.Bytes(x.PeakBefore), words.Bytes(x.PeakAfter), words.Bytes(x.NeedBefore),
+		table.Row(fmt.Sprint(x.Cell), words.Bytes(x.PeakBefore), words.Bytes(x.PeakAfter), words.Bytes(x.NeedBefore),
 			words.Bytes(x.NeedAfter), doc.Dim(words.Duration(x.TimeBefore)), doc.Dim(words.Duration(x.TimeAfter)),
 			escape.OneLine(x.Source, false, maxProse/2))
 	}
 	v.Blank()
-	v.Table(t)
+	v.Table(table)
 }
 
 // unstable lists what differs without any change.
@@ -290,9 +290,9 @@ func (v trial) unstable() {
 	}
 }
 
-func differ(n int) string {
-	if n == 1 {
+func differ(width int) string {
+	if width == 1 {
 		return "1 result differs"
 	}
-	return fmt.Sprintf("%d results differ", n)
+	return fmt.Sprintf("%d results differ", width)
 }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"ipytracer/internal/words"
@@ -25,17 +26,9 @@ func Accounts(r *model.Report) (all []model.Account) {
 	return []model.Account{*top.account(), *leftoverOf(v, top.in.pid).account()}
 }
 
-// account returns the division of the memory at the highest moment, which is made once.
+// account divides the memory at the highest moment: first what is certain of the kernel's own, then its children, then
+// what cells made resident without a known block.
 func (m moment) account() *model.Account {
-	if m.v.divided == nil {
-		m.v.divided = m.divided()
-	}
-	return m.v.divided
-}
-
-// divided divides that memory: first what is certain of the kernel's own, then its children, then what cells made
-// resident without a known block.
-func (m moment) divided() *model.Account {
 	a := &model.Account{PID: m.in.pid, Meter: m.v.first(), At: model.AtHighest, Bytes: m.figure().Peak,
 		Parts: []model.AccountPart{}}
 	children, own := m.children()
@@ -87,7 +80,8 @@ func (m moment) beyondLines(kernel *model.Account) {
 	device := memory(first).device()
 	if reserved := m.at.figures[device+"reserved"]; device != "" && first != device+"active" && reserved.Exact {
 		lines := kernel.Bytes - kernel.Left()
-		kernel.Take(model.AccountPart{Kind: model.PartWhere, Who: torchCache, Bytes: reserved.Peak - lines, UpTo: true})
+		kernel.Take(model.AccountPart{Kind: model.PartWhere, Who: words.TorchCache, Bytes: reserved.Peak - lines,
+			UpTo: true})
 	}
 }
 
@@ -170,7 +164,7 @@ func (m moment) children() (parts []model.AccountPart, own int64) {
 	sum, index := int64(0), map[string]int{}
 	add := func(pid int, bytes int64, name string) {
 		sum += bytes
-		kind := kindOfChild(name)
+		kind := words.ProcessKind(name)
 		i, known := index[kind]
 		if !known {
 			i = len(parts)
@@ -192,7 +186,7 @@ func (m moment) children() (parts []model.AccountPart, own int64) {
 	if at == nil && m.at.cell != nil { // it is known only how high each was in the cell
 		for _, c := range m.at.cell.Children {
 			if peak := c.OwnMeters()[m.v.first()].Peak; peak >= WorthShowing {
-				add(c.PID, peak, m.v.childName(c, m.in.pid))
+				add(c.PID, peak, childName(m.v.r, m.in.pid, c.Command))
 			}
 		}
 	}
@@ -232,4 +226,44 @@ func (m moment) standing() (all []*stretch, kept []int64) {
 	}
 	kept[0] = low
 	return all, kept
+}
+
+// mostParts is the largest number of named parts of the highest moment.
+const mostParts = 4
+
+// madeBy names the parts of the highest moment, the largest first. The others follow as one sum: what is shown adds up
+// to the figure.
+func (m moment) madeBy() string {
+	if text := words.Account(m.account(), mostParts, isLate(m.v.r, m.in.pid)); text != "" {
+		return text
+	}
+	return "not known: no line that allocated at least " + words.Bytes(WorthShowing) + " of it was seen"
+}
+
+// counts reports whether blocks of a meter are in the memory that ranks.
+func (m moment) counts(meter string) bool {
+	first := m.v.first()
+	if !memory(first).has(meter) {
+		return false
+	}
+	return words.OfGPU(first) || first == residentMeter || words.IsOutermost(first) || meter == first
+}
+
+// heaviest returns " line 2", the line of a cell that kept the most, or needed most in the moment's own; "" if that is
+// not most of the cell's.
+func (m moment) heaviest(s *stretch) string {
+	of := model.Figure.Need
+	if s != m.at {
+		of = func(f model.Figure) int64 { return f.Consumed }
+	}
+	best, all := model.Window{}, m.v.statementsOf(map[int]bool{s.id: true})[s.id]
+	for _, w := range all {
+		if of(w.Meters[residentMeter]) > of(best.Meters[residentMeter]) {
+			best = w
+		}
+	}
+	if whole := of(m.v.fetch(s.id).Meters[residentMeter]); best.Line == 0 || 2*of(best.Meters[residentMeter]) < whole {
+		return ""
+	}
+	return fmt.Sprintf(" line %d", best.Line)
 }

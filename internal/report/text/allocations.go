@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -14,14 +13,8 @@ import (
 	"ipytracer/model"
 )
 
-// maxParts is the largest number of shown calls of a stack: the first, and the last ones.
-const maxParts = 4
-
 // maxAllocations is the largest number of listed lines of each meter for a cell.
 const maxAllocations = 5
-
-// WorthShowing is the least that one stack must have allocated, in bytes, for its cell to be shown.
-const WorthShowing = 64 << 10
 
 // heapView shows the code that allocated.
 type heapView struct{ *view }
@@ -45,7 +38,7 @@ func (v heapView) allocations() {
 // caller is a row of the table: the allocations of one meter that look alike in it.
 type caller struct {
 	model.Allocation
-	way
+	words.CallPath
 	who   string      // the path in words
 	of    model.Frame // the outermost call of a cell's code; zero if there is none
 	most  int         // calls
@@ -60,20 +53,20 @@ func callersOf(c *model.Window) []*caller {
 	var callers []*caller
 	known := map[string]*caller{}
 	for _, a := range c.Allocations {
-		by := wayOf(a.Stack)
-		key := a.Meter + "\x00" + by.place()
+		by := words.PathOf(a.Stack)
+		key := a.Meter + "\x00" + by.Key()
 		one := known[key]
 		if one == nil {
 			one = &caller{
-				Allocation: model.Allocation{Meter: a.Meter}, way: by, of: cellCall(a.Stack),
+				Allocation: model.Allocation{Meter: a.Meter}, CallPath: by, of: cellCall(a.Stack),
 				users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool {
-					return f.InCell() || !f.Native && !isLibrary(f.File)
+					return f.InCell() || !f.Native && !model.IsLibrary(f.File)
 				}),
 			}
 			known[key] = one
 			callers = append(callers, one)
 		}
-		one.calls, one.most = min(one.calls, by.calls), max(one.most, by.calls)
+		one.Calls, one.most = min(one.Calls, by.Calls), max(one.most, by.Calls)
 		one.Allocated += a.Allocated
 		one.Freed += a.Freed
 		one.AtPeak += a.AtPeak
@@ -81,25 +74,25 @@ func callersOf(c *model.Window) []*caller {
 		one.Sampled = one.Sampled || a.Sampled
 	}
 	for _, a := range callers {
-		a.who = a.text(a.most)
+		a.who = escape.OneLine(a.Text(a.most), false, maxProse)
 	}
 	slices.SortStableFunc(callers, func(a, b *caller) int {
 		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
 	})
 	inner, pools := map[string]int64{}, map[string]bool{}
 	for _, a := range callers {
-		pools[a.place()] = pools[a.place()] || a.Meter == arrowMeter
+		pools[a.Key()] = pools[a.Key()] || a.Meter == arrowMeter
 		if words.LiesWithin(a.Meter) {
-			inner[a.place()] = max(inner[a.place()], a.AtPeak, a.Allocated)
+			inner[a.Key()] = max(inner[a.Key()], a.AtPeak, a.Allocated)
 		}
 	}
 	for _, a := range callers {
-		if a.ahead = words.IsOutermost(a.Meter) && pools[a.place()] && isReservation(a.AtPeak); a.ahead {
+		if a.ahead = words.IsOutermost(a.Meter) && pools[a.Key()] && isReservation(a.AtPeak); a.ahead {
 			a.who += " (reserved ahead for Arrow's pool)"
 		}
 	}
 	return slices.DeleteFunc(callers, func(a *caller) bool {
-		return words.IsOutermost(a.Meter) && 2*inner[a.place()] >= max(a.AtPeak, a.Allocated)
+		return words.IsOutermost(a.Meter) && 2*inner[a.Key()] >= max(a.AtPeak, a.Allocated)
 	})
 }
 
@@ -125,9 +118,6 @@ func cellCall(stack []model.Frame) (of model.Frame) {
 
 // about marks an estimate from samples.
 func (c *caller) about(what string) string { return words.Sampled(what, c.Sampled) }
-
-// place returns a path without the number of calls.
-func (w way) place() string { return w.before + "\x00" + w.after }
 
 func (v heapView) whoAllocated(c model.Window) {
 	callers := callersOf(&c)
@@ -187,92 +177,129 @@ func (v heapView) notListed(c model.Window, rest []*caller) {
 	}
 }
 
-// way describes a stack from the cell inwards: the lines of cells and of the user's own files. For calls in a library
-// it has the called function, the number of calls, and their packages. The number is separate: paths that differ only
-// in it become one.
-type way struct {
-	before, after string
-	calls         int
-}
+// Who returns a stack in words, such as "In[3] line 2 › ones", escaped.
+func Who(stack []model.Frame) string { return escape.OneLine(words.Stack(stack), false, maxProse) }
 
-// Who returns a stack in words, such as "In[3] line 2 › ones"; hostile, like the stack itself.
-func Who(stack []model.Frame) string { return who(stack) }
-
-// who returns a stack in words.
-func who(stack []model.Frame) string { return wayOf(stack).text(0) }
-
-// text puts a path into words; most is the largest number of calls of several such paths.
-func (w way) text(most int) string {
-	text := w.before
-	switch {
-	case w.calls > 0 && most > w.calls:
-		text += fmt.Sprintf(" … %d to %s", w.calls, words.Plural(most, "call"))
-	case w.calls > 0:
-		text += " … " + words.Plural(w.calls, "call")
-	}
-	return escape.OneLine(text+w.after, false, maxProse)
-}
-
-func wayOf(stack []model.Frame) way {
-	if len(stack) == 0 {
-		return way{before: "(no Python code, or not known)"}
-	}
-	if len(stack) == 1 && stack[0].IsNowhere() {
-		return way{before: stack[0].Function}
-	}
-	native, stack := cutNative(stack)
-	var parts []string
-	var library []model.Frame // a run of calls in libraries, outermost first
-	for i := len(stack) - 1; i >= 0; i-- {
-		f := stack[i]
-		if !f.InCell() && isLibrary(f.File) {
-			library = append(library, f)
+// whoAllocatedShort shows, for the heaviest cells, the allocations that lived at their highest moments, in one table.
+func (v heapView) whoAllocatedShort() {
+	t := doc.NewTable(doc.Left("cell"), doc.Left("meter"), doc.Bytes("at peak"), doc.Bytes("allocated").Drop(2),
+		doc.Right("times").Drop(1), doc.Flex("who"))
+	left := v.detailed()
+	var open []string
+	for _, s := range v.ranked {
+		if s.id == 0 || left <= 0 {
 			continue
 		}
-		if len(library) > 0 && len(parts) > 0 { // the user's own code, called back
-			parts = append(parts, calledIn(library))
+		cell := v.fetch(s.id)
+		v.detail(cell)
+		callers := callersOf(cell)
+		callers = slices.DeleteFunc(callers, func(a *caller) bool {
+			return a.Allocated < WorthShowing || words.IsOutermost(a.Meter) && !a.users
+		})
+		if len(callers) == 0 {
+			continue
 		}
-		library = nil
-		if !isComprehension(f) || i == len(stack)-1 || !sameCode(f, stack[i+1]) {
-			parts = append(parts, place(f))
-		}
-	}
-	var w way
-	if len(library) > 0 {
-		parts = append(parts, calledIn(library))
-		w.calls, w.after = callsIn(library)
-	}
-	if native != "" {
-		if w.calls > 0 {
-			w.after += " › " + native
-		} else {
-			if len(stack) == 0 {
-				native = "(native) " + native
+		left--
+		for _, c := range cell.Coverage {
+			if !c.Exact {
+				open = append(open, s.label)
+				break
 			}
-			parts = append(parts, native)
+		}
+		label := doc.Bold(s.label)
+		for i, a := range callers[:min(len(callers), fewCallers)] {
+			if i > 0 && a.AtPeak < callers[0].AtPeak/16 {
+				break
+			}
+			t.Row(label, words.Meter(a.Meter), a.about(words.Bytes(a.AtPeak)), a.about(words.Bytes(a.Allocated)),
+				doc.Dim(a.about(words.Count(uint64(max(0, a.Count))))), a.who)
+			label = doc.Span{}
 		}
 	}
-	if n := len(parts); n > maxParts {
-		parts = slices.Concat(parts[:1], []string{"…"}, parts[n-maxParts+1:])
+	if t.Len() == 0 {
+		return
 	}
-	w.before = strings.Join(parts, " › ")
-	return w
+	v.Heading("Who allocated in them (at peak: of that, what was there at the cell's highest moment)")
+	v.Table(t)
+	if len(open) > 0 {
+		v.Prose("", doc.Dim("Not all of it is known in "+strings.Join(open, ", ")+"; --full says how much."))
+	}
 }
 
-// place returns a line of a cell or of a file: "In[4] line 2 make", "train.py:17 step".
-func place(f model.Frame) string {
-	where := ""
-	switch {
-	case f.InCell():
-		where = words.FrameCell(&f)
-	default:
-		where = path.Base(f.File)
+// The most rows in the tables of lines and of tensors, for each meter.
+const (
+	maxLineRows   = 8
+	maxTensorRows = 10
+)
+
+// lines shows which of the user's lines allocated in the whole session, with the calls below them.
+func (v heapView) lines() {
+	t := doc.NewTable(doc.Left("meter"), doc.Bytes("at peak"), doc.Bytes("allocated"), doc.Bytes("freed").Drop(2),
+		doc.Bytes("net"), doc.Right("times").Drop(1), doc.Flex("line"))
+	shown, first := map[string]int{}, map[string]int64{}
+	for _, l := range v.r.Lines {
+		if l.Native || !l.InCell() && model.IsLibrary(l.File) || shown[l.Meter] == maxLineRows ||
+			max(l.AtPeak, l.Allocated) < max(WorthShowing, first[l.Meter]/1000) {
+			continue
+		}
+		if shown[l.Meter]++; shown[l.Meter] == 1 {
+			first[l.Meter] = l.AtPeak
+		}
+		source := v.textOf(l)
+		if source != "" {
+			source = "  # " + source
+		}
+		t.Row(words.Meter(l.Meter), words.Sampled(words.Bytes(l.AtPeak), l.Sampled),
+			words.Sampled(words.Bytes(l.Allocated), l.Sampled), doc.Dim(words.Sampled(words.Bytes(l.Freed), l.Sampled)),
+			words.Sampled(words.Bytes(l.Net), l.Sampled), doc.Dim(words.Sampled(fmt.Sprint(l.Count), l.Sampled)),
+			escape.OneLine(strings.TrimSpace(words.Frame(&l.Frame)+source), false, maxProse))
 	}
-	if f.Line > 0 {
-		where += fmt.Sprintf(" line %d", f.Line)
+	if t.Len() == 0 {
+		return
 	}
-	if f.Function != "<module>" && f.Function != "" {
-		where += " " + f.Function
+	v.Heading("Lines, with all that they called")
+	v.Prose("", doc.Dim("at peak = there at the session's highest moment of the meter"))
+	v.Blank()
+	v.Table(t)
+}
+
+// rounding returns the bytes that the allocator added, as far as they are known.
+func rounding(one model.Tensors) string {
+	switch one.Unknown {
+	case 0:
+		return words.Bytes(one.Rounding)
+	case one.Count:
+		return "?"
 	}
-	return where
+	return "≥" + words.Bytes(one.Rounding)
+}
+
+// tensors shows PyTorch's blocks that lived at the end.
+func (v heapView) tensors() {
+	if len(v.r.Tensors) == 0 {
+		return
+	}
+	var bytes, count int64
+	for _, one := range v.r.Tensors {
+		bytes += one.Bytes
+		count += one.Count
+	}
+	v.Heading("PyTorch's blocks that were there at the end")
+	v.Note("%s, %s in all; sizes are as the allocator rounded them up", words.Plural(int(count), "block"),
+		words.Bytes(bytes))
+	v.Blank()
+	t := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks"), doc.Bytes("of"),
+		doc.Right("rounding").Drop(1), doc.Flex("who"))
+	for _, one := range v.r.Tensors[:min(len(v.r.Tensors), maxTensorRows)] {
+		by := "(made before the attach, or its stack is not known)"
+		if len(one.Stack) > 0 {
+			by = Who(one.Stack)
+		}
+		t.Row(words.Meter(one.Meter), words.Bytes(one.Bytes), doc.Dim(fmt.Sprint(one.Count)), words.Bytes(one.Size),
+			doc.Dim(rounding(one)), by)
+	}
+	v.Table(t)
+	if rest := v.r.Tensors[min(len(v.r.Tensors), maxTensorRows):]; len(rest) > 0 {
+		v.Note("… and %s, none of more than %s.", words.Plural(len(rest), "more group"), words.Bytes(rest[0].Bytes))
+	}
 }

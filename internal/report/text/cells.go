@@ -18,7 +18,7 @@ type cellView struct{ *view }
 // allCells shows all cells, or what to do for one.
 func (v cellView) allCells() {
 	if len(v.cells) == 0 {
-		headerView(v).noCells()
+		v.noCells()
 	} else {
 		v.cellTable()
 	}
@@ -56,16 +56,9 @@ func (v cellView) cellTable() {
 	}
 }
 
-// legend explains the titles of columns.
-func (v *view) legend() {
-	v.Prose("", doc.Dim(
-		"need = highest − start · consumed = end − start · peaked = needed on top of what is left · "+
-			"total = at the end"))
-}
-
 func (v cellView) cellRow(w model.Window) figureRow {
 	r := figureRow{
-		lead: []doc.Span{doc.Bold(label(w) + words.OfKernel(w.Kernel))}, figures: w.Meters,
+		lead: []doc.Span{doc.Bold(Label(w) + words.OfKernel(w.Kernel))}, figures: w.Meters,
 		trail: []doc.Span{doc.Plain(words.Duration(w.DurationNS))},
 	}
 	if v.several {
@@ -85,64 +78,6 @@ func (v cellView) cellRow(w model.Window) figureRow {
 	}
 	r.below = trimmed(r.below)
 	return r
-}
-
-// remarks returns the status of a window that failed, and its note; each ends in a separator.
-func remarks(w model.Window) []doc.Span {
-	var spans []doc.Span
-	if w.Status != model.OK && w.Status != "" {
-		spans = append(spans, doc.Red(w.Status), doc.Dim(" · "))
-	}
-	if w.Note != "" {
-		spans = append(spans, doc.Yellow(escape.Bounded(w.Note, maxProse)), doc.Dim(" · "))
-	}
-	for _, r := range w.Refused {
-		spans = append(spans, doc.Yellow(refusal(r)), doc.Dim(" · "))
-	}
-	if f := w.Foreign; f != nil {
-		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d",
-			words.Plural(f.Opened, "block"), f.Closed)
-		spans = append(spans, doc.Yellow(text), doc.Dim(" · "))
-	}
-	return spans
-}
-
-// countersOf returns the counters of a window, and a separator.
-func countersOf(w *model.Window) []doc.Span {
-	if w.Counters == nil {
-		return nil
-	}
-	if counted := words.Counters(w.Counters); counted != "" {
-		return []doc.Span{doc.Dim(counted), doc.Dim(" · ")}
-	}
-	return nil
-}
-
-// refusal describes a refused request: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
-func refusal(r model.Refusal) string {
-	text := fmt.Sprintf("refused %s of %s, %s held",
-		words.Bytes(r.Asked), escape.Bounded(words.Meter(r.Meter), maxName), words.Bytes(r.Held))
-	if r.Limit > 0 {
-		text += fmt.Sprintf(" of the %s allowed", words.Bytes(r.Limit))
-	}
-	if r.Caller != "" {
-		text = escape.Bounded(r.Caller, maxName) + " " + text
-	}
-	if len(r.Stack) > 0 {
-		text += " at " + escape.Bounded(who(r.Stack), maxProse)
-	}
-	if r.Count > 1 {
-		text += fmt.Sprintf(" (the largest of %s requests)", words.Count(uint64(r.Count)))
-	}
-	return text
-}
-
-// trimmed drops the separator after the last remark.
-func trimmed(spans []doc.Span) []doc.Span {
-	for n := len(spans); n > 0 && (spans[n-1].Text == " · " || spans[n-1].Text == ""); n-- {
-		spans = spans[:n-1]
-	}
-	return spans
 }
 
 // experiments lists the user's experiments, nested ones indented.

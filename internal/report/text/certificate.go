@@ -11,23 +11,20 @@ import (
 	"ipytracer/model"
 )
 
-// lacks returns the reasons why the certificate is not complete, in words; nil if it is.
-func lacks(c *model.Certificate) []string {
-	if !c.Complete && len(c.Incomplete) == 0 {
+// reasons returns why a certificate, or what it says about who allocated, is not complete; nil if it is.
+func reasons(complete bool, incomplete []string) (all []string) {
+	if !complete && len(incomplete) == 0 {
 		return []string{"something is missing"}
 	}
-	return c.Incomplete
+	for _, why := range incomplete {
+		all = append(all, escape.Bounded(why, maxProse))
+	}
+	return all
 }
 
-// unattributed returns the missing stacks, names and texts, in words.
-func unattributed(c *model.Certificate) (reasons []string) {
-	if !c.Attribution.Complete && len(c.Attribution.Incomplete) == 0 {
-		return []string{"something is missing"}
-	}
-	for _, why := range c.Attribution.Incomplete {
-		reasons = append(reasons, escape.Bounded(why, maxProse))
-	}
-	return reasons
+// unattributed returns why it is not known in full who allocated.
+func unattributed(c *model.Certificate) []string {
+	return reasons(c.Attribution.Complete, c.Attribution.Incomplete)
 }
 
 // figuresStand says that these make no figure doubtful.
@@ -76,8 +73,8 @@ func (v proofView) certificate() {
 		v.Prose("  ", doc.Green("✓ complete: "),
 			"every change made in the kernel reached this report, and no window is missing.")
 	}
-	for _, why := range lacks(&c) {
-		v.Prose("  ", doc.Yellow("✗ not complete: "), escape.Bounded(why, maxProse)+".")
+	for _, why := range reasons(c.Complete, c.Incomplete) {
+		v.Prose("  ", doc.Yellow("✗ not complete: "), why+".")
 	}
 	if c.Attribution.Complete {
 		v.Prose("  ", doc.Green("✓ who allocated: "), "no stack, function or text is missing.")
@@ -207,4 +204,84 @@ func (v proofView) probes() {
 		t.Row(escape.Bounded(p.Name, maxName), words.Count(p.Hits), escape.Bounded(p.Site, maxProse))
 	}
 	v.Table(t)
+}
+
+// doubts returns the reasons why not everything is exact and proven, in words.
+func (v *view) doubts() []string {
+	c := v.r.Certificate
+	all := reasons(c.Complete, c.Incomplete)
+	for _, p := range c.Meters {
+		if words.IsPart(p.ID) {
+			continue
+		}
+		if p.Agreed < p.Compared {
+			all = append(all, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s",
+				words.Meter(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
+		}
+		if p.Skipped > 0 && !p.Paused {
+			all = append(all, fmt.Sprintf("%s: %s could not be proven",
+				words.Meter(p.ID), words.Plural(p.Skipped, "window")))
+		}
+	}
+	for _, m := range v.r.Meters {
+		if !m.Exact && !words.IsPart(m.ID) && (m.Bound == nil || *m.Bound > 0) {
+			how := quality(m, true, model.Proof{}).Text
+			if v.vague[m.ID] && !v.o.Full {
+				how = "in places " + words.Vague
+			}
+			all = append(all, words.Meter(m.ID)+" is "+how+" on this machine")
+		}
+	}
+	for _, p := range c.Problems {
+		all = append(all, escape.Bounded(p, maxProse))
+	}
+	return all
+}
+
+// shortCertificate prints one line if everything is exact and proven, else the reasons.
+func (v proofView) shortCertificate() {
+	all := v.doubts()
+	windows := 0
+	for _, p := range v.r.Certificate.Meters {
+		windows = max(windows, p.Compared)
+	}
+	v.Blank()
+	changes := words.Count(v.r.Certificate.Made) + " changes"
+	if len(all) == 0 {
+		v.Prose("  ", doc.Green("✓ "),
+			fmt.Sprintf(
+				"Certificate: complete. %s made, all delivered; %s proven of each meter, to the "+
+					"byte (--full prints it).",
+				changes, words.Plural(windows, "window")))
+		v.shortAttribution()
+		return
+	}
+	state := doc.Yellow("✗ Certificate: not complete. ")
+	if v.r.Certificate.Complete {
+		state = doc.Bold("Certificate: complete. ")
+	}
+	v.Prose("  ", state,
+		fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes,
+			words.Count(v.r.Certificate.Delivered)))
+	const few = 8
+	for _, r := range all[:min(len(all), few)] {
+		v.Prose("    ", doc.Yellow("  - "+r))
+	}
+	if more := len(all) - few; more > 0 {
+		v.Prose("    ", doc.Yellow(fmt.Sprintf("  … and %d more", more)))
+	}
+	v.shortAttribution()
+}
+
+// shortAttribution prints a line if stacks, names or texts are missing.
+func (v proofView) shortAttribution() {
+	missing := unattributed(&v.r.Certificate)
+	if len(missing) == 0 {
+		return
+	}
+	text := missing[0]
+	if more := len(missing) - 1; more > 0 {
+		text += fmt.Sprintf("; and %s (--full prints all)", words.Plural(more, "more reason"))
+	}
+	v.Prose("    ", doc.Bold("Who allocated is not known in full: "), text+". "+figuresStand)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -26,13 +25,13 @@ func (o *leftover) account() *model.Account {
 			where[p.Kind] += p.Bytes
 		}
 	}
-	where[torchCache] = o.cached
+	where[words.TorchCache] = o.cached
 	lies := func(kinds ...string) {
 		for _, kind := range kinds {
 			a.Take(model.AccountPart{Kind: model.PartWhere, Bytes: where[kind], Who: kind})
 		}
 	}
-	lies("malloc-free", "object-free", "stack", torchCache)
+	lies("malloc-free", "object-free", "stack", words.TorchCache)
 	named := o.named()
 	for _, t := range named { // pages that stand under names
 		for _, p := range t.maps {
@@ -45,30 +44,26 @@ func (o *leftover) account() *model.Account {
 		Bytes: where["objects"] + where["malloc"] + where["malloc-big"] - taken})
 	lies("files", "shared")
 	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int {
-		return cmp.Or(cmp.Compare(isKind(a), isKind(b)), cmp.Compare(b.Bytes, a.Bytes))
+		return cmp.Or(last(isOnlyKind(&a), isOnlyKind(&b)), cmp.Compare(b.Bytes, a.Bytes))
 	})
 	a.Take(model.AccountPart{Kind: model.PartRest, Bytes: a.Bytes})
 	return a
 }
 
-// isKind returns 1 for parts that are only kinds of memory: they stand behind those that say which object or line.
-func isKind(p model.AccountPart) int {
-	if p.Kind == model.PartWhere || p.Kind == model.PartObjects {
-		return 1
-	}
-	return 0
+// isOnlyKind reports whether a part is only a kind of memory: these stand behind those that say which object or line.
+func isOnlyKind(p *model.AccountPart) bool {
+	return p.Kind == model.PartWhere || p.Kind == model.PartObjects
 }
 
-// torchCache is the kind of what PyTorch's allocator keeps for coming tensors.
-const torchCache = "torch-cache"
-
-// resident returns the parts of the process's resident memory; nil for another meter, and if nobody looked.
-func (o *leftover) resident() *model.Resident {
-	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
-	if o.memory != residentMeter || i < 0 {
-		return nil
+// last is a comparison for sorting: an item with a property stands behind one without.
+func last(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
 	}
-	return &o.r.Resident[i]
+	return -1
 }
 
 // pagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies
@@ -80,19 +75,13 @@ func pagesOf(maps []model.ResidentPart) string {
 	}
 	all := model.SumOf(maps)
 	switch {
-	case 2*of[sharedMemory] > all:
-		return sharedMemory
-	case 2*(of[filePages]+of["libraries"]) > all:
-		return filePages
+	case 2*of[words.SharedMemory] > all:
+		return words.SharedMemory
+	case 2*(of[words.FilePages]+of["libraries"]) > all:
+		return words.FilePages
 	}
 	return ""
 }
-
-// Kinds of memory maps.
-const (
-	filePages    = "files"
-	sharedMemory = "shared"
-)
 
 // takeHeld takes names, and lines that no name holds, into an account. It returns their bytes, without those of memory
 // maps.
@@ -109,7 +98,7 @@ func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 		lines = o.unnamedLines(named)
 	}
 	for _, l := range lines {
-		p := model.AccountPart{Kind: model.PartLine, Meter: l.Meter, Who: place(l.Frame), Sampled: l.Sampled,
+		p := model.AccountPart{Kind: model.PartLine, Meter: l.Meter, Who: words.Frame(&l.Frame), Sampled: l.Sampled,
 			Execution: l.Execution, ExecutionCount: l.ExecutionCount}
 		lost := min(l.Lost, l.Left)
 		if lost >= WorthShowing {
@@ -124,41 +113,4 @@ func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 		}
 	}
 	return taken
-}
-
-// mappedText says which part of a name's memory is a file's, or shared; "" for none.
-func mappedText(p *model.AccountPart) string {
-	kind := "pages of a file"
-	if p.Pages == sharedMemory {
-		kind = "shared memory"
-	}
-	switch {
-	case p.Mapped < WorthShowing || p.Pages == "":
-		return ""
-	case p.Bytes-p.Mapped < p.Bytes/smallPart:
-		return " (" + kind + ")"
-	}
-	return " (" + words.Bytes(p.Mapped) + " of it " + kind + ")"
-}
-
-// partText returns a part of the remaining memory in words, with its bytes.
-func (o *leftover) partText(p *model.AccountPart) string {
-	bytes, who := words.Sampled(words.Bytes(p.Bytes), p.Sampled), escape.OneLine(p.Who, false, maxProse)
-	switch p.Kind {
-	case model.PartName:
-		return who + " " + words.BytesOrMore(p.Bytes, !p.AtLeast) + mappedText(p)
-	case model.PartLine:
-		text := bytes + " " + words.Meter(p.Meter) + " of " + who
-		if p.Lost {
-			text += ", lost in a cycle that the collector does not see"
-		}
-		return text
-	case model.PartWhere:
-		return bytes + " " + cmp.Or(residentKinds[p.Who], who)
-	case model.PartObjects:
-		return bytes + " of other objects"
-	case model.PartChildren:
-		return childrenText(p)
-	}
-	return bytes
 }

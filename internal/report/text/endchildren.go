@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -43,9 +42,9 @@ func (o *leftover) findChildren() (parts []model.AccountPart) {
 		if bytes <= 0 {
 			continue
 		}
-		who := kindOfChild(o.nameOf(p))
+		who := words.ProcessKind(childName(o.r, o.pid, p.Command))
 		if p.EndedBy.Helper {
-			who = "helpers of multiprocessing"
+			who = words.Helpers
 		} else if p.EndedBy.Pool != "" {
 			who = "workers"
 		}
@@ -67,40 +66,4 @@ func (o *leftover) findChildren() (parts []model.AccountPart) {
 	}
 	slices.SortStableFunc(parts, func(a, b model.AccountPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return parts
-}
-
-// nameOf returns the name of a process beside the kernel.
-func (o *leftover) nameOf(p *model.Process) string {
-	i := slices.IndexFunc(o.r.Processes, func(k model.Process) bool { return k.PID == o.pid })
-	if i >= 0 && o.r.Processes[i].Command == p.Command {
-		return forkedName
-	}
-	return processName(p.Command)
-}
-
-// childBytes returns the memory of the kernel's processes at the end.
-func (o *leftover) childBytes() (sum int64) {
-	for _, p := range o.children {
-		sum += p.Bytes
-	}
-	return sum
-}
-
-// childrenText returns "4 workers 300.00 MiB (client.close() ends them)".
-func childrenText(p *model.AccountPart) string {
-	who := words.Plural(len(p.PIDs), strings.TrimSuffix(p.Who, "s"))
-	switch p.Who {
-	case "forked processes", "child processes":
-		who = words.Plural(len(p.PIDs), strings.TrimSuffix(p.Who, "es"))
-	case "helpers of multiprocessing":
-		who = words.Plural(len(p.PIDs), "helper") + " of multiprocessing"
-	}
-	return who + " " + words.Bytes(p.Bytes) + " (" + escape.OneLine(p.Ends, false, MaxCode) + ")"
-}
-
-// toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.
-func (o *leftover) toEnd() []model.AccountPart {
-	return slices.DeleteFunc(slices.Clone(o.children), func(p model.AccountPart) bool {
-		return p.Type == "" || p.Bytes < worthAGap
-	})
 }

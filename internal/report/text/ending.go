@@ -12,8 +12,8 @@ import (
 	"ipytracer/model"
 )
 
-// limitName returns the name of a limit for people.
-func limitName(l model.Limit) string {
+// LimitName returns the name of a limit for people.
+func LimitName(l model.Limit) string {
 	switch l.Kind {
 	case "cgroup":
 		return "cgroup " + escape.Bounded(path.Clean("/"+l.Path), maxName)
@@ -43,7 +43,7 @@ func exhausted(e *model.Ending) string {
 	if e.Limit == nil {
 		return "not known: neither a cgroup of the process nor the machine was seen to be full"
 	}
-	text := words.Bytes(e.Limit.Bytes) + " of " + limitName(*e.Limit)
+	text := words.Bytes(e.Limit.Bytes) + " of " + LimitName(*e.Limit)
 	if used := max(e.Limit.Used, e.Limit.Highest); used > 0 {
 		text += ", of which " + words.Bytes(used) + " were used"
 	}
@@ -57,7 +57,7 @@ func exhausted(e *model.Ending) string {
 func memoryLimits(to *doc.Document, p model.Process) {
 	var parts []doc.Span
 	for _, l := range p.Limits {
-		text := words.Bytes(l.Bytes) + " of " + limitName(l)
+		text := words.Bytes(l.Bytes) + " of " + LimitName(l)
 		switch {
 		case l.Highest > 0:
 			text += ", " + words.Bytes(l.Highest) + " at its highest"
@@ -138,7 +138,7 @@ func (v endingView) during(p *model.Process) string {
 	if e.At == nil {
 		return ""
 	}
-	text := ", in " + PlaceName(e.At) + words.OfKernel(p.Kernel)
+	text := ", in " + words.LineAt(e.At) + words.OfKernel(p.Kernel)
 	for _, c := range v.cells {
 		if c.pid != p.PID || c.execution != e.At.Execution {
 			continue
@@ -167,7 +167,7 @@ func (v endingView) starved() {
 			}
 		}
 		if len(cell.Refused) > 0 {
-			text += "; " + refusal(cell.Refused[0])
+			text += "; " + words.Refusal(&cell.Refused[0])
 		}
 		v.Answer("no memory", text)
 	}
@@ -184,3 +184,31 @@ func isWant(name string) bool {
 
 // lastOf returns a type's name without its module.
 func lastOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// maxGPUNotes is the most lines of the notes of GPUs.
+const maxGPUNotes = 4
+
+// GPUNotes shows facts to know before the figures of GPUs.
+func GPUNotes(to *doc.Document, all []model.GPUNote) {
+	shown := 0
+	several := false
+	for i := range all {
+		several = several || all[i].PID != all[0].PID
+	}
+	for i := range all {
+		text := words.GPUNote(&all[i])
+		if text == "" {
+			continue
+		}
+		if shown++; shown > maxGPUNotes {
+			continue
+		}
+		if several {
+			text += fmt.Sprintf(" (pid %d)", all[i].PID)
+		}
+		to.Answer(fmt.Sprintf("GPU %d", all[i].GPU), text)
+	}
+	if more := shown - maxGPUNotes; more > 0 {
+		to.Answer("", "and "+words.Plural(more, "more note")+" on GPUs")
+	}
+}

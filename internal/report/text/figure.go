@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-// label returns the name of a window for people: In[3], an experiment's name, line 7. A cell that IPython ran without
+// Label returns the name of a window for people: In[3], an experiment's name, line 7. A cell that IPython ran without
 // storing it is "(silent)", one with an unknown number "-". The result is not escaped.
-func label(w model.Window) string {
+func Label(w model.Window) string {
 	switch {
 	case w.Kind == model.Experiment:
 		return w.Name
@@ -32,21 +34,133 @@ func label(w model.Window) string {
 // headlines returns the meters of a table, the ranking one first, without parts of others.
 func headlines(r *model.Report, by string) ([]string, error) {
 	known := r.AllMeters()
-	if by != "" && !slices.Contains(known, by) {
+	if by == "" {
+		return words.Wholes(known), nil
+	}
+	if !slices.Contains(known, by) {
 		return nil, fmt.Errorf("rank by %q: no such meter here; there are: %s", by, strings.Join(known, ", "))
 	}
-	ids := append([]string{by}, words.Headlines(known)...) // GPUs beside the CPU: the first meters get room
-	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
-	for _, id := range known {
-		if !words.IsPart(id) {
-			ids = append(ids, id)
+	return words.First(words.Wholes(known), by), nil
+}
+
+// The lengths at which names and texts from the target are cut.
+const (
+	maxName  = 28
+	maxProse = 400
+)
+
+// maxLead is the shown length of a cell's source in a first line.
+const maxLead = 160
+
+// CellName returns the name of a cell for people: its In[N]; if IPython counts none its first line, or without that the
+// number of its run.
+func CellName(w *model.Window) string {
+	if w.ExecutionCount != nil && !w.Silent {
+		return escape.Bounded(Label(*w), maxName)
+	}
+	for line := range strings.SplitSeq(beginning(w.Source), "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			return "“" + escape.Bounded(line, maxCellText) + "”"
 		}
 	}
-	var unique []string
-	for _, id := range ids {
-		if !slices.Contains(unique, id) {
-			unique = append(unique, id)
+	return words.Cell(w.Execution, -1, w.Silent)
+}
+
+// maxCellText is the length of a cell's text, in cells, that names a cell without an In[N]: names stand in the first
+// columns of tables.
+const maxCellText = 16
+
+// beginning returns the longest part of a text that a line's excerpt can need.
+func beginning(text string) string {
+	if len(text) > maxProse {
+		return escape.Prefix(text, maxProse)
+	}
+	return text
+}
+
+// The most rows of the ranking, and the least need of a stretch between cells in it.
+const (
+	mostRanked  = 15
+	worthAGap   = 1 << 20
+	shareOfAGap = 100 // of the heaviest: one in …
+)
+
+// WorthShowing is the least that one stack must have allocated, in bytes, for its cell to be shown.
+const WorthShowing = 64 << 10
+
+// MaxCode is the most characters of code, which is never cut: more than any code that is written here.
+const MaxCode = 1 << 12
+
+// cellLines returns the lines of a cell by the numbers of its statements. The code into which a cell magic turns a
+// whole cell is one line.
+func cellLines(c model.Window) []string {
+	lines := strings.Split(c.Source, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "%%") {
+			return append(lines[:i], strings.Join(lines[i:], "\n"))
+		}
+		if strings.TrimSpace(line) != "" {
+			break
 		}
 	}
-	return unique, nil
+	return lines
+}
+
+// statementLabel returns "line 4" and ": model.fit(X, y)"; for a statement that is not the user's its name, such as
+// "display and hooks".
+func statementLabel(w model.Window, lines []string) (where, source string) {
+	if w.Name != "" {
+		return escape.Bounded(w.Name, maxName), ""
+	}
+	text := escape.Lines(w.Source, false, maxLead)
+	if w.Line > 0 && w.Line <= len(lines) {
+		text = escape.Lines(lines[w.Line-1], false, maxLead)
+	}
+	where = "one of its lines"
+	if w.Line > 0 {
+		where = fmt.Sprintf("line %d", w.Line)
+	}
+	if text != "" {
+		source = ": " + strings.TrimSpace(text)
+	}
+	return where, source
+}
+
+// remarks returns the status of a window that failed, and its note; each ends in a separator.
+func remarks(w model.Window) []doc.Span {
+	var spans []doc.Span
+	if w.Status != model.OK && w.Status != "" {
+		spans = append(spans, doc.Red(w.Status), doc.Dim(" · "))
+	}
+	if w.Note != "" {
+		spans = append(spans, doc.Yellow(escape.Bounded(w.Note, maxProse)), doc.Dim(" · "))
+	}
+	for _, r := range w.Refused {
+		spans = append(spans, doc.Yellow(words.Refusal(&r)), doc.Dim(" · "))
+	}
+	if f := w.Foreign; f != nil {
+		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d",
+			words.Plural(f.Opened, "block"), f.Closed)
+		spans = append(spans, doc.Yellow(text), doc.Dim(" · "))
+	}
+	return spans
+}
+
+// countersOf returns the counters of a window, and a separator.
+func countersOf(w *model.Window) []doc.Span {
+	if w.Counters == nil {
+		return nil
+	}
+	if counted := words.Counters(w.Counters); counted != "" {
+		return []doc.Span{doc.Dim(counted), doc.Dim(" · ")}
+	}
+	return nil
+}
+
+// trimmed drops the separator after the last remark.
+func trimmed(spans []doc.Span) []doc.Span {
+	for n := len(spans); n > 0 && (spans[n-1].Text == " · " || spans[n-1].Text == ""); n-- {
+		spans = spans[:n-1]
+	}
+	return spans
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,7 +35,7 @@ func (v headerView) header() {
 func versions(p model.Process) (name string, parts []doc.Span) {
 	name, parts = "process", []doc.Span{doc.Plain(fmt.Sprintf("pid %d", p.PID))}
 	if p.Notebook != "" {
-		parts = append(parts, doc.Plain(KernelName(&p)))
+		parts = append(parts, doc.Plain(cmp.Or(p.Kernel, words.NotebookName(p.Notebook))))
 	}
 	if p.Python != "" {
 		parts = append(parts, doc.Plain("Python "+escape.Bounded(p.Python, maxName)))
@@ -72,7 +73,7 @@ func (v headerView) root(p model.Process) {
 	v.Field(name, parts, escape.Bounded(p.Frontend, maxName), late)
 	v.Field("command", escape.Bounded(p.Command, maxProse))
 	if p.SoftLimit != nil {
-		v.Field("limit", words.Bytes(p.SoftLimit.Bytes)+" of mapped", limitedBy(*p.SoftLimit, p.PID))
+		v.Field("limit", words.Bytes(p.SoftLimit.Bytes)+" of mapped", words.LimitedBy(p.SoftLimit, p.PID))
 	}
 	memoryLimits(v.Document, p)
 	life := v.life(p)
@@ -171,48 +172,32 @@ func (v headerView) host() {
 	if h.Memory > 0 {
 		memory = words.Bytes(h.Memory) + " of memory"
 	}
-	v.Field("host", escape.Bounded(h.Name, maxName), kernel, cpus, memory, wallClock(h.Started))
+	v.Field("host", escape.Bounded(h.Name, maxName), kernel, cpus, memory,
+		escape.Bounded(words.Clock(h.Started), maxName))
 }
 
-// wallClock shortens an RFC 3339 time in UTC to the second.
-func wallClock(started string) string {
-	const seconds = len("2006-01-02T15:04:05")
-	if len(started) > seconds && started[10] == 'T' && strings.HasSuffix(started, "Z") {
-		return started[:10] + " " + started[11:seconds] + " UTC"
-	}
-	return escape.Bounded(started, maxName)
-}
+// A session can have several kernels. Every item of one kernel names it, and the first screen has the highest moment of
+// each.
 
-// noCells gives advice if there is nothing to show.
-func (v headerView) noCells() {
-	notebook := false
-	for _, p := range v.r.Processes {
-		notebook = notebook || p.IPython != ""
+// about describes in a line each process that runs cells, and the traced time.
+func (v headerView) about() {
+	v.begin()
+	for _, p := range v.kernels() {
+		name, parts := versions(p)
+		parts = append(parts, doc.Plain(escape.Bounded(p.Frontend, maxName)))
+		parts = append(parts, origin(p)...)
+		if p.IPython == "" {
+			parts = append(parts, doc.Plain(escape.Bounded(p.Command, maxProse)))
+		}
+		if p.Late {
+			parts = append(parts, doc.Plain("was running before"))
+		}
+		v.Field(name, parts)
+		memoryLimits(v.Document, p)
+		if len(v.cells) == 0 {
+			v.Field(words.Meter(v.first()), course(v.life(p), v.first()))
+		}
 	}
-	v.Heading("No cell ran while the tracer was attached")
-	if notebook || len(v.r.Processes) == 0 {
-		v.Prose("",
-			"To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) "+
-				"or at the IPython prompt, then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it "+
-				"can be attached to.")
-		return
-	}
-	v.Prose("",
-		"The traced program is not an IPython kernel, so it has no cells: "+
-			"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) "+
-			"or start one with `tracer run -- jupyter lab`.")
-}
-
-// limitedBy names the origin of a limit, and how to remove one that is not wanted.
-func limitedBy(l model.SoftLimit, pid int) string {
-	switch l.By {
-	case "session":
-		return "set by --limit for the session"
-	case "command":
-		return "set by `tracer limit`"
-	case "left":
-		return fmt.Sprintf("left by a tracer that was killed, or set by another that runs; "+
-			"`tracer limit %d off` takes it away", pid)
-	}
-	return "the process's own (`ulimit -d`)"
+	v.devices()
+	v.session()
 }

@@ -1,11 +1,10 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
-	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -51,7 +50,10 @@ func (v headlineView) leadLeft() {
 
 // leadRest writes the lines about the remaining memory of a process.
 func (v headlineView) leadRest(rest *leftover) {
-	in := inKernel(v.r, rest.pid)
+	in := "" // of several kernels
+	if kernel := words.KernelOf(v.r.Processes, rest.pid); kernel != "" {
+		in = "in " + kernel + ": "
+	}
 	v.Answer("still there", in+rest.stillThere())
 	switch {
 	case !rest.isWorthFreeing() || !rest.isTyped():
@@ -65,59 +67,62 @@ func (v headlineView) leadRest(rest *leftover) {
 	}
 }
 
-// statementLabel returns "line 4" and ": model.fit(X, y)"; for a statement that is not the user's its name, such as
-// "display and hooks".
-func statementLabel(w model.Window, lines []string) (where, source string) {
-	if w.Name != "" {
-		return escape.Bounded(w.Name, maxName), ""
-	}
-	text := escape.Lines(w.Source, false, maxLead)
-	if w.Line > 0 && w.Line <= len(lines) {
-		text = escape.Lines(lines[w.Line-1], false, maxLead)
-	}
-	where = "one of its lines"
-	if w.Line > 0 {
-		where = fmt.Sprintf("line %d", w.Line)
-	}
-	if text != "" {
-		source = ": " + strings.TrimSpace(text)
-	}
-	return where, source
-}
-
-// butFor names what is not exact beside an exact highest moment; "" for nothing.
-func (m moment) butFor() (text string) {
-	a := m.account()
-	if slices.ContainsFunc(a.Parts, func(p model.AccountPart) bool { return p.UpTo && p.Bytes >= a.Bytes/hardly }) {
-		text += "; what is marked “up to” may be less"
-	}
-	if slices.ContainsFunc(m.v.meters, func(id string) bool { return m.v.off[id] > 0 || m.v.unknown[id] }) {
-		text += "; figures below that are marked " + words.About + " or " + words.AtLeastMark + " are not"
-	}
-	return text
-}
-
-// howSure sums the certificate up in one line.
-func (m moment) howSure() string {
-	reasons := m.v.doubts()
-	f, why := m.figure(), ""
-	if f.Peak > m.at.figures[m.v.first()].Peak {
-		why = ": what forked children share with the kernel, and what they copied"
-	}
+// whereOf returns " in In[3]", or " after In[3]": the place of a meter's peak; "" if that is not known.
+func (v headlineView) whereOf(n *model.Nearness) string {
+	s := v.near.summits[n.Meter]
 	switch {
-	case !f.Exact && model.Vague(f.Peak, f.Bound):
-		reasons = append([]string{"the highest moment is " + words.Vague + why}, reasons...)
-	case !f.Exact && f.Bound != nil:
-		reasons = append([]string{"the highest moment can be off by " + words.Bytes(*f.Bound) + why}, reasons...)
-	case !f.Exact:
-		reasons = append([]string{"the highest moment is at least this"}, reasons...)
+	// it is the session's peak, in which another process may have been higher
+	case words.Bytes(s.peak) != words.Bytes(n.Peak):
+		return ""
+	case s.gap != nil:
+		return " " + v.shortGap(*s.gap)
+	case s.cell != nil:
+		return " in " + v.shortName(s.cell)
 	}
-	if len(reasons) == 0 {
-		return "exact: every change arrived, and every peak was computed twice, to the byte the same" + m.butFor()
+	return ""
+}
+
+// otherHighest writes the highest moments of the other kernels.
+func (v headlineView) otherHighest() {
+	others := v.otherSummits()
+	for _, i := range others[:min(len(others), mostSummits)] {
+		v.Answer("highest", moment{v.view, &v.ranked[i], &v.ranked[risenIn(v.ranked, i)]}.where())
 	}
-	text := reasons[0]
-	if len(reasons) > 1 {
-		text += fmt.Sprintf("; and %s, see the end", words.Plural(len(reasons)-1, "more reason"))
+	if rest := others[min(len(others), mostSummits):]; len(rest) > 0 {
+		v.Answer("",
+			fmt.Sprintf("%s, none of which had more than %s", words.Plural(len(rest), "more kernel"),
+				words.Bytes(v.ranked[rest[0]].peak)))
 	}
-	return text
+}
+
+// In a session without a cell there is no highest moment to explain. Its first lines say what each process has, what
+// holds it, and what to type.
+
+// leadIdle writes these lines, with an empty one behind them, or in front of them if the page has begun.
+func (v headlineView) leadIdle(begun bool) {
+	all := v.idle()
+	if len(all) > 0 && begun {
+		v.Blank()
+	}
+	for _, o := range all {
+		v.leadRest(o)
+	}
+	if len(all) > 0 && !begun {
+		v.Blank()
+	}
+}
+
+// idle returns the memory of the living processes of a session without a cell, the most first. It is empty for every
+// other session.
+func (v headlineView) idle() (all []*leftover) {
+	if v.leads() || len(v.meters) == 0 {
+		return nil
+	}
+	for _, p := range v.kernels() {
+		if o := leftoverOf(v.view, p.PID); !p.Ended && o.end > 0 {
+			all = append(all, o)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *leftover) int { return cmp.Compare(b.end, a.end) })
+	return all[:min(len(all), mostSummits)]
 }

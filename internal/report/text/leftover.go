@@ -2,12 +2,9 @@ package text
 
 import (
 	"cmp"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
-	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -35,8 +32,10 @@ func leftoverOf(v *view, pid int) *leftover {
 		memory: memory(v.first()), r: v.r, pid: pid, end: v.ends[pid].end, cached: v.ends[pid].cached, textOf: v.textOf,
 		full: v.o.Full,
 	}
-	o.withoutCells(v)
-	if slices.ContainsFunc(v.r.Processes, func(p model.Process) bool { return p.PID == pid && p.Late }) {
+	if _, ran := v.ends[pid]; !ran { // the end of the session is that of a process without a cell
+		o.end, o.idle = v.sessions[pid][v.first()].End, true
+	}
+	if isLate(v.r, pid) {
 		o.start = v.sessions[pid][v.first()].Start
 	}
 	used := map[string]bool{}
@@ -86,106 +85,153 @@ func (o *leftover) left() (all []model.Line) {
 	return all
 }
 
-func (o *leftover) stillThere() string {
-	text := words.Bytes(o.end) + o.when()
-	if below := o.childBytes(); below > 0 {
-		text = words.Bytes(o.end+below) + o.when() + ", with its children (" + words.Bytes(o.end) + " without)"
-	}
-	if more, known := o.sinceAttach(); known {
-		text += ", " + moreThanAtAttach(more)
-	}
-	if parts := inWords(o.account(), mostLeft, o.partText); parts != "" && o.isWorthFreeing() {
-		text += ": " + parts
-	}
-	return text
-}
-
-var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
-
-// toFree names the names to delete, and what ends processes. If no name is known to hold memory, it gives the names
-// that the lines assign. That is a hint, not more, because `scores = [m.fit(X).score(y) for m in models]` leaves its
-// memory to models.
-func (o *leftover) toFree() string {
-	if named := o.named(); len(named) > 0 || o.freeing() != "" {
-		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
-		switch {
-		case text == "" && len(rest) > 0:
-			return "no name of the notebook's holds much; " + o.beyondNames(&rest[0])
-		case text == "":
-			return "no name of the notebook's holds much"
-		case len(rest) > 0:
-			text += " · " + o.beyondNames(&rest[0])
-		}
-		return text
-	}
-	var parts []string
-	seen := map[string]bool{}
-	for _, l := range o.left() {
-		if len(parts) == 3 || l.Left < worthAGap || l.Function != "<module>" {
-			continue
-		}
-		name := ""
-		if m := assigned.FindStringSubmatch(o.textOf(l)); m != nil {
-			name = m[1]
-		}
-		if name == "" || seen[name] {
-			continue
-		}
-		seen[name] = true
-		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Sampled(words.Bytes(l.Left), l.Sampled)))
-	}
-	looked := slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid })
-	if !looked && len(parts) == 0 {
-		return o.nobodyLooked()
-	}
-	if all := o.left(); len(parts) == 0 && len(all) > 0 && all[0].Left >= worthAGap {
-		return "no name is known to hold it; " + o.beyondNames(&all[0])
-	}
-	if len(parts) == 0 {
-		return "no line of a cell keeps much under a name"
-	}
-	if all := o.left(); looked && isLost(&all[0]) {
-		return "no name holds much alone; " + o.beyondNames(&all[0])
-	}
-	text := "no name holds much alone; tracer audit --full says what holds it"
-	switch {
-	case !looked:
-		text = o.nobodyLooked()
-	case o.scattered:
-		text = "which GPU a name's memory is on is not known; tracer audit --full says what holds it"
-	}
-	return text + ": the lines that made it assign " + strings.Join(parts, ", ")
-}
-
-// beyondNames says where to read on about memory of a line that no name holds, or how it was lost.
-func (o *leftover) beyondNames(l *model.Line) string {
-	if isLost(l) {
-		text := words.Sampled(words.Bytes(min(l.Lost, l.Left)), l.Sampled) + " of " + place(l.Frame) +
-			" are lost in a cycle that the collector does not see: tracer audit has code that frees them"
-		if l.Breaks != "" {
-			text += ", and " + escape.OneLine(l.Breaks, false, MaxCode) + " breaks such a cycle before its name goes"
-		}
-		return text
-	}
-	return "tracer audit --full says what holds " + words.Sampled(words.Bytes(l.Left), l.Sampled) + " of " +
-		place(l.Frame) + o.leadingTo(l)
-}
-
-// isLost reports whether at least half of what a line has left is lost in cycles.
-func isLost(l *model.Line) bool {
-	lost := min(l.Lost, l.Left)
-	return lost >= worthAGap && lost >= l.Left/2
-}
-
-// nobodyLooked says why nobody knows what holds memory: no look at the process's objects came to its end.
-func (o *leftover) nobodyLooked() string {
-	if o.lives() {
-		return fmt.Sprintf("nobody looked at what holds it to the end; sudo tracer audit %d looks again", o.pid)
-	}
-	return "nobody looked at what holds it, as the kernel had ended"
-}
-
 // lives reports whether the process still lived when the session ended.
 func (o *leftover) lives() bool {
-	return slices.ContainsFunc(o.r.Processes, func(p model.Process) bool { return p.PID == o.pid && !p.Ended })
+	return hasProcess(o.r, o.pid, func(p *model.Process) bool { return !p.Ended })
+}
+
+// when names the moment of the remaining memory.
+func (o *leftover) when() string {
+	if o.idle {
+		return " at the end"
+	}
+	return " after the last cell"
+}
+
+// isTyped reports whether code can be typed into the process: it runs cells.
+func (o *leftover) isTyped() bool {
+	return !o.idle || hasProcess(o.r, o.pid, func(p *model.Process) bool { return p.IPython != "" })
+}
+
+// untouched returns the part of a line's memory that the process has never touched, as far as names hold it.
+func (o *leftover) untouched(l *model.Line) (bytes int64) {
+	for i := range o.r.Variables {
+		x := &o.r.Variables[i]
+		if o.memory == residentMeter && x.PID == o.pid && x.Execution == l.Execution && x.Line == l.Line {
+			bytes += max(0, x.Bytes-o.held(x))
+		}
+	}
+	return bytes
+}
+
+// entries returns the code that frees the ranking memory, in the order in which its predictions hold: of resident
+// memory, that of the report.
+func (o *leftover) entries() (all []model.Freeing) {
+	for _, f := range o.r.ToFree {
+		if f.PID == o.pid && o.falls(&f) >= worthAGap && !o.scattered {
+			all = append(all, f)
+		}
+	}
+	ordered := func(f model.Freeing) bool { return f.Resident != nil }
+	if o.device() != "" || !slices.ContainsFunc(all, ordered) {
+		slices.SortStableFunc(all, func(a, b model.Freeing) int { return cmp.Compare(o.falls(&b), o.falls(&a)) })
+	}
+	return all
+}
+
+// named returns the memory that a process's names hold at the end, alone or several together, the most first. It
+// returns none if the GPU of such memory is not known.
+func (o *leftover) named() (out []together) {
+	if o.scattered {
+		return nil
+	}
+	shared := map[string]bool{}
+	for _, f := range o.r.ToFree {
+		if f.PID != o.pid || len(f.Names) < 2 || f.Shared < worthAGap || o.holds(&f) < worthAGap {
+			continue
+		}
+		for _, name := range f.Names {
+			shared[name] = true
+		}
+		out = append(out, together{names: f.Names, bytes: o.holds(&f), exact: f.Exact,
+			all: membersOf(o.r.Variables, &f), collects: f.Collects, maps: f.Maps})
+	}
+	for i := range o.r.Variables {
+		if x := &o.r.Variables[i]; x.PID == o.pid && !shared[x.Name] && o.held(x) >= worthAGap && !isInterpreters(x) {
+			out = append(out, together{
+				names: []string{x.Name}, bytes: o.held(x), exact: x.Exact, all: []*model.Variable{x},
+				maps: x.Maps,
+			})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b together) int { return cmp.Compare(b.bytes, a.bytes) })
+	return out
+}
+
+// unnamedLines returns the lines of cells with memory that is still there, but that no name holds: less what names
+// hold.
+func (o *leftover) unnamedLines(named []together) []model.Line {
+	isCovered := func(h model.HeldPart) bool {
+		return slices.ContainsFunc(named, func(t together) bool { return goesWith(&h, t.names, t.collects) })
+	}
+	out := o.left()
+	takeParts(out, isCovered)
+	return slices.DeleteFunc(out, func(l model.Line) bool {
+		return l.Left < max(worthAGap, o.end/100) || l.Held == nil && slices.ContainsFunc(named, func(t together) bool {
+			return slices.ContainsFunc(t.all, func(x *model.Variable) bool {
+				return x.Execution == l.Execution && x.Line == l.Line
+			})
+		})
+	})
+}
+
+// goesWith reports whether a part of a line goes when some names let go of it.
+func goesWith(h *model.HeldPart, names []string, collects bool) bool {
+	return (collects || !h.Waits) && !slices.ContainsFunc(h.Names, func(name string) bool {
+		return !slices.Contains(names, name)
+	})
+}
+
+// takeParts takes some of their parts from lines whose holders are known.
+func takeParts(lines []model.Line, takes func(model.HeldPart) bool) {
+	for i := range lines {
+		l, others := &lines[i], []model.HeldPart{}
+		for _, h := range l.Held {
+			if takes(h) {
+				l.Left -= h.Bytes
+			} else {
+				others = append(others, h)
+			}
+		}
+		if l.Held != nil {
+			l.Held = others
+		}
+	}
+}
+
+// sinceAttach returns the growth of a process from the attach to the end; false for one that began with the session.
+func (o *leftover) sinceAttach() (more int64, known bool) {
+	return o.end - o.start, o.start > 0
+}
+
+// isWorthFreeing reports whether the session, or a name of the notebook's, has left memory. In a session without a cell
+// all memory is asked for.
+func (o *leftover) isWorthFreeing() bool {
+	more, known := o.sinceAttach()
+	return o.idle || !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0 ||
+		o.childBytes() >= worthAGap
+}
+
+// resident returns the parts of the process's resident memory; nil for another meter, and if nobody looked.
+func (o *leftover) resident() *model.Resident {
+	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
+	if o.memory != residentMeter || i < 0 {
+		return nil
+	}
+	return &o.r.Resident[i]
+}
+
+// childBytes returns the memory of the kernel's processes at the end.
+func (o *leftover) childBytes() (sum int64) {
+	for _, p := range o.children {
+		sum += p.Bytes
+	}
+	return sum
+}
+
+// toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.
+func (o *leftover) toEnd() []model.AccountPart {
+	return slices.DeleteFunc(slices.Clone(o.children), func(p model.AccountPart) bool {
+		return p.Type == "" || p.Bytes < worthAGap
+	})
 }

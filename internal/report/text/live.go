@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -26,10 +27,7 @@ const minLiveSource = 20
 
 // Live writes the line of a cell at its end, and below it the remarks that it has no room for.
 func Live(w io.Writer, window model.Window, o Options) error {
-	first := o.By
-	if first == "" {
-		first = "cpu.resident"
-	}
+	first := cmp.Or(o.By, residentMeter)
 	segments := []segment{
 		{name: "consumed", meter: first, q: words.Consumed},
 		{name: "peaked", meter: first, q: words.Peaked, drop: 3},
@@ -57,7 +55,7 @@ func Live(w io.Writer, window model.Window, o Options) error {
 
 // liveLine prints as many figures as fit, the time, remarks, and as much of the source as fits.
 func liveLine(d *doc.Document, width int, window model.Window, segments []segment) {
-	lead := doc.Bold(escape.Pad(escape.Bounded(label(window), maxName), 8, false) + liveKernel(&window, width))
+	lead := doc.Bold(escape.Pad(escape.Bounded(Label(window), maxName), 8, false) + liveKernel(&window, width))
 	time := doc.Plain("  " + escape.Pad(words.Duration(window.DurationNS), 8, true) + "  ")
 	used := escape.Cells(lead.Text) + escape.Cells(time.Text)
 	texts := make([][]doc.Span, len(segments))
@@ -94,4 +92,21 @@ func liveLine(d *doc.Document, width int, window model.Window, segments []segmen
 	}
 	d.Line(line, []doc.Span{source}) // remarks have lines of their own: none of them is left out
 	d.Below(strings.Repeat(" ", doc.RowIndent), trimmed(notes))
+}
+
+// liveKernel names, in a live line of a width, the kernel of the cell; "" for a single kernel. Names of usual length
+// leave the figures aligned; with little room it is the pid.
+func liveKernel(w *model.Window, width int) string {
+	const usual, roomy = 20, 110
+	if w.Kernel == "" {
+		return ""
+	}
+	if width > 0 && width < roomy {
+		return escape.Pad(fmt.Sprint(w.PID), 8, false)
+	}
+	text := escape.Bounded(w.Kernel, maxName)
+	if pid := fmt.Sprintf("pid %d", w.PID); !strings.Contains(text, pid) {
+		text = fmt.Sprintf("%d ", w.PID) + text
+	}
+	return escape.Pad(text, usual, false)
 }

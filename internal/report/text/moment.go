@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ipytracer/internal/report/escape"
@@ -18,10 +19,6 @@ type moment struct {
 	in *stretch
 }
 
-// nextToNothing is the reciprocal of a share. If the highest moment rose by less after a cell, it still belongs to that
-// cell.
-const nextToNothing = 100
-
 // worthSaying is the reciprocal of a share: of less than that it is not said that it came later.
 const worthSaying = 1000
 
@@ -30,39 +27,6 @@ func highestMoment(v *view) moment {
 	at, in := summitOf(v.ranked)
 	return moment{v, &v.ranked[at], &v.ranked[in]}
 }
-
-// summitOf finds both stretches in the ranking.
-func summitOf(ranked []stretch) (at, in int) {
-	for i := range ranked {
-		if ranked[i].peak > ranked[at].peak {
-			at = i
-		}
-	}
-	return at, risenIn(ranked, at)
-}
-
-// risenIn finds the cell of a highest moment.
-func risenIn(ranked []stretch, at int) (in int) {
-	top := &ranked[at]
-	if !isNextToNothing(top.need, top.peak) {
-		return at
-	}
-	last := -1 // the last one before that rose: since then memory only stood there
-	for i := range ranked {
-		s := &ranked[i]
-		if s.pid == top.pid && s.start < top.start && !isNextToNothing(s.need, top.peak) &&
-			(last < 0 || s.start > ranked[last].start) {
-			last = i
-		}
-	}
-	if last >= 0 && ranked[last].id > 0 && isNextToNothing(top.peak-ranked[last].peak, top.peak) {
-		return last
-	}
-	return at
-}
-
-// isNextToNothing reports whether a rise is a small part of its result.
-func isNextToNothing(rise, to int64) bool { return rise < to/nextToNothing }
 
 // figure returns the meter's figure: with the cell's children if that is more.
 func (m moment) figure() model.Figure {
@@ -73,9 +37,6 @@ func (m moment) figure() model.Figure {
 	}
 	return f
 }
-
-// maxLead is the shown length of a cell's source in a first line.
-const maxLead = 160
 
 // where describes the height of the moment, and its cell and line.
 func (m moment) where() string {
@@ -105,4 +66,42 @@ func (m moment) where() string {
 		text += ", line 1"
 	}
 	return text + with + ": " + escape.Lines(cell.Source, cell.SourceTruncated, maxLead)
+}
+
+// butFor names what is not exact beside an exact highest moment; "" for nothing.
+func (m moment) butFor() (text string) {
+	a := m.account()
+	isUpTo := func(p model.AccountPart) bool { return p.UpTo && p.Bytes >= a.Bytes/words.Hardly }
+	if slices.ContainsFunc(a.Parts, isUpTo) {
+		text += "; what is marked “up to” may be less"
+	}
+	if slices.ContainsFunc(m.v.meters, func(id string) bool { return m.v.off[id] > 0 || m.v.unknown[id] }) {
+		text += "; figures below that are marked " + words.About + " or " + words.AtLeastMark + " are not"
+	}
+	return text
+}
+
+// howSure sums the certificate up in one line.
+func (m moment) howSure() string {
+	reasons := m.v.doubts()
+	f, why := m.figure(), ""
+	if f.Peak > m.at.figures[m.v.first()].Peak {
+		why = ": what forked children share with the kernel, and what they copied"
+	}
+	switch {
+	case !f.Exact && model.Vague(f.Peak, f.Bound):
+		reasons = append([]string{"the highest moment is " + words.Vague + why}, reasons...)
+	case !f.Exact && f.Bound != nil:
+		reasons = append([]string{"the highest moment can be off by " + words.Bytes(*f.Bound) + why}, reasons...)
+	case !f.Exact:
+		reasons = append([]string{"the highest moment is at least this"}, reasons...)
+	}
+	if len(reasons) == 0 {
+		return "exact: every change arrived, and every peak was computed twice, to the byte the same" + m.butFor()
+	}
+	text := reasons[0]
+	if len(reasons) > 1 {
+		text += fmt.Sprintf("; and %s, see the end", words.Plural(len(reasons)-1, "more reason"))
+	}
+	return text
 }

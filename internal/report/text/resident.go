@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
@@ -16,21 +17,6 @@ const (
 	leastResident = 1 << 20
 	smallPart     = 20
 )
-
-// residentKinds are the names of the parts of resident memory.
-var residentKinds = map[string]string{
-	"objects":     "Python's small objects (up to 512 bytes each)",
-	"object-free": "room that Python keeps for such objects",
-	"malloc":      "blocks of malloc and its headers, in its heaps",
-	"malloc-big":  "large blocks, which malloc maps one by one",
-	"malloc-free": "free, kept by malloc",
-	"libraries":   "variables of libraries",
-	"files":       "pages of files: the code of libraries, mapped data",
-	"shared":      "shared memory",
-	torchCache:    "PyTorch's cache",
-	"stack":       "stack of the main thread",
-	"other":       "not explained",
-}
 
 // Resident shows the parts of the resident memory of each process at the end; without Full only for the largest.
 func (v Remains) Resident(all []model.Resident) {
@@ -59,7 +45,7 @@ func (v Remains) Resident(all []model.Resident) {
 				}
 				continue
 			}
-			text := cmp.Or(residentKinds[p.Kind], escape.Bounded(p.Kind, maxName))
+			text := escape.Bounded(words.ResidentKind(p.Kind), maxProse)
 			if p.Kind == "malloc-free" && r.Trim >= leastResident {
 				text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + model.MallocTrim
 			}
@@ -79,5 +65,27 @@ func (v Remains) Resident(all []model.Resident) {
 			sum += r.Total
 		}
 		v.Note("… and %s with %s together; --full has each.", words.Plural(len(rest), "more process"), words.Bytes(sum))
+	}
+}
+
+// typedIn says which of several kernels code is for; "" if there is only one.
+func typedIn(kernel string) string {
+	if kernel == "" {
+		return ""
+	}
+	return ", in a cell of " + escape.OneLine(kernel, false, maxProse)
+}
+
+// ToFree lists the code that frees memory of names.
+func (v Remains) ToFree(all []model.Freeing) {
+	if len(all) == 0 {
+		return
+	}
+	v.Heading("To free it, type into a cell")
+	v.Blank()
+	for _, f := range all {
+		v.WithCode("            ", []doc.Span{doc.Bold(escape.Pad(words.Freed(&f, WorthShowing), 12, true) + " ")},
+			escape.OneLine(f.Type, false, MaxCode),
+			doc.Dim(strings.TrimPrefix(words.Stays(&f)+typedIn(f.Kernel), ", ")))
 	}
 }

@@ -42,14 +42,6 @@ func (v lineView) statements() {
 	}
 }
 
-// detailed returns the number of heaviest cells that are shown in detail.
-func (v *view) detailed() int {
-	if v.o.Statements == 0 {
-		return 3
-	}
-	return v.o.Statements
-}
-
 // drill lists the statements of one cell that moved memory, in the order they ran, and marks the one during which the
 // cell was highest.
 func (v lineView) drill(c model.Window, statements []model.Window) {
@@ -78,21 +70,6 @@ func (v lineView) drill(c model.Window, statements []model.Window) {
 	if summit >= 0 {
 		v.Prose("", doc.Dim("▲ the cell was at its highest here"))
 	}
-}
-
-// cellLines returns the lines of a cell by the numbers of its statements. The code into which a cell magic turns a
-// whole cell is one line.
-func cellLines(c model.Window) []string {
-	lines := strings.Split(c.Source, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "%%") {
-			return append(lines[:i], strings.Join(lines[i:], "\n"))
-		}
-		if strings.TrimSpace(line) != "" {
-			break
-		}
-	}
-	return lines
 }
 
 func statementRow(w model.Window, lines []string, summit bool) figureRow {
@@ -125,4 +102,75 @@ func (v lineView) unlisted(rest []model.Window, idle int) {
 	if idle > 0 {
 		v.Prose("", doc.Dim(words.Plural(idle, "other line")+" moved no memory."))
 	}
+}
+
+// fewStatements is the most lines of a cell in the short report, and fewCallers the most rows of allocations.
+const (
+	fewStatements = 4
+	fewCallers    = 3
+)
+
+// heaviestLines shows the heaviest cells line by line, in one table.
+func (v lineView) heaviestLines() {
+	shown, _ := v.shown()
+	of := v.statementsOf(idsOf(shown))
+	left := v.detailed()
+	meter := v.first()
+	others := v.otherMeters()
+	t := doc.NewTable(doc.Left("cell"), doc.Left(""), doc.Right("line"), doc.Bytes("need"), doc.Bytes("consumed"))
+	for i, id := range others {
+		t.Columns = append(t.Columns, doc.Bytes(words.Meter(id)).Drop(1+i))
+	}
+	t.Columns = append(t.Columns, doc.Flex("source"))
+	hidden, most := 0, int64(0)
+	for _, s := range v.ranked {
+		if s.cell == nil || left <= 0 || s.need <= 0 || len(of[s.id]) < 2 { // one statement is the cell itself
+			continue
+		}
+		left--
+		heavy, rest := v.heaviestOf(of[s.cell.ID])
+		hidden += len(rest)
+		for _, w := range rest {
+			most = max(most, v.weight(w))
+		}
+		lines := cellLines(*s.cell)
+		summit := v.summitAmong(heavy, s.cell)
+		label := doc.Bold(s.label)
+		for i, w := range heavy {
+			r := statementRow(w, lines, i == summit)
+			cells := append([]doc.Span{label}, r.lead...)
+			cells = append(cells, doc.FigureAt(words.Need, v.heavierFigures(&w), meter),
+				doc.FigureAt(words.Consumed, v.heavierFigures(&w), meter))
+			for _, id := range others {
+				cells = append(cells, doc.FigureAt(words.Need, w.Meters, id))
+			}
+			t.Row(append(cells, r.trail...))
+			label = doc.Span{}
+		}
+	}
+	if t.Len() == 0 {
+		return
+	}
+	v.Heading("Line by line (▲ where the cell rose to its highest)")
+	v.Table(t)
+	if hidden > 0 && most > 0 {
+		v.Note("… and %s, none of which needed more than %s.", words.Plural(hidden, "more line"), words.Bytes(most))
+	}
+}
+
+// heaviestOf picks the statements of a cell with a row, in the order they ran.
+func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
+	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool {
+		return !v.moved(w.Meters) && v.weight(w) <= 0
+	})
+	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
+	for i, w := range ranked {
+		if i < fewStatements && (i == 0 || v.weight(w) >= v.weight(ranked[0])/100) {
+			shown = append(shown, w)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b model.Window) int { return cmp.Compare(a.ID, b.ID) })
+	return shown, rest
 }

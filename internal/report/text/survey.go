@@ -2,28 +2,18 @@ package text
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
 // A report may have hundreds of thousands of windows. The text goes through them once and keeps a short form of each
 // cell; it fetches the shown ones again.
-
-// brief is the short form of a window that is no statement.
-type brief struct {
-	id, parent, pid, execution int
-	kind, label, failure       string
-	name                       string // the name of a cell in its row: its In[N], or its first line
-	kernel                     string // if the session has several
-	silent, counted            bool   // counted: it has an In[N]
-	weight                     int64
-	statements                 int // those with a row in the view line by line
-	last                       int // the id of the last of them
-}
 
 // survey is the result of a pass through all windows.
 type survey struct {
@@ -104,7 +94,7 @@ func (s *survey) lookThrough(cell func(*model.Window, *brief)) {
 // brief returns the needed parts of a window.
 func (s *survey) brief(w *model.Window, waiting map[int]int) *brief {
 	b := &brief{
-		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: label(*w),
+		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: Label(*w),
 		failure: w.Error, kernel: strings.Clone(w.Kernel), silent: w.Silent,
 		counted: w.ExecutionCount != nil, statements: waiting[w.ID],
 	}
@@ -124,7 +114,7 @@ func (s *survey) brief(w *model.Window, waiting map[int]int) *brief {
 
 // cell adds a cell to the survey.
 func (s *survey) cell(w *model.Window, b *brief) {
-	b.name = nameOf(w)
+	b.name = CellName(w)
 	s.labels[b.name+words.OfKernel(b.kernel)]++
 	s.pids[w.PID] = true
 	s.cells = append(s.cells, b)
@@ -149,4 +139,137 @@ func (s *survey) moves(figures map[string]model.Figure) {
 			s.moving[id] = true
 		}
 	}
+}
+
+// accuracy has the error bounds of figures that are not exact, by meter.
+type accuracy struct {
+	off     map[string]int64
+	unknown map[string]bool // meters with figures without a bound
+	vague   map[string]bool // meters with figures that can be off by more than their own size
+}
+
+// inexact records the error bounds of figures.
+func (a accuracy) inexact(figures map[string]model.Figure) {
+	for id, f := range figures {
+		switch {
+		case f.Exact:
+		case f.Bound == nil:
+			a.unknown[id] = true
+		default:
+			a.off[id] = max(a.off[id], *f.Bound)
+			a.vague[id] = a.vague[id] || model.Vague(f.Peak, f.Bound) ||
+				*f.Bound >= worthAGap && f.Need() != 0 && model.Vague(f.Need(), f.Bound)
+		}
+	}
+}
+
+// shortName returns a distinct name of a cell: its name, and the number of its run if several have that name.
+func (s *survey) shortName(c *brief) string {
+	name := c.name
+	if s.labels[name+words.OfKernel(c.kernel)] > 1 {
+		name += fmt.Sprintf(" (run %d)", c.execution)
+	}
+	return name + words.OfKernel(c.kernel)
+}
+
+// shortGap returns "after In[3]".
+func (s *survey) shortGap(b model.Between) string {
+	if w, ok := s.byID[b.After]; ok && w.kind == model.Cell {
+		return "after " + s.shortName(w)
+	}
+	if w, ok := s.byID[b.Before]; ok && w.kind == model.Cell {
+		return "before " + s.shortName(w)
+	}
+	return escape.Bounded(b.Label, maxName)
+}
+
+// cellName returns a cell's label, with its number if others have the same label.
+func (s *survey) cellName(c model.Window) string {
+	name := Label(c)
+	if name == "-" || c.Silent || s.several && c.Kernel == "" {
+		name += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
+	}
+	return name + words.OfKernel(c.Kernel)
+}
+
+func (s *survey) textOf(l model.Line) string {
+	if l.Execution == 0 {
+		return ""
+	}
+	for _, id := range s.byRun[run{l.PID, l.Execution}] {
+		lines := strings.Split(s.fetch(id).Source, "\n")
+		if l.Line >= 1 && l.Line <= len(lines) {
+			return strings.TrimSpace(lines[l.Line-1])
+		}
+	}
+	return ""
+}
+
+// kernels returns the processes that ran cells; the attached ones if none did.
+func (s *survey) kernels() (all []model.Process) {
+	for _, p := range s.r.Processes {
+		if s.pids[p.PID] {
+			all = append(all, p)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for _, p := range s.r.Processes {
+		if p.Parent == 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// life returns the figures of a process from beginning to end.
+func (s *survey) life(p model.Process) map[string]model.Figure {
+	if own := s.sessions[p.PID]; own != nil {
+		return own
+	}
+	return p.Meters
+}
+
+// processName returns the name of a process beside one with cells.
+func (s *survey) processName(pid, of int) string {
+	for i := len(s.r.Processes) - 1; i >= 0; i-- { // a pid may have been used again
+		if p := &s.r.Processes[i]; p.PID == pid {
+			return childName(s.r, of, p.Command)
+		}
+	}
+	return ""
+}
+
+// childName returns the name of a process beside a kernel, by its command line.
+func childName(r *model.Report, kernel int, command string) string {
+	if hasProcess(r, kernel, func(p *model.Process) bool { return p.Command == command }) {
+		return words.Forked
+	}
+	return escape.Bounded(words.ProcessName(command), maxProse)
+}
+
+// hasProcess reports whether a report has a process with a pid and a property; a pid may have been used again.
+func hasProcess(r *model.Report, pid int, has func(*model.Process) bool) bool {
+	return slices.ContainsFunc(r.Processes, func(p model.Process) bool { return p.PID == pid && has(&p) })
+}
+
+// isLate reports whether a process began before the session.
+func isLate(r *model.Report, pid int) bool {
+	return hasProcess(r, pid, func(p *model.Process) bool { return p.Late })
+}
+
+// depth returns the number of experiments around a window. A report from elsewhere may have cycles.
+func (s *survey) depth(w model.Window) int {
+	const deepest = 8
+	n := 0
+	for outer, ok := s.byID[w.Parent]; ok && n < deepest; outer, ok = s.byID[outer.parent] {
+		if outer.kind == model.Experiment {
+			n++
+		}
+		if outer.parent == outer.id {
+			break
+		}
+	}
+	return n
 }

@@ -4,46 +4,13 @@
 package text
 
 import (
-	"cmp"
+	"fmt"
 	"io"
-	"iter"
-	"slices"
+	"strings"
 
 	"ipytracer/internal/report/doc"
-	"ipytracer/internal/words"
 	"ipytracer/model"
 )
-
-// Options are settings of the report for people. The zero value is a plain report, 120 cells wide. It ranks cells by
-// the memory that came nearest to its limit, shows the heaviest, and the three heaviest of them line by line.
-type Options struct {
-	// Color turns on ANSI colours. No information is in colour alone.
-	Color bool
-	// Width is the most cells of a line: 0 is 120, below 0 is no limit.
-	Width int
-	// Full leaves nothing out.
-	Full bool
-	// Cells is the number of cells in the table, heaviest first; 0 is 15, or all of them if Full.
-	Cells int
-	// Statements is the number of heaviest cells shown line by line: 0 is 3, below 0 none.
-	Statements int
-	// By is the meter that ranks the cells; "" is that of [model.Report.Ranking].
-	By string
-}
-
-// Size returns the room of a terminal.
-func (o Options) Size() doc.Size {
-	return doc.Size{Width: max(cmp.Or(o.Width, 120), 0), Color: o.Color}
-}
-
-// view is the shared state of a report's sections: the document so far, the windows by their rank, and the options.
-type view struct {
-	*doc.Document
-	*order
-	o Options
-	// divided is the account of the highest moment, once a sentence has asked for it.
-	divided *model.Account
-}
 
 // Report writes the report for people. It fails if o.By is a meter the report does not have, or with w's error.
 func Report(w io.Writer, r *model.Report, o Options) error {
@@ -54,29 +21,18 @@ func Report(w io.Writer, r *model.Report, o Options) error {
 	if o.Full {
 		return v.full(w)
 	}
-	v.short()
+	headlineView{v}.lead()
+	v.figures()
+	v.last()
 	return v.Text(w, o.Size())
-}
-
-func newView(r *model.Report, o Options) (*view, error) {
-	near := r.Nearest()
-	meters, err := headlines(r, cmp.Or(o.By, r.Ranking(near)))
-	if err != nil {
-		return nil, err
-	}
-	order := newOrder(newSurvey(r, scale{meters}), near, o.Cells)
-	order.rank()
-	return &view{Document: &doc.Document{}, order: order, o: o}, nil
 }
 
 // full prints everything. For a long session that is much: each section is written before the next is made.
 func (v *view) full(w io.Writer) error {
-	remains := remainsOf(v)
 	for _, section := range []func(){
 		headlineView{v}.lead, v.begin, headerView{v}.header, cellView{v}.allCells, cellView{v}.experiments,
 		lineView{v}.statements, heapView{v}.allocations, heapView{v}.lines, heapView{v}.tensors,
-		func() { remains.Variables(v.r.Variables, v.r.Names, v.r.ToFree) },
-		func() { remains.Resident(v.r.Resident) },
+		v.remains,
 		gapView{v}.between, processView{v}.children, processView{v}.processes,
 		proofView{v}.footnotes, proofView{v}.certificate,
 	} {
@@ -95,51 +51,180 @@ func (v *view) begin() {
 	}
 }
 
-// figureColumns returns the columns of figures: all quantities of the first meter, need and consumed of the others.
-func (v *view) figureColumns(first ...words.Quantity) (columns []doc.Column, quantities []words.Quantity,
-	ids []string) {
-	for m, id := range v.meters {
-		shown := []words.Quantity{words.Need, words.Consumed}
-		if m == 0 {
-			shown = first
-		}
-		for i, q := range shown {
-			c := doc.Bytes(q.Title).In(words.Meter(id)).Drop(i)
-			if m > 0 {
-				c = c.Drop(1000*(i+1) + m)
+// figures writes the sections about cells. They do not change once the session is over.
+func (v *view) figures() {
+	headerView{v}.about()
+	if len(v.cells) == 0 {
+		v.noCells()
+	} else {
+		rankView{v}.ranking()
+	}
+	cellView{v}.experiments()
+	lineView{v}.heaviestLines()
+	heapView{v}.whoAllocatedShort()
+	processView{v}.childrenShort()
+}
+
+// corrected is the line in front of a report with another first part than the printed one.
+const corrected = "Figures above have changed since they were printed. The report, as it is now:"
+
+// First returns the first part of the report for people: everything that is known before the look at the objects of the
+// processes. It has the same sections as [Report] without Full, in the same order, except for the remaining memory of
+// the highest moment and the advice about it, with which [Rest] begins. It fails as Report does.
+func First(r *model.Report, o Options) (string, error) {
+	v, err := newView(r, o)
+	if err != nil {
+		return "", err
+	}
+	return v.firstPart()
+}
+
+func (v *view) firstPart() (string, error) {
+	v.early()
+	var b strings.Builder
+	err := v.Text(&b, v.o.Size())
+	return b.String(), err
+}
+
+// Rest writes the part after the first part, which was printed before. If the first part would be different by now, it
+// says so and writes the whole report again: the screen is never left wrong. It fails as [Report] does.
+func Rest(w io.Writer, r *model.Report, o Options, first string) error {
+	v, err := newView(r, o)
+	if err != nil {
+		return err
+	}
+	now, err := v.firstPart()
+	if err != nil {
+		return err
+	}
+	if now == first {
+		v.rest()
+		return v.Text(w, o.Size())
+	}
+	v.Heading(corrected)
+	v.Blank()
+	if err := v.Text(w, o.Size()); err != nil {
+		return err
+	}
+	return Report(w, r, o)
+}
+
+// early prints the sections that do not change any more.
+func (v *view) early() {
+	endingView{v}.endings()
+	if lead := (headlineView{v}); lead.leads() {
+		lead.leadHighest()
+		v.Answer("how sure", highestMoment(v).howSure())
+	}
+	v.figures()
+}
+
+// rest prints the results of the look at the processes' objects, and later changes.
+func (v *view) rest() {
+	if lead := (headlineView{v}); lead.leads() {
+		lead.Blank()
+		lead.leadLeft()
+	} else {
+		lead.leadIdle(true)
+	}
+	v.last()
+}
+
+// last prints the final sections, in one part or in two.
+func (v *view) last() {
+	heapView{v}.tensors()
+	v.remains()
+	processView{v}.processes()
+	proofView{v}.footnotes()
+	proofView{v}.shortCertificate()
+}
+
+// remains shows the names and the resident memory of the end.
+func (v *view) remains() {
+	remains := Remains{v.Document, v.o.Full, v.r.Processes}
+	remains.Variables(v.r.Variables, v.r.Names, v.r.ToFree)
+	remains.Resident(v.r.Resident)
+}
+
+// Parts of the text report for other printers, in the same words. All of it is escaped.
+
+// Summary is the content of a report's first and last lines.
+type Summary struct {
+	// Answers are the highest moment, its parts, its remaining memory, the names to delete, and the certainty of all
+	// that. Before these come the endings of processes that did not end by themselves.
+	Answers []doc.Answer
+	// Doubts are the reasons why not everything is exact and proven; none if it is.
+	Doubts []string
+	// Unattributed are the reasons why stacks are not known in full. No figure depends on them.
+	Unattributed []string
+	// SummitID is the cell with the highest moment; 0 for none.
+	SummitID int
+}
+
+// Summarize returns the first and last lines of [Report]. It fails if by is a meter that the report does not have.
+func Summarize(r *model.Report, by string) (*Summary, error) {
+	v, err := newView(r, Options{By: by})
+	if err != nil {
+		return nil, err
+	}
+	headlineView{v}.lead()
+	s := &Summary{Answers: v.Answers()}
+	if (headlineView{v}).leads() {
+		s.SummitID = highestMoment(v).in.id
+	}
+	s.Doubts, s.Unattributed = v.doubts(), unattributed(&r.Certificate)
+	return s, nil
+}
+
+// Headlines returns the meters with a column, the ranking one first.
+func Headlines(r *model.Report) []string {
+	ids, _ := headlines(r, r.Ranking(r.Nearest())) // fails for a name only
+	return ids
+}
+
+// Devices returns the GPUs that a session used, each with its name and size if known: "GPU 0 NVIDIA H100 80GB HBM3,
+// 79.65 GiB".
+func Devices(r *model.Report) (all []string) {
+	for _, id := range r.AllMeters() {
+		if number, ok := gpuOf(id); ok {
+			if names := gpuNames(r, number, false); len(names) > 0 && names[0].Text != "" {
+				all = append(all, fmt.Sprintf("GPU %d %s", number, names[0].Text))
 			}
-			columns, quantities, ids = append(columns, c), append(quantities, q), append(ids, id)
 		}
 	}
-	return columns, quantities, ids
+	return all
 }
 
-// figureTable prints rows of windows with the figure columns between lead and trail columns, and names the columns
-// without room.
-func (v *view) figureTable(lead, trail []doc.Column, rows iter.Seq[figureRow], first ...words.Quantity) {
-	columns, quantities, ids := v.figureColumns(first...)
-	t := doc.NewTable(slices.Concat(lead, columns, trail)...)
-	t.Names = true
-	for r := range rows {
-		cells := slices.Clone(r.lead)
-		for i, q := range quantities {
-			cells = append(cells, doc.FigureAt(q, r.figures, ids[i]))
+// Remarks returns special facts of a window: its note, and its refused requests. Its status is not among them.
+func Remarks(w *model.Window) (all []string) {
+	bare := *w
+	bare.Status = model.OK
+	for _, s := range append(remarks(bare), countersOf(w)...) {
+		if s.Text != " · " {
+			all = append(all, s.Text)
 		}
-		t.Row(append(cells, r.trail...))
-		t.Below(r.below)
 	}
-	v.Table(t)
+	return all
 }
 
-// figureRow is one row of a figure table.
-type figureRow struct {
-	lead, trail []doc.Span
-	figures     map[string]model.Figure
-	below       []doc.Span
+// Agreement returns the number of proven windows of a meter, and the quality of its figures.
+func Agreement(m model.Meter, served bool, p model.Proof, compared bool) (figures, proven string) {
+	return quality(m, served, p).Text, agreement(p, compared).Text
 }
 
-// The lengths at which names and texts from the target are cut.
-const (
-	maxName  = 28
-	maxProse = 400
-)
+// Losses returns the reasons for which records were lost, in words.
+func Losses(c *model.Certificate) string { return losses(c).Text }
+
+// Ended describes how a process ended; "" if it ended by itself, or runs.
+func Ended(p *model.Process) string {
+	if !Notable(p.Ending, p.IPython) {
+		return ""
+	}
+	var parts []string
+	d := &doc.Document{}
+	Ends(d, p.PID, "", p.Ending, "")
+	for _, a := range d.Answers() {
+		parts = append(parts, a.Text)
+	}
+	return strings.Join(parts, "; ")
+}

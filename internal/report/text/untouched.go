@@ -27,7 +27,7 @@ func (m moment) touched(all []*caller) map[*caller]int64 {
 	}
 	// then memory within another's, and memory in small pieces, which programs use at once
 	slices.SortStableFunc(doubtful, func(a, b *caller) int {
-		return cmp.Or(cmp.Compare(outermost(a), outermost(b)), cmp.Compare(a.each(), b.each()))
+		return cmp.Or(last(words.IsOutermost(a.Meter), words.IsOutermost(b.Meter)), cmp.Compare(a.each(), b.each()))
 	})
 	most := map[*caller]int64{}
 	for _, a := range doubtful {
@@ -62,13 +62,6 @@ func (m moment) idle(p spot) int64 {
 	}
 	const mapped, touched = "cpu.mapped", "cpu.resident.anon"
 	return now[mapped].Peak - now[touched].Peak - (since[mapped].Start - since[touched].Start)
-}
-
-func outermost(a *caller) int {
-	if words.IsOutermost(a.Meter) {
-		return 1
-	}
-	return 0
 }
 
 // spot is the statement, or the cell, in which a line's memory was allocated.
@@ -126,15 +119,4 @@ func statementAt(all []model.Window, line int) int {
 		}
 	}
 	return at
-}
-
-// untouched returns the part of a line's memory that the process has never touched, as far as names hold it.
-func (o *leftover) untouched(l *model.Line) (bytes int64) {
-	for i := range o.r.Variables {
-		x := &o.r.Variables[i]
-		if o.memory == residentMeter && x.PID == o.pid && x.Execution == l.Execution && x.Line == l.Line {
-			bytes += max(0, x.Bytes-o.held(x))
-		}
-	}
-	return bytes
 }

@@ -36,8 +36,6 @@ type Remains struct {
 	Processes []model.Process
 }
 
-func remainsOf(v *view) Remains { return Remains{v.Document, v.o.Full, v.r.Processes} }
-
 // Variables lists the names, the largest first.
 func (v Remains) Variables(all []model.Variable, names []model.Names, free []model.Freeing) {
 	l := &variableList{all: all, free: free, full: v.Full, children: map[int]bool{}}
@@ -60,7 +58,7 @@ func (v Remains) Variables(all []model.Variable, names []model.Names, free []mod
 		if x.part {
 			name = "  " + name
 		}
-		t.Row(x.alone, doc.Dim(reachesOf(x.Variable)), name, escape.Bounded(x.Type, maxName), shapeOf(x.Variable),
+		t.Row(x.alone, doc.Dim(words.Reaches(&x.Variable)), name, escape.Bounded(x.Type, maxName), Shape(x.Variable),
 			maker(x.Variable))
 		columnRows(t, x.Variable, v.Full)
 	}
@@ -82,7 +80,7 @@ func (l *variableList) rows() (rows []named, rest []model.Variable) {
 	rows, grouped := l.groups()
 	for i := range l.all {
 		if x := &l.all[i]; !grouped[x] {
-			rows = append(rows, named{Variable: *x, name: variableName(*x), size: x.Size(), alone: aloneOf(*x)})
+			rows = append(rows, named{Variable: *x, name: variableName(*x), size: x.Size(), alone: words.Alone(x)})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b named) int { return cmp.Compare(b.size, a.size) })
@@ -114,7 +112,7 @@ func (l *variableList) groups() (rows []named, grouped map[*model.Variable]bool)
 			size: f.Predicted + f.Device + model.SumOf(f.Maps)}
 		one.Bytes, one.Device, one.Exact, one.Reaches = f.Predicted, f.Device, f.Exact, 0
 		one.Maps = f.Maps
-		one.alone = aloneOf(one.Variable)
+		one.alone = words.Alone(&one.Variable)
 		rows = append(rows, one)
 		for _, x := range all {
 			grouped[x] = true
@@ -133,7 +131,7 @@ func (l *variableList) withParts(rows []named) (out []named) {
 				continue
 			}
 			for _, one := range membersOf(l.all, f) {
-				out = append(out, named{Variable: *one, name: variableName(*one), alone: aloneOf(*one), part: true})
+				out = append(out, named{Variable: *one, name: variableName(*one), alone: words.Alone(one), part: true})
 			}
 		}
 	}
@@ -193,50 +191,108 @@ func variableName(x model.Variable) string {
 	return escape.Bounded(name, 2*maxName)
 }
 
-func aloneOf(x model.Variable) string {
-	bytes := x.Bytes + model.SumOf(x.Maps)
-	text := words.Bytes(bytes)
-	switch {
-	case x.Device > 0 && bytes < leastVariable:
-		text = words.Bytes(x.Device) + " GPU"
-	case x.Device > 0:
-		text += " + " + words.Bytes(x.Device) + " GPU"
-	case bytes == 0:
-		text = "shared"
-	}
-	if !x.Exact && bytes > 0 {
-		text = "≥ " + text
-	}
-	return text
-}
-
-func reachesOf(x model.Variable) string {
-	if x.Reaches <= 0 || x.Reaches == x.Bytes {
-		return ""
-	}
-	return words.Bytes(x.Reaches)
-}
-
-// shapeOf returns a shape as people write it: 300 × 400 float64, or a length.
-func shapeOf(x model.Variable) string {
-	var parts []string
-	for _, n := range x.Shape {
-		parts = append(parts, fmt.Sprint(n))
-	}
-	text := strings.Join(parts, " × ")
-	if text == "" && x.Length != nil {
-		text = "len " + fmt.Sprint(*x.Length)
-	}
-	return escape.Bounded(strings.TrimSpace(text+" "+x.DType), maxName)
-}
-
 // maker returns the stack of a variable's largest piece, in words.
 func maker(x model.Variable) string {
 	switch {
 	case len(x.Stack) > 0:
-		return who(x.Stack)
+		return Who(x.Stack)
 	case x.Before:
 		return "before the attach"
 	}
 	return ""
 }
+
+// interpreters are modules of the interpreter and of notebook software: the memory of their names is a cache, and goes
+// with no name of the notebook's.
+var interpreters = []string{
+	"IPython", "_frozen_importlib", "_sre", "_strptime", "abc", "asyncio", "builtins", "codecs", "comm", "copyreg",
+	"ctypes", "debugpy", "dis", "encodings", "fnmatch", "functools", "gc", "importlib", "inspect", "ipykernel",
+	"ipython_genutils", "ipywidgets", "jedi", "jupyter_client", "jupyter_core", "keyword", "linecache", "locale",
+	"logging", "matplotlib_inline", "mimetypes", "opcode", "parso", "pkg_resources", "pkgutil", "prompt_toolkit",
+	"pydevd", "pydoc_data", "pygments", "re", "site", "sre_compile", "sre_constants", "sre_parse", "stack_data", "sys",
+	"sysconfig", "token", "tokenize", "tornado", "traceback", "traitlets", "types", "typing", "unicodedata", "warnings",
+	"wcwidth", "zipimport", "zmq",
+}
+
+// isInterpreters reports whether a variable is a cache of the interpreter's or of IPython's.
+func isInterpreters(x *model.Variable) bool {
+	if x.Kind != "module" {
+		return false
+	}
+	root, _, _ := strings.Cut(x.Name, ".")
+	return slices.Contains(interpreters, root)
+}
+
+// together is memory that one name or several names hold: it goes if all of them let go.
+type together struct {
+	names []string // by [model.Variable.Name]
+	bytes int64
+	exact bool
+	all   []*model.Variable // of these names, the largest first
+	// collects: garbage goes with it.
+	collects bool
+	maps     []model.ResidentPart // of the bytes, those of memory maps
+}
+
+// name returns "df + top + Out[2]".
+func (t *together) name() string {
+	const few = 3
+	var parts []string
+	for _, name := range t.names[:min(len(t.names), few)] {
+		parts = append(parts, escape.Bounded(escape.OneLine(name, false, maxProse), maxName))
+	}
+	if len(t.names) == 1 && len(t.all) == 1 { // other names of the same object
+		parts[0] = variableName(model.Variable{Name: t.names[0], Also: t.all[0].Also})
+	}
+	if more := len(t.names) - few; more > 0 {
+		parts = append(parts, words.Plural(more, "more name"))
+	}
+	return strings.Join(parts, " + ")
+}
+
+// Which columns of a data frame have rows of their own below it.
+const (
+	maxColumns     = 3       // without --full
+	leastColumn    = 1 << 20 // bytes
+	shareOfColumns = 20      // of the frame, one in …
+)
+
+// columnRows adds rows for the important columns of a data frame, in the column of names: "sku: object, 122.00 MiB".
+// One row has the rest.
+func columnRows(t *doc.Table, x model.Variable, full bool) {
+	if len(x.Columns) < 2 {
+		return
+	}
+	shown := 0
+	line := func(text string) {
+		shown++
+		t.Row("", "", doc.Dim("  "+text))
+	}
+	rest, bytes, exact := x.MoreColumns, x.RestColumns, true
+	for i, c := range x.Columns {
+		if !full && (i >= maxColumns || c.Bytes < max(leastColumn, max(x.Bytes, x.Reaches)/shareOfColumns)) {
+			rest, bytes, exact = rest+1, bytes+c.Bytes, exact && c.Exact
+			continue
+		}
+		line(escape.Bounded(escape.OneLine(c.Name, false, maxProse), maxName) + ": " + dtypeOf(c) +
+			words.BytesOrMore(c.Bytes, c.Exact))
+	}
+	if shown > 0 && rest > 0 {
+		line("… " + words.Plural(int(rest), "more column") + ": " + words.BytesOrMore(bytes, exact))
+	}
+}
+
+func dtypeOf(c model.Column) string {
+	if c.DType == "" {
+		return ""
+	}
+	return escape.Bounded(c.DType, maxName) + ", "
+}
+
+// VariableCells returns the cells of a row about a variable: alone, reaches, name, type, shape and its stack.
+func VariableCells(x model.Variable) [6]string {
+	return [6]string{words.Alone(&x), words.Reaches(&x), variableName(x), x.Type, Shape(x), maker(x)}
+}
+
+// Shape returns a variable's shape as people write it, escaped: 300 × 400 float64, or a length.
+func Shape(x model.Variable) string { return escape.Bounded(words.Shape(&x), maxName) }

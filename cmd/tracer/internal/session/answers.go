@@ -13,6 +13,7 @@ import (
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/tracer"
@@ -155,7 +156,8 @@ func (a looker) WhyNoAudit() string {
 // spoken returns the texts of reports for the companion.
 func spoken() companion.Words {
 	return companion.Words{
-		Shape: text.Shape, Title: text.VerdictTitle, Runs: runsOf, NotJudged: sheet.NotJudged, AllClear: sheet.AllClear,
+		Shape: text.Shape, Title: words.VerdictTitle, Runs: runsOf, NotJudged: sheet.NotJudged,
+		AllClear: sheet.AllClear,
 	}
 }
 
@@ -163,5 +165,5 @@ func runsOf(v *model.Verdict) string {
 	if len(v.Executions) == 0 {
 		return ""
 	}
-	return text.VerdictRuns(v)
+	return words.VerdictCells(v)
 }

@@ -40,15 +40,15 @@ func exports(folder string) {
 }
 
 // writeExports writes one report in all formats.
-func writeExports(folder, name string, r *model.Report) {
+func writeExports(folder, name string, report *model.Report) {
 	for ending, print := range formats {
-		var b bytes.Buffer
-		err := print(&b, r)
+		var out bytes.Buffer
+		err := print(&out, report)
 		if errors.Is(err, export.ErrNoGPU) {
 			continue
 		}
 		check(err)
-		put(folder, name+ending, b.Bytes())
+		put(folder, name+ending, out.Bytes())
 	}
 }
 
@@ -57,17 +57,17 @@ var ran = []string{"x = list(range(1000))\nlen(x)", "print('out')", "print('out'
 
 // notebooks writes notebooks with the figures of a session in them: with ids, without, and of the same sources.
 func notebooks(folder string) {
-	r := reporttest.Empty()
+	report := reporttest.Empty()
 	for i, source := range ran {
-		w := reporttest.CellWindow(10+i, i+1, source)
-		w.Meters = map[string]model.Figure{
+		window := reporttest.CellWindow(10+i, i+1, source)
+		window.Meters = map[string]model.Figure{
 			"cpu.resident": reporttest.Fig(1<<20, int64(i+3)<<20, 2<<20),
 			"cpu.numpy":    reporttest.Fig(0, int64(i+1)<<10, 0),
 		}
-		r.Windows = append(r.Windows, w)
+		report.Windows = append(report.Windows, window)
 	}
-	r.Windows[3].Status, r.Windows[3].Note = model.Interrupted, "the session ended here"
-	writeExports(folder, "cells", r)
+	report.Windows[3].Status, report.Windows[3].Note = model.Interrupted, "the session ended here"
+	writeExports(folder, "cells", report)
 	for name, minor := range map[string]int{"ids": 5, "plain": 4} {
 		cells := []map[string]any{
 			{"cell_type": "markdown", "metadata": map[string]any{}, "source": []string{"# a title"}, "id": "title"},
@@ -94,7 +94,7 @@ func notebooks(folder string) {
 		check(err)
 		n, err := notebook.Parse(text)
 		check(err)
-		found := n.Into(r, true)
+		found := n.Into(report, true)
 		if found.Written != len(ran) {
 			log.Fatalf("%d cells of %s have figures: %+v", found.Written, name, found.Without)
 		}

@@ -26,29 +26,29 @@ func pages(folder string) {
 		attributiontest.Notebook(tracker.Add, cells, 4)
 		writePage(folder, name, tracker.Stream(), nil)
 	}
-	r, a := reporttest.WithLines(), reporttest.Audited()
-	r.Advice = reporttest.Advised()
-	writePage(folder, "lines", r, a)
-	r, a = reporttest.WithLines(), reporttest.Audited()
-	r.Advice = reporttest.Advised()
-	reporttest.Poison(r)
-	reporttest.Poison(a)
-	writePage(folder, "markup", r, a)
+	report, audit := reporttest.WithLines(), reporttest.Audited()
+	report.Advice = reporttest.Advised()
+	writePage(folder, "lines", report, audit)
+	report, audit = reporttest.WithLines(), reporttest.Audited()
+	report.Advice = reporttest.Advised()
+	reporttest.Poison(report)
+	reporttest.Poison(audit)
+	writePage(folder, "markup", report, audit)
 }
 
 // writePage writes one page, the report, the audit and the advice as JSON, and the written forms of the sizes in them.
-func writePage(folder, name string, r *model.Report, a *model.Audit) {
+func writePage(folder, name string, session *model.Report, audit *model.Audit) {
 	var page, figures, leaks, advised bytes.Buffer
-	check(html.Write(&page, r, html.Options{Audit: a}))
-	check(report.JSON(&figures, r))
+	check(html.Write(&page, session, html.Options{Audit: audit}))
+	check(report.JSON(&figures, session))
 	put(folder, name+".html", page.Bytes())
 	put(folder, name+".json", figures.Bytes())
-	if r.Advice != nil {
-		check(report.AdviceJSON(&advised, r.Advice))
+	if session.Advice != nil {
+		check(report.AdviceJSON(&advised, session.Advice))
 		put(folder, name+".advice.json", advised.Bytes())
 	}
-	if a != nil {
-		check(report.AuditJSON(&leaks, a))
+	if audit != nil {
+		check(report.AuditJSON(&leaks, audit))
 		put(folder, name+".audit.json", leaks.Bytes())
 	}
 	texts, err := json.Marshal(sizes(slices.Concat(figures.Bytes(), leaks.Bytes(), advised.Bytes())))

@@ -1,4 +1,4 @@
-package text
+package words
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-func TestNativeFramesInText(t *testing.T) {
+func TestNativeFramesOfAStack(t *testing.T) {
 	native := func(module, function string) model.Frame {
 		return model.Frame{Function: function, Module: module, Native: true}
 	}
@@ -58,8 +58,21 @@ func TestNativeFramesInText(t *testing.T) {
 		{"(native) libc: clone3", []model.Frame{native("libc.so.6", "clone3")}},
 		{"(no Python code, or not known)", nil},
 	} {
-		if got := who(c.stack); got != c.want {
+		if got := Stack(c.stack); got != c.want {
 			t.Errorf("%v: %q, want %q", c.stack, got, c.want)
 		}
+	}
+}
+
+// TestFoundLaterStandsInPlaceOfCalls: the text about memory from a search stands in the place of its calls, and is no
+// file of the user's.
+func TestFoundLaterStandsInPlaceOfCalls(t *testing.T) {
+	const found = "(found later: made between In[3] and In[7], while cpu.numpy was stepped down)"
+	stack := []model.Frame{{Function: found}}
+	if got := Stack(stack); got != found {
+		t.Errorf("%q, want %q", got, found)
+	}
+	if _, users := model.Users(stack); users {
+		t.Error("it is taken for the user's own code")
 	}
 }

@@ -1,43 +1,12 @@
 package doc
 
-import (
-	"slices"
-
-	"ipytracer/internal/report/escape"
-)
-
-// Mark is a sign with a colour for a state.
-type Mark struct{ sign Span }
-
-// The marks of commands.
-var (
-	Good    = Mark{Green("✓")}
-	Bad     = Mark{Red("✗")}
-	Reduced = Mark{Yellow("~")}
-	Unknown = Mark{Plain("?")}
-)
-
-// MarkOf returns Good or Bad.
-func MarkOf(good bool) Mark {
-	if good {
-		return Good
-	}
-	return Bad
-}
+import "slices"
 
 // Text returns the mark for a terminal, with or without its colour.
 func (m Mark) Text(color bool) string {
 	p := printer{color: color}
 	p.paint(m.sign.Text, m.sign.Style)
 	return p.b.String()
-}
-
-// Dash returns a text of a traced process, made safe to show; "-" if it is empty.
-func Dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return escape.Text(s)
 }
 
 // Listing is a table of a command's own.

@@ -1,0 +1,235 @@
+package export
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/model"
+)
+
+// Numbers of fields of Perfetto's trace.proto, by message, and of values.
+const (
+	tracePacket                                                                        = 1
+	packetTime, packetSequence, packetEvent, packetFlags, packetTrack                  = 8, 10, 11, 13, 60
+	trackUUID, trackName, trackProcess, trackParent, trackCounter                      = 1, 2, 3, 5, 8
+	processPID, processName                                                            = 1, 6
+	counterUnit                                                                        = 3
+	eventAnnotation, eventType, eventTrack, eventCategory, eventName, eventValue       = 4, 9, 11, 22, 23, 30
+	annotationInt, annotationText, annotationName                                      = 4, 6, 10
+	stateCleared, sizeBytes                                                            = 1, 3
+	sliceBegin, sliceEnd, counterEvent                                                 = 1, 2, 4
+	onlySequence                                                                 int64 = 1
+)
+
+// perfetto writes packets as windows and points come. Tracks have numbers, in the order of their first use.
+type perfetto struct {
+	to     *bufio.Writer
+	tracks map[track]int64
+	begun  bool
+	place  *place // of the present recording
+}
+
+func newPerfetto(w io.Writer) *perfetto {
+	return &perfetto{to: bufio.NewWriterSize(w, 64<<10), tracks: map[track]int64{}}
+}
+
+// flush writes what is left. It returns the first error of the writer.
+func (p *perfetto) flush() error { return p.to.Flush() }
+
+// track identifies the track of a process, of a lane of slices in it, or of a counter.
+type track struct {
+	pid    int
+	kind   string
+	number int
+}
+
+const (
+	ofProcess = "process"
+	ofCounter = "counter "
+	ofGaps    = "gaps "
+)
+
+// place is the place of a recording among several. A nil place is that of a trace of one recording: nothing moves.
+type place struct {
+	recording Recording
+	pids      map[int]int // the new numbers
+	before    int         // the processes of earlier recordings
+}
+
+// processes returns the number of processes up to this recording.
+func (p *place) processes() int {
+	if p == nil {
+		return 0
+	}
+	return p.before + len(p.pids)
+}
+
+func (p *place) pid(pid int) int {
+	if p == nil {
+		return pid
+	}
+	if _, known := p.pids[pid]; !known {
+		p.pids[pid] = p.processes() + 1
+	}
+	return p.pids[pid]
+}
+
+func (p *place) time(ns int64) int64 {
+	if p == nil {
+		return ns
+	}
+	return ns + p.recording.FromNS
+}
+
+func (p *place) name(pid int, name string) string {
+	if p == nil {
+		return name
+	}
+	return escape.Bounded(fmt.Sprintf("%s · %d %s", p.recording.Node, pid, name), maxExcerpt)
+}
+
+// Recording is the report of one of several machines, and its place on their timeline.
+type Recording struct {
+	Node   string
+	FromNS int64 // its beginning on the timeline
+	Report *model.Report
+}
+
+// slice is a window, in the lane in which it nests.
+type slice struct {
+	pid, lane int
+	kind      string // of the lane: laneCells or laneExperiments
+	category  string
+	name      string
+	from, to  int64
+	numbers   []amount
+	texts     []note
+}
+
+type amount struct {
+	name  string
+	value int64
+}
+
+type note struct{ name, text string }
+
+const (
+	laneCells       = "cells"
+	laneExperiments = "experiments"
+)
+
+// maxExcerpt is the length of a source in a slice, in cells of text.
+const maxExcerpt = 200
+
+// packet writes a packet; all are of one sequence, and the first says that nothing is known from before.
+func (p *perfetto) packet(inner message) {
+	inner.Int(packetSequence, onlySequence)
+	if !p.begun {
+		inner.Int(packetFlags, stateCleared)
+		p.begun = true
+	}
+	var outer message
+	outer.Embed(tracePacket, inner)
+	_, _ = p.to.Write(outer) // flush returns the error
+}
+
+// track returns the number of a track, which is described at its first use.
+func (p *perfetto) track(of track, describe func(*message)) int64 {
+	at, known := p.tracks[of]
+	if known {
+		return at
+	}
+	parent := p.tracks[track{pid: of.pid, kind: ofProcess}]
+	at = int64(len(p.tracks)) + 1
+	p.tracks[of] = at
+	var inner, m message
+	inner.Int(trackUUID, at)
+	inner.Int(trackParent, parent)
+	describe(&inner)
+	m.Embed(packetTrack, inner)
+	p.packet(m)
+	return at
+}
+
+// process announces a process before its content; pid 0 stands for those that the report lacks.
+func (p *perfetto) process(pid int, name string) {
+	number := p.place.pid(pid)
+	p.track(track{pid: number, kind: ofProcess}, func(inner *message) {
+		var m message
+		m.Int(processPID, int64(number))
+		m.Text(processName, p.place.name(pid, name))
+		inner.Embed(trackProcess, m)
+	})
+}
+
+// lane announces a row of slices, which nest in it.
+func (p *perfetto) lane(pid int, kind string, number int) {
+	// of the same name: the viewer shows them as one
+	p.track(track{p.place.pid(pid), kind, number}, func(d *message) { d.Text(trackName, kind) })
+}
+
+func (p *perfetto) event(at int64, inner message) {
+	var m message
+	m.Number(packetTime, p.place.time(at))
+	m.Embed(packetEvent, inner)
+	p.packet(m)
+}
+
+func (p *perfetto) slice(one *slice) {
+	on := p.tracks[track{p.place.pid(one.pid), one.kind, one.lane}]
+	var inner message
+	inner.Int(eventType, sliceBegin)
+	inner.Int(eventTrack, on)
+	inner.Text(eventCategory, one.category)
+	inner.Text(eventName, one.name)
+	for _, n := range one.numbers {
+		var a message
+		a.Text(annotationName, n.name)
+		a.Number(annotationInt, n.value)
+		inner.Embed(eventAnnotation, a)
+	}
+	for _, t := range one.texts {
+		var a message
+		a.Text(annotationName, t.name)
+		a.Text(annotationText, t.text)
+		inner.Embed(eventAnnotation, a)
+	}
+	p.event(one.from, inner)
+	p.end(one.to, on)
+}
+
+func (p *perfetto) end(at, on int64) {
+	var e message
+	e.Int(eventType, sliceEnd)
+	e.Int(eventTrack, on)
+	p.event(at, e)
+}
+
+func (p *perfetto) counter(pid int, meter string, at, bytes int64) {
+	on := p.track(track{pid: p.place.pid(pid), kind: ofCounter + meter}, func(inner *message) {
+		var m message
+		m.Int(counterUnit, sizeBytes)
+		inner.Text(trackName, meter)
+		inner.Embed(trackCounter, m)
+	})
+	var e message
+	e.Int(eventType, counterEvent)
+	e.Int(eventTrack, on)
+	e.Number(eventValue, bytes)
+	p.event(at, e)
+}
+
+// gap writes a time for which a counter is not complete.
+func (p *perfetto) gap(pid int, counter string, from, to int64, why string) {
+	on := p.track(track{pid: p.place.pid(pid), kind: ofGaps + counter}, func(d *message) {
+		d.Text(trackName, counter+" not known")
+	})
+	var inner message
+	inner.Int(eventType, sliceBegin)
+	inner.Int(eventTrack, on)
+	inner.Text(eventName, why)
+	p.event(from, inner)
+	p.end(to, on)
+}

@@ -1,0 +1,126 @@
+package words
+
+import (
+	"strings"
+
+	"ipytracer/model"
+)
+
+// The reciprocal of the least share of an account that a part must have to be named, and the least pages of a file, in
+// bytes.
+const (
+	Hardly     = 50
+	leastPages = 64 << 10
+)
+
+// Account returns the largest parts of an account, at most so many, and the sum of the others; "" if no part is large.
+// late: the process began before the session.
+func Account(a *model.Account, most int, late bool) string {
+	var texts []string
+	shown, rest, more := int64(0), int64(0), 0
+	for i := range a.Parts {
+		switch p := &a.Parts[i]; {
+		case p.Kind == model.PartRest:
+			rest = p.Bytes
+		case len(texts) < most && p.Bytes >= a.Bytes/Hardly:
+			text := partOfEnd(p)
+			if a.At == model.AtHighest {
+				text = partOfHighest(p, a.Meter, late)
+			}
+			texts = append(texts, text)
+			shown += p.Bytes
+		default:
+			more++
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return strings.Join(append(texts, otherParts(a, shown, rest, more)...), " · ")
+}
+
+// otherParts returns the sum of the parts that are not named, and what is not explained if it is not little.
+func otherParts(a *model.Account, shown, rest int64, more int) (texts []string) {
+	left := a.Bytes - shown
+	switch {
+	case rest >= a.Bytes/Hardly || more == 0:
+		left -= rest
+	case rest > 0:
+		more, rest = more+1, 0
+	}
+	if left > 0 {
+		texts = append(texts, Bytes(left)+" in "+Plural(more, "smaller part"))
+	}
+	if rest > 0 {
+		texts = append(texts, Bytes(rest)+" not explained")
+	}
+	return texts
+}
+
+// partOfHighest describes a part of the memory at the highest moment of a meter, not escaped.
+func partOfHighest(p *model.AccountPart, meter string, late bool) string {
+	bytes := Sampled(Bytes(p.Bytes), p.Sampled)
+	if p.UpTo {
+		bytes = "up to " + bytes
+	}
+	switch p.Kind {
+	case model.PartLine:
+		return bytes + " " + Meter(p.Meter) + " " + p.Who
+	case model.PartCell:
+		return bytes + " " + Meter(meter) + " " + p.Who
+	case model.PartBefore:
+		if late {
+			return bytes + " from before the attach"
+		}
+		return bytes + " from before the first cell"
+	case model.PartLines:
+		return bytes + " of other lines"
+	case model.PartCells:
+		return bytes + " of other cells"
+	case model.PartWhere:
+		return bytes + " " + ResidentKind(p.Who)
+	case model.PartChildren:
+		if p.UpTo || sumOf(p.Sizes) != p.Bytes {
+			return p.Who + " " + bytes
+		}
+		return p.Who + " " + sizes(p.Sizes)
+	}
+	return bytes + " not explained"
+}
+
+// partOfEnd describes a part of the memory that is left at the end, not escaped.
+func partOfEnd(p *model.AccountPart) string {
+	bytes := Sampled(Bytes(p.Bytes), p.Sampled)
+	switch p.Kind {
+	case model.PartName:
+		return p.Who + " " + BytesOrMore(p.Bytes, !p.AtLeast) + mapped(p)
+	case model.PartLine:
+		text := bytes + " " + Meter(p.Meter) + " of " + p.Who
+		if p.Lost {
+			text += ", lost in a cycle that the collector does not see"
+		}
+		return text
+	case model.PartWhere:
+		return bytes + " " + ResidentKind(p.Who)
+	case model.PartObjects:
+		return bytes + " of other objects"
+	case model.PartChildren:
+		return processes(len(p.PIDs), p.Who) + " " + Bytes(p.Bytes) + " (" + p.Ends + ")"
+	}
+	return bytes
+}
+
+// mapped says which part of a name's memory is a file's, or shared; "" for little.
+func mapped(p *model.AccountPart) string {
+	kind := "pages of a file"
+	if p.Pages == SharedMemory {
+		kind = "shared memory"
+	}
+	switch {
+	case p.Mapped < leastPages || p.Pages == "":
+		return ""
+	case p.Bytes-p.Mapped < p.Bytes/20:
+		return " (" + kind + ")"
+	}
+	return " (" + Bytes(p.Mapped) + " of it " + kind + ")"
+}

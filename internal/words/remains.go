@@ -1,0 +1,101 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ipytracer/model"
+)
+
+// Kinds of the parts of resident memory.
+const (
+	FilePages    = "files"
+	SharedMemory = "shared"
+	TorchCache   = "torch-cache" // what PyTorch's allocator keeps for coming tensors
+)
+
+// residentKinds are the names of the parts of resident memory.
+var residentKinds = map[string]string{
+	"objects":     "Python's small objects (up to 512 bytes each)",
+	"object-free": "room that Python keeps for such objects",
+	"malloc":      "blocks of malloc and its headers, in its heaps",
+	"malloc-big":  "large blocks, which malloc maps one by one",
+	"malloc-free": "free, kept by malloc",
+	"libraries":   "variables of libraries",
+	FilePages:     "pages of files: the code of libraries, mapped data",
+	SharedMemory:  "shared memory",
+	TorchCache:    "PyTorch's cache",
+	"stack":       "stack of the main thread",
+	"other":       "not explained",
+}
+
+// ResidentKind returns a kind of resident memory in words, or as it is in a report of a newer tracer.
+func ResidentKind(kind string) string { return cmp.Or(residentKinds[kind], kind) }
+
+// Stays describes the part of an entry that stays resident, "" if it is little: what allocators keep, or where that is
+// not known, what is in small blocks.
+func Stays(f *model.Freeing) string {
+	bytes, before, behind := f.Small, ", ", " of it small objects"
+	if f.Resident != nil {
+		bytes, before, behind = f.Stays, ", then ", " stay with malloc"
+		if f.Trims != nil && !f.Trimmed {
+			bytes += *f.Trims
+		}
+	}
+	if bytes < max(1<<20, f.Predicted/20) {
+		return ""
+	}
+	return before + Bytes(bytes) + behind
+}
+
+// SinceAttach says by how much more memory a process has than at the attach; a change below least bytes is none.
+func SinceAttach(more, least int64) string {
+	switch {
+	case more >= least:
+		return Bytes(more) + " more than at the attach"
+	case more <= -least:
+		return Bytes(-more) + " less than at the attach"
+	}
+	return "no more than at the attach"
+}
+
+// Alone returns the bytes that go with a name: "12.00 MiB + 1.00 GiB GPU".
+func Alone(x *model.Variable) string {
+	bytes := x.Bytes + model.SumOf(x.Maps)
+	text := Bytes(bytes)
+	switch {
+	case x.Device > 0 && bytes < leastPages:
+		text = Bytes(x.Device) + " GPU"
+	case x.Device > 0:
+		text += " + " + Bytes(x.Device) + " GPU"
+	case bytes == 0:
+		text = "shared"
+	}
+	if !x.Exact && bytes > 0 {
+		text = AtLeastMark + " " + text
+	}
+	return text
+}
+
+// Reaches returns the bytes that a name leads to; "" if they are the same that go with it, or not known.
+func Reaches(x *model.Variable) string {
+	if x.Reaches <= 0 || x.Reaches == x.Bytes {
+		return ""
+	}
+	return Bytes(x.Reaches)
+}
+
+// Shape returns a variable's shape as people write it, not escaped: 300 × 400 float64, or a length.
+func Shape(x *model.Variable) string {
+	var parts []string
+	for _, n := range x.Shape {
+		parts = append(parts, strconv.FormatInt(n, 10))
+	}
+	text := strings.Join(parts, " × ")
+	if text == "" && x.Length != nil {
+		text = fmt.Sprint("len ", *x.Length)
+	}
+	return strings.TrimSpace(text + " " + x.DType)
+}

@@ -1,0 +1,259 @@
+package words
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+)
+
+// CallPath is a stack in words, from the cell inwards: the lines of cells and of the user's own files. For calls in a
+// library it has the called function, the number of calls, and their packages. The number is separate: paths that
+// differ only in it become one.
+type CallPath struct {
+	before, after string
+	Calls         int
+}
+
+// Stack returns a stack in words, such as "In[3] line 2 › ones"; hostile, like the stack itself.
+func Stack(stack []model.Frame) string { return PathOf(stack).Text(0) }
+
+// Text puts a path into words; most is the largest number of calls of several such paths.
+func (p CallPath) Text(most int) string {
+	text := p.before
+	switch {
+	case p.Calls > 0 && most > p.Calls:
+		text += fmt.Sprintf(" … %d to %s", p.Calls, Plural(most, "call"))
+	case p.Calls > 0:
+		text += " … " + Plural(p.Calls, "call")
+	}
+	return text + p.after
+}
+
+// Key returns the path without the number of calls.
+func (p CallPath) Key() string { return p.before + "\x00" + p.after }
+
+// maxParts is the largest number of shown calls of a stack: the first, and the last ones.
+const maxParts = 4
+
+// PathOf returns the path of a stack.
+func PathOf(stack []model.Frame) CallPath {
+	if len(stack) == 0 {
+		return CallPath{before: "(no Python code, or not known)"}
+	}
+	if len(stack) == 1 && stack[0].IsNowhere() {
+		return CallPath{before: stack[0].Function}
+	}
+	native, stack := cutNative(stack)
+	var parts []string
+	var library []model.Frame // a run of calls in libraries, outermost first
+	for i := len(stack) - 1; i >= 0; i-- {
+		f := stack[i]
+		if !f.InCell() && model.IsLibrary(f.File) {
+			library = append(library, f)
+			continue
+		}
+		if len(library) > 0 && len(parts) > 0 { // the user's own code, called back
+			parts = append(parts, calledIn(library))
+		}
+		library = nil
+		if !isComprehension(f) || i == len(stack)-1 || !sameCode(f, stack[i+1]) {
+			parts = append(parts, Frame(&f))
+		}
+	}
+	var p CallPath
+	if len(library) > 0 {
+		parts = append(parts, calledIn(library))
+		p.Calls, p.after = callsIn(library)
+	}
+	if native != "" {
+		if p.Calls > 0 {
+			p.after += " › " + native
+		} else {
+			if len(stack) == 0 {
+				native = "(native) " + native
+			}
+			parts = append(parts, native)
+		}
+	}
+	if n := len(parts); n > maxParts {
+		parts = slices.Concat(parts[:1], []string{"…"}, parts[n-maxParts+1:])
+	}
+	p.before = strings.Join(parts, " › ")
+	return p
+}
+
+// Frame returns a line of a cell or of a file: "In[4] line 2 make", "train.py line 17 step".
+func Frame(f *model.Frame) string {
+	where := FrameCell(f)
+	if where == "" {
+		where = path.Base(f.File)
+	}
+	return inLine(where, f.Line, f.Function)
+}
+
+// made returns the calls in libraries without those of wrappers that decorators made.
+func made(calls []model.Frame) []model.Frame {
+	if bare := slices.DeleteFunc(slices.Clone(calls), isWrapper); len(bare) > 0 {
+		return bare
+	}
+	return calls[:1]
+}
+
+// calledIn returns the called function of a library.
+func calledIn(calls []model.Frame) string {
+	if first := made(calls)[0]; packageOf(first.File) != imports {
+		return first.Function
+	}
+	return imports
+}
+
+// imports stands for the interpreter's own functions that import modules.
+const imports = "import"
+
+// callsIn returns the number of further calls, and " in sklearn, numpy".
+func callsIn(calls []model.Frame) (n int, where string) {
+	calls = made(calls)[1:]
+	var packages []string
+	for _, f := range calls {
+		if p := packageOf(f.File); p != "" && p != imports && !slices.Contains(packages, p) {
+			packages = append(packages, p)
+		}
+	}
+	if len(packages) > 0 { // the outermost is the one that the user knows, the innermost is the one that allocates
+		where = " in " + packages[0]
+	}
+	if n := len(packages); n > 1 {
+		where += ", " + packages[n-1]
+	}
+	return len(calls), where
+}
+
+// wrappers are the names of functions that decorators put around another one, where Python (before 3.11) does not show
+// in which function it was made.
+var wrappers = []string{
+	"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "new_method", "_decorate_function",
+	"decorate_context",
+}
+
+// isWrapper reports whether a decorator made the called function around another one.
+func isWrapper(f model.Frame) bool {
+	if strings.HasPrefix(f.File, "<__array_function__") || strings.HasSuffix(f.File, "/functools.py") ||
+		strings.HasSuffix(f.File, "/contextlib.py") {
+		return true
+	}
+	return strings.Contains(f.Function, ".<locals>.") || slices.Contains(wrappers, f.Function)
+}
+
+// cutLast cuts around the last separator; without one it returns all as the part after it.
+func cutLast(s, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[:i], s[i+len(separator):], true
+	}
+	return "", s, false
+}
+
+// packageOf returns the package of a library's file: sklearn, numpy; "" for the interpreter's own.
+func packageOf(file string) string {
+	for _, installed := range []string{"/site-packages/", "/dist-packages/"} {
+		if _, rest, found := cutLast(file, installed); found {
+			first, _, _ := strings.Cut(rest, "/")
+			return strings.TrimSuffix(first, ".py")
+		}
+	}
+	if strings.HasPrefix(file, "<frozen importlib") {
+		return imports
+	}
+	if _, rest, found := strings.Cut(file, "/lib/python3"); found {
+		_, rest, _ = strings.Cut(rest, "/")
+		first, _, _ := strings.Cut(rest, "/")
+		return strings.TrimSuffix(path.Base(first), ".py")
+	}
+	return ""
+}
+
+// isComprehension reports whether a frame belongs to a comprehension or a generator expression: it adds no information
+// to the line around it.
+func isComprehension(f model.Frame) bool {
+	for _, end := range []string{"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"} {
+		if strings.HasSuffix(f.Function, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameCode reports whether two frames are on the same line of the same code.
+func sameCode(a, b model.Frame) bool {
+	return a.File == b.File && a.Line == b.Line && a.Execution == b.Execution
+}
+
+// cutNative folds the native frames of a stack, which are its innermost, to the first and the last called, "libx: f …
+// g"; those without a name only if none has one. It returns them and the Python frames. For a thread without Python
+// frames it leaves out the beginning that every thread has.
+func cutNative(stack []model.Frame) (native string, python []model.Frame) {
+	n := slices.IndexFunc(stack, func(f model.Frame) bool { return !f.Native })
+	if n < 0 {
+		n = len(stack)
+	}
+	calls := stack[:n]
+	if n == len(stack) {
+		for len(calls) > 1 && startsThreads(calls[len(calls)-1].Module) {
+			calls = calls[:len(calls)-1]
+		}
+	}
+	if len(calls) == 0 {
+		return "", stack
+	}
+	first, last := calls[len(calls)-1], calls[0]
+	if named := slices.DeleteFunc(slices.Clone(calls), isNameless); len(named) > 0 {
+		last = named[0]
+		if first.Function != "?" { // a frame is missing in front of it
+			first = named[len(named)-1]
+		}
+	}
+	native = nativeName(first, "")
+	if first != last {
+		native += " … " + nativeName(last, first.Module)
+	}
+	return native, stack[n:]
+}
+
+// isNameless reports whether a frame has little information for a reader: a place without a symbol, or the function by
+// which PyTorch's allocator reports.
+func isNameless(f model.Frame) bool {
+	return f.Function == "?" || strings.HasPrefix(f.Function, f.Module+"+0x") ||
+		strings.HasPrefix(f.Function, "c10::reportMemoryUsage") ||
+		strings.HasPrefix(f.Function, "c10::reportOutOfMemory")
+}
+
+// nativeName returns "libx: f", or "libx+0x12ab" without a symbol; without the module if the reader knows it already.
+func nativeName(f model.Frame, known string) string {
+	name, separator := f.Function, ": "
+	if offset, ok := strings.CutPrefix(name, f.Module+"+0x"); ok {
+		name, separator = "+0x"+offset, ""
+	}
+	if f.Module == "" || f.Module == known {
+		return name
+	}
+	return shortModule(f.Module) + separator + name
+}
+
+// shortModule returns a library's name without its suffix: "_multiarray_umath" of
+// _multiarray_umath.cpython-311-….so.
+func shortModule(module string) string {
+	for _, end := range []string{".cpython-", ".abi3", ".so"} {
+		if i := strings.Index(module, end); i > 0 {
+			module = module[:i]
+		}
+	}
+	return module
+}
+
+// startsThreads reports whether every thread begins in a module: the C library, and C++'s.
+func startsThreads(module string) bool {
+	return strings.HasPrefix(module, "libc.so") || strings.HasPrefix(module, "libpthread") ||
+		strings.HasPrefix(module, "libstdc++.so")
+}

@@ -1,0 +1,123 @@
+package report
+
+import "ipytracer/model"
+
+type tabledAllocation struct {
+	model.Allocation
+	Stack int `json:"stack"`
+}
+
+type tabledWindow struct {
+	model.Window
+	Refused     []tabledRefusal    `json:"refused,omitempty"`
+	Allocations []tabledAllocation `json:"allocations,omitempty"`
+}
+
+type tabledBetween struct {
+	model.Between
+	Refused []tabledRefusal `json:"refused,omitempty"`
+}
+
+type tabledLine struct {
+	model.Line
+	Frame int `json:"frame"`
+}
+
+type tabledTensors struct {
+	model.Tensors
+	Stack int `json:"stack"`
+}
+
+type tabledVariable struct {
+	model.Variable
+	Stack int `json:"stack"`
+}
+
+type tabledVerdict struct {
+	model.Verdict
+	Stack int `json:"stack"`
+}
+
+type tabledLive struct {
+	model.LiveBlocks
+	Stack int `json:"stack"`
+}
+
+// wire returns an item of a list as it is in JSON, with no list or map of it nil; see [encoder] for the frequent ones.
+func (t *tables) wire(item any) any {
+	switch x := item.(type) {
+	case model.Line:
+		return tabledLine{x, t.frame(&x.Frame)}
+	case model.Tensors:
+		return tabledTensors{x, t.stack(x.Stack, false)}
+	case model.Variable:
+		return tabledVariable{x, t.stack(x.Stack, false)}
+	case model.Kernel:
+		return t.kernel(x)
+	case model.Verdict:
+		x.Executions, x.ExecutionCounts = list(x.Executions), list(x.ExecutionCounts)
+		return tabledVerdict{x, t.stack(x.Stack, false)}
+	case model.LiveBlocks:
+		x.Executions, x.ExecutionCounts = list(x.Executions), list(x.ExecutionCounts)
+		return tabledLive{x, t.stack(x.Stack, false)}
+	}
+	return item
+}
+
+// tabledKernel is a kernel with its stacks in tables.
+type tabledKernel struct {
+	model.Kernel
+	Cell        *tabledWindow      `json:"cell"`
+	Cells       []tabledWindow     `json:"cells,omitempty"`
+	Statement   *tabledWindow      `json:"statement,omitempty"`
+	Allocations []tabledAllocation `json:"allocations"`
+	Variables   []tabledVariable   `json:"variables,omitempty"`
+}
+
+func (t *tables) kernel(k model.Kernel) tabledKernel {
+	out := tabledKernel{
+		Kernel: k, Cell: t.windowAt(k.Cell), Statement: t.windowAt(k.Statement), Allocations: []tabledAllocation{},
+	}
+	for i := range k.Cells {
+		out.Cells = append(out.Cells, *t.windowAt(&k.Cells[i]))
+	}
+	for _, a := range k.Allocations {
+		out.Allocations = append(out.Allocations, tabledAllocation{a, t.stack(a.Stack, a.StackTruncated)})
+	}
+	for _, v := range k.Variables {
+		out.Variables = append(out.Variables, tabledVariable{v, t.stack(v.Stack, false)})
+	}
+	out.Kernel.Children = list(k.Children)
+	return out
+}
+
+func (t *tables) windowAt(window *model.Window) *tabledWindow {
+	if window == nil {
+		return nil
+	}
+	out := &tabledWindow{Window: *window, Refused: t.refused(window.Refused)}
+	out.Window.Children = list(window.Children)
+	return out
+}
+
+type tabledRefusal struct {
+	model.Refusal
+	Stack    int             `json:"stack,omitempty"`
+	Dividers []tabledDivider `json:"dividers,omitempty"`
+}
+
+type tabledDivider struct {
+	model.Divider
+	Stack int `json:"stack"`
+}
+
+func (t *tables) refused(all []model.Refusal) (out []tabledRefusal) {
+	for _, r := range all {
+		one := tabledRefusal{Refusal: r, Stack: t.stack(r.Stack, false)}
+		for _, d := range r.Dividers {
+			one.Dividers = append(one.Dividers, tabledDivider{d, t.stack(d.Stack, false)})
+		}
+		out = append(out, one)
+	}
+	return out
+}
