@@ -4,24 +4,25 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"ipytracer/internal/words"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"ipytracer/internal/words"
 )
 
 // TestKindsOfVerdict: each kind has a title, and is in the schema and in docs/audit.md.
 func TestKindsOfVerdict(t *testing.T) {
 	schema, page := readFile(t, "schema/audit-v1.schema.json"), readFile(t, "../docs/audit.md")
-	file, err := parser.ParseFile(token.NewFileSet(), "../model/audit.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../model/audit.go", nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := 0
 	ast.Inspect(file, func(n ast.Node) bool {
 		of, is := n.(*ast.GenDecl)
-		if !is || of.Tok != token.CONST || !of.Lparen.IsValid() {
+		if !is || of.Tok != token.CONST || of.Doc.Text() != "Kinds of verdict.\n" {
 			return true
 		}
 		for _, spec := range of.Specs {
