@@ -189,12 +189,12 @@ func (gl *Glancer) grownSince(process *windows.Process, kernel *model.Kernel) {
 
 // glanceAtChildren lists the live processes below a process.
 func (gl *Glancer) glanceAtChildren(process *windows.Process, kernel *model.Kernel) {
-	for _, process := range gl.Processes.Tree(process.Root).Living {
-		if process == process || !gl.Processes.IsBelow(process, process) {
+	for _, child := range gl.Processes.Tree(process.Root).Living {
+		if child == process || !gl.Processes.IsBelow(child, process) {
 			continue
 		}
-		kernel.Children = append(kernel.Children, model.Child{PID: int(process.Info.PID), Command: process.Info.Command,
-			Meters: gl.Figurer.FigureMap(process.CertainLife(), nil, false, process.Info.Python != "")})
+		kernel.Children = append(kernel.Children, model.Child{PID: int(child.Info.PID), Command: child.Info.Command,
+			Meters: gl.Figurer.FigureMap(child.CertainLife(), nil, false, child.Info.Python != "")})
 	}
 	resident := event.Resident.String()
 	slices.SortFunc(kernel.Children, func(x, y model.Child) int {

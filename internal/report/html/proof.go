@@ -92,7 +92,8 @@ func auditOf(a *model.Audit) *audit {
 	for i := range a.Verdicts[:min(len(a.Verdicts), mostVerdicts)] {
 		v := &a.Verdicts[i]
 		one := verdict{
-			Title: shown(words.VerdictTitle(v.Kind)), Meter: shown(words.Meter(v.Meter)), Bytes: v.Bytes, Count: v.Count,
+			Title: shown(words.VerdictTitle(v.Kind)), Meter: shown(words.Meter(v.Meter)),
+			Bytes: v.Bytes, Count: v.Count,
 			Cells: shown(words.VerdictCells(v)), Age: v.AgeNS,
 			Holder: shown(v.Holder), Probable: v.Probable, Evidence: shown(v.Evidence), Advice: shown(v.Advice),
 			Fix: typed(v.Fix), PID: v.PID,
