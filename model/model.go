@@ -242,7 +242,7 @@ type Between struct {
 	Refused []Refusal         `json:"refused,omitempty"`
 }
 
-// Together is as in [Window].
+// Together returns the figure of a meter for the process and its children together.
 func (b *Between) Together(meter string) (Figure, bool) {
 	if f, ok := b.Tree[meter]; ok {
 		return f, true

@@ -222,7 +222,7 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 	b.readings(groupHigh, row, &e.High)
 	b.readings(groupTree, row, &e.Tree)
 	b.readings(groupTreeHigh, row, &e.TreeHigh)
-	setText(e, b.hostile(row))
+	setText(e, b.copyOfText(row))
 	b.doubts(row, &e.Doubts)
 	return e, nil
 }
@@ -263,7 +263,7 @@ func (b *batch) cellSource(row int) event.Event {
 	return &event.CellSource{
 		Cell:      b.u64(colCell, row),
 		PID:       int32(b.u32(colPID, row)),
-		Text:      b.hostile(row),
+		Text:      b.copyOfText(row),
 		Truncated: b.columns[colTruncated].truth(row),
 	}
 }
@@ -289,5 +289,5 @@ func (b *batch) bytesOf(row int) []byte {
 	return b.columns[colText].text(row)
 }
 
-// hostile returns a copy of that text.
-func (b *batch) hostile(row int) string { return string(b.bytesOf(row)) }
+// copyOfText returns a copy of the text of [batch.bytesOf].
+func (b *batch) copyOfText(row int) string { return string(b.bytesOf(row)) }

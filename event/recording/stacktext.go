@@ -46,6 +46,7 @@ func (b *batch) stack(text []byte, number uint64, pid int32) *event.Stack {
 	return out
 }
 
+// frame reads a frame, and reports whether the text has the writer's form. Input, native and module may be absent.
 func (t *stackText) frame(f *event.Frame) bool {
 	ok := t.skip(`{"function":`) && t.string(&f.Function) && t.skip(`,"file":`) && t.string(&f.File) &&
 		t.skip(`,"line":`) && t.number(&f.Line)
@@ -62,7 +63,7 @@ func (t *stackText) frame(f *event.Frame) bool {
 	return t.skip("}")
 }
 
-// skip removes an expected prefix.
+// skip removes a prefix, and reports whether the text had it.
 func (t *stackText) skip(what string) bool {
 	if len(t.rest) < len(what) || string(t.rest[:len(what)]) != what {
 		return false

@@ -11,56 +11,58 @@ import (
 
 // BeginExperiment begins an experiment, or counts one that finds no room.
 func (ac *Activity) BeginExperiment(tree *windows.Tree, process *windows.Process, boundary *event.Boundary) {
-	all := &process.Experiments
+	experiments := &process.Experiments
 	name, _ := ac.Limits.Keep(boundary.Experiment, windows.MaxName)
 	if len(tree.Open) >= ac.Limits.Open {
 		ac.Limits.Unpaired++
-		if all.Refused == nil {
-			all.Refused = map[string]int{}
+		if experiments.Refused == nil {
+			experiments.Refused = map[string]int{}
 		}
-		if _, known := all.Refused[name]; !known && len(all.Refused) >= ac.Limits.Open {
-			all.Crowded = true
+		if _, known := experiments.Refused[name]; !known && len(experiments.Refused) >= ac.Limits.Open {
+			experiments.Crowded = true
 			return
 		}
-		all.Refused[name]++
+		experiments.Refused[name]++
 		return
 	}
 	window := ac.Windows.Open(process, boundary, windows.KindExperiment, ac.Processes.SessionOf(process))
 	window.Name = name
-	if all.ByName == nil {
-		all.ByName = map[string][]*windows.Window{}
+	if experiments.ByName == nil {
+		experiments.ByName = map[string][]*windows.Window{}
 	}
-	all.ByName[name] = append(all.ByName[name], window)
-	all.Open++
+	experiments.ByName[name] = append(experiments.ByName[name], window)
+	experiments.Open++
 }
 
-// EndExperiment ends the newest open experiment of a name.
+// EndExperiment ends the newest experiment of a name. If that one found no room when it began, nothing else changes.
 func (ac *Activity) EndExperiment(process *windows.Process, boundary *event.Boundary) {
-	all := &process.Experiments
+	experiments := &process.Experiments
 	name, _ := ac.Limits.Keep(boundary.Experiment, windows.MaxName)
-	if all.Refused[name] > 0 {
-		all.Refused[name]--
+	if experiments.Refused[name] > 0 {
+		experiments.Refused[name]--
 		return
 	}
-	of := all.ByName[name]
-	if len(of) == 0 {
-		// otherwise its begin may have been refused, which is reported
-		if ac.Processes.Tree(boundary.Root).Doubts.Refused[event.RefusedMarkers] == 0 {
+	named := experiments.ByName[name]
+	if len(named) == 0 {
+		// The kernel half may have refused the begin. The report tells of refused markers already.
+		mayHaveBegun := ac.Processes.Tree(boundary.Root).Doubts.Refused[event.RefusedMarkers] != 0
+		if !mayHaveBegun {
 			ac.Problems.Add(words.Problem{Kind: words.NotBegun, PID: int(boundary.PID), Name: boundary.Experiment})
 		}
 		return
 	}
-	window := of[len(of)-1]
-	if all.Crowded {
+	window, others := named[len(named)-1], named[:len(named)-1]
+	if experiments.Crowded { // the end may be that of another experiment
 		window.Status, window.Doubted = model.Incomplete, true
 		window.AddNote(words.Unpaired)
 	}
 	ac.closeExperiment(window, boundary)
-	all.Note(window.ID)
-	if all.ByName[name] = of[:len(of)-1]; len(of) == 1 {
-		delete(all.ByName, name)
+	experiments.Note(window.ID)
+	experiments.ByName[name] = others
+	if len(others) == 0 {
+		delete(experiments.ByName, name)
 	}
-	all.Open--
+	experiments.Open--
 }
 
 // closeExperiment closes an experiment.
@@ -74,8 +76,8 @@ func (ac *Activity) closeExperiment(window *windows.Window, boundary *event.Boun
 // endExperiments closes the open experiments, in the order in which they began.
 func (ac *Activity) endExperiments(process *windows.Process, boundary *event.Boundary) {
 	var left []*windows.Window
-	for _, of := range process.Experiments.ByName {
-		left = append(left, of...)
+	for _, named := range process.Experiments.ByName {
+		left = append(left, named...)
 	}
 	slices.SortFunc(left, func(a, b *windows.Window) int { return a.ID - b.ID })
 	for _, w := range left {

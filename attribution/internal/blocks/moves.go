@@ -59,27 +59,29 @@ func (a *Blocks) moveBlock(r *windows.Tree, c *event.Change) {
 	}
 }
 
-// put changes the live blocks, and returns the block as it was and as it is. isKnown is false where the block was
-// allocated before the attach, or lost, or found no room.
+// put takes a change into the live blocks, and returns the block as it was and as it is now. isKnown is false for a
+// block that is not among them: the block was allocated before the attach, or its allocation was lost, or there is no
+// room.
 func (a *Blocks) put(r *windows.Tree, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
 	at := stacks.BlockKey{Key: key, Address: c.Address}
-	before, known := a.Live[at]
+	before, isLive := a.Live[at]
+	if !isLive && c.Size < 0 {
+		return before, after, false
+	}
 	after = stacks.Block{Size: before.Size + c.Size, Stack: c.Stack}
 	switch {
 	case c.Sample:
 		after = a.sampled(c)
-	case c.Found && known:
+	case c.Found && isLive:
 		after.Stack = before.Stack
 	case c.Found && c.Size > 0:
 		after.Stack = a.finds.StackOf(r, c)
 	}
-	switch {
-	case !known && c.Size < 0:
-		return before, after, false
-	case after.Size <= 0:
+	if after.Size <= 0 {
 		delete(a.Live, at)
 		return before, stacks.Block{}, true
-	case !known && len(a.Live) >= a.Stacks.Room.Blocks:
+	}
+	if hasRoom := len(a.Live) < a.Stacks.Room.Blocks; !isLive && !hasRoom {
 		a.Holdings.Dropped++
 		a.Flow.Drop(key, c.Size)
 		return before, after, false

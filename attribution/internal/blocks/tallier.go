@@ -7,7 +7,7 @@ import (
 	"ipytracer/event"
 )
 
-// Copied gives a window that is a copy of another tallies of its own.
+// Copied gives a window, which is a copy of another one, tallies of its own.
 func (a *Blocks) Copied(w *windows.Window) { w.Tallies = a.Holdings.Copied(w.Tallies) }
 
 // Forgo drops the tallies of a window.
@@ -21,19 +21,20 @@ func (a *Blocks) Settle(w *windows.Window) {
 	a.Holdings.Settle(w.Tallies, w.Process.Info.PID, w.Keeps())
 }
 
-// Shorten leaves of a window's tallies those that a report lists.
+// Shorten drops the tallies of a window that a report does not list, and adds them to the sum of the rest.
 func (a *Blocks) Shorten(w *windows.Window) {
-	for _, all := range w.Tallies {
-		s := all.Done
-		listed, rest := a.Merger.Divide(w.Listing(), s)
-		for _, y := range rest {
-			s.Stacks++
-			s.Rest.Allocated += y.Allocated
-			s.Rest.Freed += y.Freed
-			s.Rest.AtPeak += y.AtPeak
+	for _, tallies := range w.Tallies {
+		summary := tallies.Done
+		listed, dropped := a.Merger.Divide(w.Listing(), summary)
+		for _, one := range dropped {
+			summary.Stacks++
+			summary.Rest.Allocated += one.Allocated
+			summary.Rest.Freed += one.Freed
+			summary.Rest.AtPeak += one.AtPeak
 		}
-		copy(s.Tallies, listed) // in the same memory: the window is now turned into bytes, and then dropped
-		s.Tallies, s.IsShort = s.Tallies[:len(listed)], true
+		// The list stays in its memory: the window is now turned into bytes, and then dropped.
+		copy(summary.Tallies, listed)
+		summary.Tallies, summary.IsShort = summary.Tallies[:len(listed)], true
 	}
 }
 
@@ -62,7 +63,8 @@ func (a *Blocks) beforeMove(w *windows.Window, key course.Key) {
 // Keeps reports that all windows are kept.
 func (a *Blocks) Keeps(windows.WindowKind) bool { return true }
 
-// Closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
+// Closed handles a cell that closes. If the cell is the highest so far, it gets tallies of the meters that did not move
+// in it.
 func (a *Blocks) Closed(w *windows.Window) {
 	if a.Flow != nil || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
 		return

@@ -70,38 +70,38 @@ func (all *Tallies) Settle(h *Holdings, key course.Key, limit int) *Summary {
 }
 
 // Copied returns a copy of a window's tallies, by meter.
-func (h *Holdings) Copied(of map[event.Meter]*Tallies) map[event.Meter]*Tallies {
-	if of == nil {
+func (h *Holdings) Copied(byMeter map[event.Meter]*Tallies) map[event.Meter]*Tallies {
+	if byMeter == nil {
 		return nil
 	}
-	out := make(map[event.Meter]*Tallies, len(of))
-	for m, all := range of {
-		out[m] = all.clone()
-		h.Entries += all.Len()
+	out := make(map[event.Meter]*Tallies, len(byMeter))
+	for m, tallies := range byMeter {
+		out[m] = tallies.clone()
+		h.Entries += tallies.Len()
 	}
 	return out
 }
 
-// Forgo drops a window's tallies.
-func (h *Holdings) Forgo(of map[event.Meter]*Tallies) {
-	for _, all := range of {
-		h.Entries -= all.Len()
+// Forgo takes a window's tallies out of the count of entries. The caller drops the tallies.
+func (h *Holdings) Forgo(byMeter map[event.Meter]*Tallies) {
+	for _, tallies := range byMeter {
+		h.Entries -= tallies.Len()
 	}
 }
 
-// Settle sums up the tallies of a process in a window, and keeps most stacks of each meter.
-func (h *Holdings) Settle(of map[event.Meter]*Tallies, pid int32, most int) {
-	for m, all := range of {
-		h.Entries -= all.Len()
-		all.Done = all.Settle(h, course.Key{PID: pid, Meter: m}, most)
-		all.ByStack, all.moved, all.Idle = nil, nil, idleTallies{}
+// Settle sums up the tallies of a process in a window, and keeps at most limit stacks of each meter.
+func (h *Holdings) Settle(byMeter map[event.Meter]*Tallies, pid int32, limit int) {
+	for m, tallies := range byMeter {
+		h.Entries -= tallies.Len()
+		tallies.Done = tallies.Settle(h, course.Key{PID: pid, Meter: m}, limit)
+		tallies.ByStack, tallies.moved, tallies.Idle = nil, nil, idleTallies{}
 	}
 }
 
 // Archived takes back the memory of tallies that have been turned into bytes.
-func (h *Holdings) Archived(of map[event.Meter]*Tallies) {
-	for _, all := range of {
-		h.spare.from(all.Done.Tallies)
+func (h *Holdings) Archived(byMeter map[event.Meter]*Tallies) {
+	for _, tallies := range byMeter {
+		h.spare.from(tallies.Done.Tallies)
 	}
 }
 

@@ -130,28 +130,33 @@ func (s *Flow) binds(st *Statement, names map[string]bool) bool {
 	return false
 }
 
-// onlyReads reports whether a statement only reads attributes and elements of the names, and computes with them.
-// Anything else may change them: a call, a method, a loop over a generator.
+// onlyReads reports whether a statement does no more with the names than read their attributes and elements, compute
+// with them, and call methods that sum them up. Anything else may change what they hold: a call, another method, a loop
+// over a generator.
 func (s *Flow) onlyReads(st *Statement, names map[string]bool) bool {
-	only, read := true, map[syntax.Node]bool{}
+	isHarmless := true
+	isRead := map[syntax.Node]bool{} // nodes that the node above them only reads; the walk visits that one first
 	syntax.Walk(st.Node, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.Call:
-			if f, ok := x.Func.(*syntax.Attribute); ok && names[syntax.Base(f.Value)] && !summaries[f.Attr] {
-				only = false
+			method, isMethod := x.Func.(*syntax.Attribute)
+			if isMethod && names[syntax.Base(method.Value)] && !summaries[method.Attr] {
+				isHarmless = false
 			}
 		case *syntax.Attribute:
-			read[x.Value] = true
+			isRead[x.Value] = true
 		case *syntax.Subscript:
-			read[x.Value] = true
+			isRead[x.Value] = true
 		case *syntax.BinOp:
-			read[x.Left], read[x.Right] = true, true
+			isRead[x.Left], isRead[x.Right] = true, true
 		case *syntax.Name:
-			only = only && (!names[x.ID] || read[x] || s.numbers(x.ID, st))
+			if mayChange := names[x.ID] && !isRead[x]; isHarmless && mayChange {
+				isHarmless = s.numbers(x.ID, st)
+			}
 		}
-		return only && s.step()
+		return isHarmless && s.step()
 	})
-	return only && s.steps <= maxLooks
+	return isHarmless && s.steps <= maxLooks
 }
 
 // resets reports whether a statement is a magic that may forget what cells have shown.

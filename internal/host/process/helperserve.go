@@ -116,7 +116,7 @@ func (s *HelperServer) file(handle int, remove bool) File {
 func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data []byte, pass int) {
 	if pid := r.Open.PID; pid != 0 {
 		if err := s.admits(r); err != nil {
-			return failure(err), nil, -1
+			return outcome(err), nil, -1
 		}
 	}
 	switch {
@@ -131,27 +131,27 @@ func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data [
 	}
 	f := s.file(r.Handle, r.Op == "close")
 	if f == nil {
-		return failure(errors.New("no such file")), nil, -1
+		return outcome(errors.New("no such file")), nil, -1
 	}
 	switch r.Op {
 	case "peek":
 		if err := s.load(&r.Open, r.At, r.Length); err != nil {
-			return failure(err), nil, -1
+			return outcome(err), nil, -1
 		}
 		fallthrough
 	case "read":
 		data := make([]byte, min(max(r.Length, 0), helperData))
 		n, err := f.ReadAt(data, int64(r.At))
 		if err != nil && n == 0 && !errors.Is(err, io.EOF) {
-			return failure(err), nil, -1
+			return outcome(err), nil, -1
 		}
 		return &helperAnswer{}, data[:n], -1
 	case "populate":
-		return failure(populate(f.Fd(), int64(r.At), int(pageSize))), nil, -1
+		return outcome(populate(f.Fd(), int64(r.At), int(pageSize))), nil, -1
 	case "close":
-		return failure(f.Close()), nil, -1
+		return outcome(f.Close()), nil, -1
 	}
-	return failure(errors.New("asked for something unknown")), nil, -1
+	return outcome(errors.New("asked for something unknown")), nil, -1
 }
 
 // admits fails where a process is not for the session to be looked into.
@@ -165,22 +165,22 @@ func (s *HelperServer) admits(r *helperRequest) error {
 func (s *HelperServer) open(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
 	found, err := s.find(r)
 	if err != nil {
-		return failure(err), nil, -1
+		return outcome(err), nil, -1
 	}
 	if err := s.scope.mayLook(r.Open.PID); err != nil { // the pid may be another's by now
 		found.File.Close()
-		return failure(err), nil, -1
+		return outcome(err), nil, -1
 	}
 	name, err := openPath(found.ProbePath())
 	if err != nil {
 		found.File.Close()
-		return failure(err), nil, -1
+		return outcome(err), nil, -1
 	}
 	handle, ok := s.keep(found.File)
 	if !ok {
 		found.File.Close()
 		unix.Close(name)
-		return failure(errors.New("too many files are open")), nil, -1
+		return outcome(errors.New("too many files are open")), nil, -1
 	}
 	return &helperAnswer{Handle: handle, File: found.Mapping.File, Route: found.Route, Stat: found.Stat}, nil, name
 }
@@ -197,8 +197,8 @@ func (s *HelperServer) find(r *helperRequest) (*MappedFile, error) {
 	return fs.Image(q.PID).OpenMapping(q.Mapping)
 }
 
-// failure is the answer with an error, or without one.
-func failure(err error) *helperAnswer {
+// outcome returns an answer that says only how a request went: the error, or success for nil.
+func outcome(err error) *helperAnswer {
 	if err == nil {
 		return &helperAnswer{}
 	}

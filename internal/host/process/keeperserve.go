@@ -23,43 +23,44 @@ var public = []string{"stat", "status", "limits", "cgroup"}
 // Passed are the signals that are sent to roots.
 var Passed = []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL}
 
-// answerFor carries out a request of a program that has given up its rights.
+// answerFor carries out a request of a program that has given up its rights. It returns the answer, the data that
+// follow it, and a descriptor to pass along: -1 for none.
 func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
 	fs, pid := FS{}, r.Open.PID
 	switch {
 	case r.Op == "pids":
 		data, err := pidsAfter(r.At)
-		return failure(err), data, -1
+		return outcome(err), data, -1
 	case r.Op == "first":
-		return failure(s.first(r.Handle != 0)), nil, -1
-	case pid <= 0:
-		return failure(&Error{PID: pid, Kind: ErrNoProcess}), nil, -1
+		return outcome(s.first(r.Handle != 0)), nil, -1
+	case pid <= 0: // all requests below are about a process
+		return outcome(&Error{PID: pid, Kind: ErrNoProcess}), nil, -1
 	case r.Op == "near":
 		return s.near(r)
 	case r.Op == "file" && slices.Contains(kept, r.Name):
 		f, err := os.Open(fs.Proc(pid).path(r.Name))
 		if err != nil {
-			return failure(err), nil, -1
+			return outcome(err), nil, -1
 		}
 		return s.handOver(r, f, &helperAnswer{})
 	case r.Op == "link" && (r.Name == "exe" || r.Name == "cwd"):
 		name, err := os.Readlink(fs.Proc(pid).path(r.Name))
-		return failure(err), []byte(name), -1
+		return outcome(err), []byte(name), -1
 	case r.Op == "devices":
 		files, open, err := fs.Proc(pid).devices()
 		names := []byte(strings.Join(files, "\x00"))
-		a := failure(err)
-		a.Count = open
-		return a, names[:min(len(names), helperData)], -1
+		answer := outcome(err)
+		answer.Count = open
+		return answer, names[:min(len(names), helperData)], -1
 	case r.Op == "line":
 		return s.line(pid, r.Handle, r.At, r.Name)
 	case r.Op == "signal" && s.scope.Signals && slices.Contains(Passed, unix.Signal(r.Signal)):
-		return failure(s.scope.signal(pid, unix.Signal(r.Signal))), nil, -1
+		return outcome(s.scope.signal(pid, unix.Signal(r.Signal))), nil, -1
 	}
-	return failure(errUnknown), nil, -1
+	return outcome(errUnknown), nil, -1
 }
 
-// pidsAfter are the processes with larger pids than one, as many as go into an answer, 4 bytes each.
+// pidsAfter returns the pids larger than a given one, 4 bytes each, as many as go into an answer.
 func pidsAfter(after uint64) (data []byte, err error) {
 	all, err := (FS{}).PIDs()
 	if err != nil {
@@ -78,12 +79,12 @@ func pidsAfter(after uint64) (data []byte, err error) {
 func (s *HelperServer) near(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
 	found, err := s.find(r)
 	if err != nil {
-		return failure(err), nil, -1
+		return outcome(err), nil, -1
 	}
 	file, ok := found.File.(*os.File)
 	if !ok {
 		found.File.Close()
-		return failure(errUnknown), nil, -1
+		return outcome(errUnknown), nil, -1
 	}
 	return s.handOver(r, file, &helperAnswer{File: found.Mapping.File, Route: found.Route, Stat: found.Stat})
 }
@@ -93,11 +94,11 @@ func (s *HelperServer) near(r *helperRequest) (a *helperAnswer, data []byte, pas
 func (s *HelperServer) handOver(r *helperRequest, file *os.File, a *helperAnswer) (*helperAnswer, []byte, int) {
 	defer file.Close()
 	if err := s.admits(r); err != nil {
-		return failure(err), nil, -1
+		return outcome(err), nil, -1
 	}
 	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return failure(err), nil, -1
+		return outcome(err), nil, -1
 	}
 	return a, nil, fd
 }

@@ -43,21 +43,21 @@ var errClosing = fmt.Errorf("so many descriptors of its user are being closed st
 func (s *HelperServer) line(pid, descriptor int, inode uint64, said string) (a *helperAnswer, data []byte, pass int) {
 	var of unix.Stat_t
 	if err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &of); err != nil {
-		return failure(err), nil, -1
+		return outcome(err), nil, -1
 	}
 	// A descriptor that is no socket now is not even taken: its close may wait for a file system's server, which may be
 	// the process.
 	if name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, descriptor)); errors.Is(err, unix.ENOENT) {
-		return failure(unix.EBADF), nil, -1
+		return outcome(unix.EBADF), nil, -1
 	} else if err == nil && !strings.HasPrefix(name, "socket:[") {
-		return failure(errNoPair), nil, -1
+		return outcome(errNoPair), nil, -1
 	}
 	if !s.closers.Begin(of.Uid) {
-		return failure(errClosing), nil, -1
+		return outcome(errClosing), nil, -1
 	}
 	if !s.sent.hasRoom(of.Uid, &s.closers) {
 		s.closers.Close(of.Uid) // nothing
-		return failure(errUnfetched), nil, -1
+		return outcome(errUnfetched), nil, -1
 	}
 	pair, err := s.take(pid, descriptor)
 	if err == nil && !isOwnPair(pair, pid) {
@@ -72,7 +72,7 @@ func (s *HelperServer) line(pid, descriptor int, inode uint64, said string) (a *
 	}
 	if err != nil {
 		s.closers.Close(of.Uid, pair)
-		return failure(err), nil, -1
+		return outcome(err), nil, -1
 	}
 	s.sent.keep(of.Uid, pair)
 	s.closers.Close(of.Uid) // nothing yet

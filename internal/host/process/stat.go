@@ -112,24 +112,29 @@ func CPUTime(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// LastRan returns for how long the process's main thread has not run, by /proc/PID/sched. It works on strangers'
-// processes. A process that computes has run now; one that waits for its next cell ran when the last one ended. ok is
-// false where the kernel does not tell, or does not let this process run on the processor that the thread ran on last.
+// LastRan returns for how long the process's main thread has not run. For a process that computes, it is about 0. For a
+// process that waits for its next cell, it is the time since its last cell ended. ok is false where the kernel does
+// not tell when the thread ran, or does not let this process run on the thread's last processor. LastRan works on
+// strangers' processes.
 //
-// The time in that file is of the processor's own clock (rq_clock_task, kernel/sched/core.c), which leaves out what
-// interrupts and other guests of the machine took. Two processors' clocks drift apart for as long as the machine is up:
-// by 0.7 s in 12 hours where 1 % was stolen. So the two times are of one processor.
+// The time in /proc/PID/sched is by the clock of one processor (rq_clock_task, kernel/sched/core.c), which leaves out
+// what interrupts and other guests of the machine took. Two processors' clocks drift apart for as long as the machine
+// is up: by 0.7 s in 12 hours where 1 % was stolen. So LastRan reads the present time by the clock of the thread's last
+// processor.
 func (p Proc) LastRan() (ago time.Duration, ok bool) {
 	st, err := p.Stat()
-	then, ok := p.lastRun()
-	if err != nil || !ok {
+	if err != nil {
+		return 0, false
+	}
+	ran, ok := p.lastRun()
+	if !ok {
 		return 0, false
 	}
 	now, ok := p.fs.clockOf(st.CPU)
-	return max(0, now-then), ok
+	return max(0, now-ran), ok
 }
 
-// clockOf returns a processor's clock: it runs there for a moment.
+// clockOf returns the time by a processor's clock. To read it, the calling thread runs there for a moment.
 func (fs FS) clockOf(cpu int) (time.Duration, bool) {
 	var there, usual unix.CPUSet
 	if cpu < 0 {

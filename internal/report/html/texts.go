@@ -97,15 +97,15 @@ func (t *tableOfSources) parts() ([]sources, error) {
 	return out, nil
 }
 
-// shown returns a short text of the target's as it is shown.
+// shown returns a short text of the target as the page shows it: escaped, and cut if it is too long.
 func shown(s string) string {
 	if len(s) > longestName {
 		s = escape.Prefix(s, longestName) + "…"
 	}
-	return escape.But(s, "")
+	return escape.Text(s)
 }
 
-// typed is code to paste: whole, with its lines, or not at all.
+// typed returns code to paste, escaped but for the ends of its lines; nothing if the code is too long.
 func typed(code string) string {
 	const longest = 4 << 10
 	if len(code) > longest {
@@ -114,7 +114,7 @@ func typed(code string) string {
 	return escape.But(code, "\n")
 }
 
-// shownAll are texts as they are shown.
+// shownAll returns short texts as the page shows them.
 func shownAll(all []string) []string {
 	out := make([]string, 0, len(all))
 	for _, s := range all {

@@ -135,7 +135,7 @@ type page struct {
 	whole bool // nothing is cut: rows without room go on below
 }
 
-// add adds a row, cut to the available room.
+// add adds a row. A whole page folds the row; any other page cuts it to the width, if there is one.
 func (p *page) add(spans ...Span) {
 	if p.whole {
 		p.rows = append(p.rows, folded(spans, p.width, p.state.ASCII)...)
@@ -144,19 +144,20 @@ func (p *page) add(spans ...Span) {
 	row := Row{}
 	room := p.width
 	for _, s := range spans {
-		if s.Text = escape.Text(s.Text); p.state.ASCII {
+		s.Text = escape.Text(s.Text)
+		if p.state.ASCII {
 			s.Text = ascii(s.Text)
 		}
 		if p.width > 0 {
 			if room <= 0 {
 				break
 			}
-			cut := escape.Cut(s.Text, room)
-			if p.state.ASCII {
-				cut = strings.TrimSuffix(cut, "…")
+			cells := escape.Cells(s.Text)
+			s.Text = escape.Cut(s.Text, room)
+			if p.state.ASCII { // only the cut can have put an ellipsis there
+				s.Text = strings.TrimSuffix(s.Text, "…")
 			}
-			room -= escape.Cells(s.Text)
-			s.Text = cut
+			room -= cells // below 0 after a cut
 		}
 		if s.Text != "" {
 			row = append(row, s)

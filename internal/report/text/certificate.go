@@ -27,7 +27,7 @@ func unattributed(c *model.Certificate) []string {
 	return reasons(c.Attribution.Complete, c.Attribution.Incomplete)
 }
 
-// figuresStand says that these make no figure doubtful.
+// figuresStand says that what is unknown about who allocated makes no figure doubtful.
 const figuresStand = "No figure and no window depends on it."
 
 // proofView shows how certain the figures are.
@@ -164,10 +164,12 @@ func (v proofView) proofs() {
 	v.Table(t)
 }
 
+// quality returns how exact a meter is, in words. served is false for a meter that the report does not have.
 func quality(m model.Meter, served bool, p model.Proof) doc.Span {
 	text := doc.Green("exact")
+	hasProbe := m.Exact || m.Bound == nil || *m.Bound != 0 // what is not exact has a bound above 0, or an unknown one
 	switch {
-	case !served, !m.Exact && m.Bound != nil && *m.Bound == 0: // no probe, so there is no bound
+	case !served, !hasProbe:
 		text = doc.Dim("not served")
 	case !m.Exact && m.Bound == nil:
 		text = doc.Yellow("at least")
@@ -210,30 +212,33 @@ func (v proofView) probes() {
 func (v *view) doubts() []string {
 	c := v.r.Certificate
 	all := reasons(c.Complete, c.Incomplete)
-	for _, p := range c.Meters {
-		if words.IsPart(p.ID) {
+	for _, proof := range c.Meters {
+		if words.IsPart(proof.ID) {
 			continue
 		}
-		if p.Agreed < p.Compared {
+		if proof.Agreed < proof.Compared {
 			all = append(all, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s",
-				words.Meter(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
+				words.Meter(proof.ID), proof.Compared-proof.Agreed, words.Plural(proof.Compared, "window"),
+				words.Bytes(proof.Difference)))
 		}
-		if p.Skipped > 0 && !p.Paused {
+		if proof.Skipped > 0 && !proof.Paused {
 			all = append(all, fmt.Sprintf("%s: %s could not be proven",
-				words.Meter(p.ID), words.Plural(p.Skipped, "window")))
+				words.Meter(proof.ID), words.Plural(proof.Skipped, "window")))
 		}
 	}
-	for _, m := range v.r.Meters {
-		if !m.Exact && !words.IsPart(m.ID) && (m.Bound == nil || *m.Bound > 0) {
-			how := quality(m, true, model.Proof{}).Text
-			if v.vague[m.ID] && !v.o.Full {
-				how = "in places " + words.Vague
-			}
-			all = append(all, words.Meter(m.ID)+" is "+how+" on this machine")
+	for _, meter := range v.r.Meters {
+		hasProbe := meter.Exact || meter.Bound == nil || *meter.Bound > 0
+		if meter.Exact || !hasProbe || words.IsPart(meter.ID) {
+			continue
 		}
+		how := quality(meter, true, model.Proof{}).Text
+		if v.vague[meter.ID] && !v.o.Full {
+			how = "in places " + words.Vague
+		}
+		all = append(all, words.Meter(meter.ID)+" is "+how+" on this machine")
 	}
-	for _, p := range c.Problems {
-		all = append(all, escape.Bounded(p, maxProse))
+	for _, problem := range c.Problems {
+		all = append(all, escape.Bounded(problem, maxProse))
 	}
 	return all
 }

@@ -21,7 +21,7 @@ type Naming struct {
 
 	mu      sync.Mutex
 	Todo    []UnnamedStack // in the order they were queued
-	Frames  int            // of todo
+	Frames  int            // of Todo
 	Running chan struct{}  // closed once all have names; nil before the first
 	Idle    bool           // no goroutine is naming
 	asked   bool           // the session waits for the first one
@@ -48,7 +48,7 @@ type CodePlace struct {
 	Function string
 	Name     string // of the file
 	VAddr    uint64 // the return address in the file, or the instruction
-	leaf     bool   // vaddr is that of the instruction
+	leaf     bool   // VAddr is that of the instruction
 }
 
 // UnknownPlace stands for a call of unknown code.
@@ -59,8 +59,8 @@ const (
 	maxNames = 1 << 17
 	// MaxUnnamed is the maximum of frames of all stacks that wait for their names: some 150 MiB, once they have them.
 	MaxUnnamed = 1 << 20
-	// NamingPatience is how long a running session waits for names when too many events wait behind them. endPatience
-	// is the same at the end of the session.
+	// NamingPatience is how long a running session waits for names when too many events wait behind them. EndPatience
+	// is how long a session that ends waits.
 	NamingPatience, EndPatience = 5 * time.Second, 30 * time.Second
 )
 
@@ -160,16 +160,17 @@ func (n *Naming) named(first *UnnamedStack, frames []event.Frame) (asked bool) {
 	return asked
 }
 
-// Holds reports whether an event waits for names. Each time it returns true, done is called once when the event has
-// them.
+// Holds reports whether an event is a stack that waits for its names. After each true, Done is called once, when the
+// stack has them.
 func (n *Naming) Holds(e event.Event) bool {
-	s, ok := e.(*event.Stack)
+	stack, ok := e.(*event.Stack)
 	if !ok {
 		return false
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.asked = len(n.Todo) > 0 && n.Todo[0].Event == s // stacks get names in the order of the queue
+	// Stacks get names in the order of the queue: one that waits, and is asked for, is the first.
+	n.asked = len(n.Todo) > 0 && n.Todo[0].Event == stack
 	return n.asked
 }
 

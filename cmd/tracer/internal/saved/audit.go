@@ -79,7 +79,7 @@ without one it takes the only kernel there is.`,
 			if !o.Check {
 				return runAudit(cmd.Context(), o, c, args[0])
 			}
-			if err := checkAgain(&o.Options, cmd.Flags()); err != nil {
+			if err := checkFlags(&o.Options, cmd.Flags()); err != nil {
 				return err
 			}
 			return runCheck(cmd.Context(), o.Options, c, args)

@@ -35,8 +35,8 @@ import (
 // forCheck are the flags of `tracer audit` that apply with --check.
 var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready-file", "verbose"}
 
-// checkAgain finds mistakes in the flags of a second look.
-func checkAgain(o *session.Options, flags *pflag.FlagSet) (err error) {
+// checkFlags returns the first mistake in the flags of `tracer audit --check`; nil if there is none.
+func checkFlags(o *session.Options, flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(forCheck, flag.Name) {
 			err = status.Usagef("--check only looks which of the objects that were to be freed are there still: "+

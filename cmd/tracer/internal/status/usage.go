@@ -28,11 +28,12 @@ func Hidden(
 	return &cobra.Command{Use: use, Short: short, Hidden: true, Args: Args(args), RunE: run}
 }
 
-// wrongArguments adds the arguments that a command takes.
+// wrongArguments returns an error that says which arguments a command takes. For the root, which takes none, the error
+// wraps err, and names a command that may have been meant.
 func wrongArguments(cmd *cobra.Command, args []string, err error) error {
-	if !cmd.HasParent() { // the first word is no command
-		if close := cmd.SuggestionsFor(args[0]); len(close) > 0 {
-			return fmt.Errorf("%w; did you mean '%s %s'? see '%s --help'", err, cmd.Name(), close[0], cmd.Name())
+	if isRoot := !cmd.HasParent(); isRoot { // the first word is no command
+		if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+			return fmt.Errorf("%w; did you mean '%s %s'? see '%s --help'", err, cmd.Name(), similar[0], cmd.Name())
 		}
 		return fmt.Errorf("%w; see '%s --help'", err, cmd.Name())
 	}

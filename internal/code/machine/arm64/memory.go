@@ -72,7 +72,8 @@ func writesBack(in *isa.Instruction, base uint32, by int64) {
 
 // writesBackUnknown is [writesBack] by a distance that is not known.
 func writesBackUnknown(in *isa.Instruction, base uint32) {
-	if writesBack(in, base, 0); base == 31 {
+	writesBack(in, base, 0)
+	if base == 31 {
 		in.Stack = isa.StackLost
 	}
 }
@@ -208,7 +209,7 @@ func pair(in *isa.Instruction, code word) {
 	}
 }
 
-// words is an access of two whole registers.
+// words decodes an access of two whole registers.
 func words(in *isa.Instruction, loads bool, one, other uint32, to isa.Operand) {
 	next := to
 	next.Value += isa.Word
@@ -222,39 +223,45 @@ func words(in *isa.Instruction, loads bool, one, other uint32, to isa.Operand) {
 	in.Operands = [4]isa.Operand{register(one, isa.Word), to, register(other, isa.Word), next}
 }
 
-// ordered decodes accesses that are exclusive or in order, and comparisons with memory that swap.
+// ordered decodes loads and stores that are exclusive or keep an order, and instructions that compare and swap.
 func ordered(in *isa.Instruction, code word) {
 	if code.bits(24, 24) == 1 { // of later versions
 		opaque(in, code)
 		return
 	}
-	loads, paired, plain := code.bits(22, 22) == 1, code.bits(21, 21) == 1, code.bits(23, 23) == 1
-	status, register := code.bits(20, 16), code.bits(4, 0)
+	// o2 and o1 have the manual's names: their meaning depends on each other.
+	o2, loads, o1 := code.bits(23, 23) == 1, code.bits(22, 22) == 1, code.bits(21, 21) == 1
+	isCas, isCasp, isOrdered := o2 && o1, !o2 && o1 && !code.wide(), o2 && !o1
+	paired := o1 // of an exclusive access
+	// result is the register for the old value of memory, or for the status of an exclusive store.
+	result, register := code.bits(20, 16), code.bits(4, 0)
 	to := inMemory(code.bits(9, 5), 0, 1<<code.bits(31, 30))
 	switch {
-	case plain && !paired: // stlr, ldar
-		a := access{loads: loads, size: to.Width, wide: to.Width == isa.Word, register: register, to: to}
-		a.apply(in)
-	case plain: // cas
-		writes(in, status)
+	case isCas:
+		writes(in, result)
 		in.Operands[0] = to
-	case paired && !code.wide(): // casp
-		writes(in, status)
-		also(in, (status+1)&31)
+	case isCasp:
+		writes(in, result)
+		also(in, (result+1)&31)
 		to.Width = 2 * isa.Word
 		in.Operands[0] = to
-	case loads:
+	case isOrdered: // stlr, ldar
+		a := access{loads: loads, size: to.Width, wide: to.Width == isa.Word, register: register, to: to}
+		a.apply(in)
+	case loads: // ldxr, ldxp
 		in.Exclusive = isa.ExclusiveLoad
 		writes(in, register)
-		if in.Operands[1] = to; paired {
+		in.Operands[1] = to
+		if paired {
 			also(in, code.bits(14, 10))
 		}
-	default: // the status is written
+	default: // stxr, stxp
 		in.Exclusive = isa.ExclusiveStore
-		writes(in, status)
-		if in.Operands[0] = to; paired {
-			in.Operands[0].Width *= 2
+		writes(in, result)
+		if paired {
+			to.Width *= 2
 		}
+		in.Operands[0] = to
 	}
 }
 
@@ -275,7 +282,8 @@ func structures(in *isa.Instruction, code word) {
 	}
 }
 
-// unscaledOrTags decodes accesses in order with a distance, and ones of memory's tags; others are not known.
+// unscaledOrTags decodes ordered accesses at a distance from a register. All others are opaque, such as accesses to
+// the tags of memory.
 func unscaledOrTags(in *isa.Instruction, code word) {
 	if code.is(0x3f200c00, 0x19000000) && code.bits(26, 26) == 0 { // stlur, ldapur
 		a := code.access()
@@ -287,7 +295,8 @@ func unscaledOrTags(in *isa.Instruction, code word) {
 		a.apply(in)
 		return
 	}
-	if opaque(in, code); code.bits(9, 5) == 31 { // it may be written back
+	opaque(in, code)
+	if base := code.bits(9, 5); base == 31 { // the stack pointer may be written back
 		in.Stack = isa.StackLost
 	}
 }

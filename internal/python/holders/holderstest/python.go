@@ -103,27 +103,30 @@ func (f *Python) Tuple(items ...uint64) uint64 {
 	return addr
 }
 
-// Dict makes a dict of keys and values in turn.
+// Dict makes a dict of keys and values in turn. Its table has a header, an index of one byte for each slot, and the
+// entries (PyDictKeysObject).
 func (f *Python) Dict(pairs ...uint64) uint64 {
-	const log2 = 4
-	header, stride, key := 32, 16, 0
-	if f.Heap.Version.Minor <= 10 {
-		header, stride, key = 40, 24, 8
+	const log2, slots = 4, 16
+	isOld := f.Heap.Version.Minor <= 10
+	header, entrySize, keyOffset := 32, 16, 0 // since Python 3.11: an entry is a key and a value
+	if isOld {
+		header, entrySize, keyOffset = 40, 24, 8 // a hash comes before the key
 	}
-	keys := f.Alloc(header + 1<<log2 + len(pairs)/2*stride)
-	if f.Heap.Version.Minor <= 10 {
-		f.Put(keys+8, 1<<log2)
-		f.Put(keys+32, uint64(len(pairs)/2))
+	count := len(pairs) / 2
+	table := f.Alloc(header + slots + count*entrySize)
+	if isOld {
+		f.Put(table+8, slots)
+		f.Put(table+32, uint64(count))
 	} else {
-		copy(f.Mem[keys+8-Base:], []byte{log2, log2, 1})
-		f.Put(keys+24, uint64(len(pairs)/2))
+		copy(f.Mem[table+8-Base:], []byte{log2, log2, 1})
+		f.Put(table+24, uint64(count))
 	}
-	for i := 0; i < len(pairs); i += 2 {
-		e := keys + uint64(header+1<<log2+i/2*stride+key)
-		f.Put(e, pairs[i])
-		f.Put(e+8, pairs[i+1])
+	for i := range count {
+		key := table + uint64(header+slots+i*entrySize+keyOffset)
+		f.Put(key, pairs[2*i])
+		f.Put(key+8, pairs[2*i+1])
 	}
-	return f.Object("dict", 0, 0, keys, 0)
+	return f.Object("dict", 0, 0, table, 0)
 }
 
 // Array makes an array with the data at Block.

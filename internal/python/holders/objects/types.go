@@ -149,45 +149,62 @@ func (y *Types) readType(addr uint64) *Type {
 	return t
 }
 
-// classify finds the shape of a type: that of the first base that has one.
+// classify finds the shape of a type: by its flags, or else by the names of the type and its bases.
 func (y *Types) classify(t *Type, base uint64) {
-	name, flags, basic, at := t.Name, t.Flags, t.Basic, t.Addr
+	y.classifyByNames(t, base)
+	y.classifyByFlags(t)
+	t.placeFirstWord()
+}
+
+// classifyByNames gives a type the first shape that a name has: its own, or that of one of its bases. The types that it
+// passes on the way leave their marks: IPython's shell, a native library, pyarrow, an unknown layout.
+func (y *Types) classifyByNames(t *Type, base uint64) {
+	name, flags, basic, at := t.Name, t.Flags, t.Basic, t.Addr // of the type that the loop has come to
 	for range maxBases {
-		heap := flags&cpython.FlagHeapType != 0
 		if strings.HasSuffix(name, "InteractiveShell") {
 			t.Shell = true
 		}
-		if !heap || strings.Contains(name, ".") {
+		hasModule := strings.Contains(name, ".") // only the names of types made in C have one
+		if madeInC := hasModule || flags&cpython.FlagHeapType == 0; madeInC {
 			if s, ok := shapes[name]; ok {
 				t.Shape, t.base = s, basic
-				break
+				return
 			}
 			if leaves[name] {
 				t.Shape, t.base = ShapeLeaf, basic
-				break
+				return
 			}
-			t.Native = t.Native || strings.Contains(name, ".") && !isStandard(name)
+			t.Native = t.Native || hasModule && !isStandard(name)
 			t.Arrow = t.Arrow || IsArrow(name)
 			if !y.isKnown(name, at) {
 				t.UnknownBefore = max(t.UnknownBefore, basic)
 			}
 		}
 		if base == 0 || base == at {
-			break
+			return
 		}
 		at, name = base, y.Mem.cString(y.Mem.Word(base+uint64(y.Heap.TypeName)), MaxName)
 		flags, basic = y.Mem.Word(base+cpython.TypeFlags), y.Mem.Word(base+cpython.TypeBasicSize)
 		base = y.Mem.Word(base + cpython.TypeBase)
 	}
-	y.classifyByFlags(t)
+}
+
+// varSize is the size of the header of an object with a number of items.
+const varSize = 24
+
+// placeFirstWord sets the first word of a type with a shape. A subclass of a leaf can have attributes: then it gets the
+// shape of words.
+func (t *Type) placeFirstWord() {
+	isHeap := t.Flags&cpython.FlagHeapType != 0
+	hasAttributes := t.Dict != 0 || isHeap && t.Flags&(cpython.FlagManagedDict|cpython.FlagGC) != 0
 	switch t.Shape {
 	case ShapeWords:
 		if t.Item > 0 {
-			t.FirstWord = 24
+			t.FirstWord = varSize
 		}
 	case ShapeLeaf:
-		if t.Dict != 0 || t.Flags&(cpython.FlagManagedDict|cpython.FlagGC) != 0 && t.Flags&cpython.FlagHeapType != 0 {
-			t.Shape, t.FirstWord = ShapeWords, min(t.base, t.Basic) // a subclass can have attributes
+		if hasAttributes {
+			t.Shape, t.FirstWord = ShapeWords, min(t.base, t.Basic)
 			t.Item = 0
 		}
 	default:
@@ -198,9 +215,8 @@ func (y *Types) classify(t *Type, base uint64) {
 	}
 }
 
-// classifyByFlags is for the types with flags for the type that they derive from.
+// classifyByFlags gives a type the shape of the built-in type that its flags say it derives from.
 func (y *Types) classifyByFlags(t *Type) {
-	const varSize = 24
 	switch {
 	case t.Flags&cpython.FlagDict != 0:
 		t.Shape, t.base = ShapeDict, 48

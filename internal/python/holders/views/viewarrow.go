@@ -135,7 +135,7 @@ var bitsOf = map[string]uint64{
 	"Decimal256Type": 256,
 }
 
-// offsetsOf are how many bytes an offset into the text has, by the same.
+// offsetsOf are how many bytes an offset into the text has, by the name of the class of the column's type.
 var offsetsOf = map[string]uint64{"StringType": 4, "BinaryType": 4, "LargeStringType": 8, "LargeBinaryType": 8}
 
 // partsOf returns how much of its buffers an arrow::ArrayData uses: a type, the length, the number of nulls, the
@@ -144,9 +144,9 @@ var offsetsOf = map[string]uint64{"StringType": 4, "BinaryType": 4, "LargeString
 func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 	const length, offset, buffers = 16, 32, 40
 	kind, isType := objects.SharedAt(g.Types, data)
-	v, some := objects.VectorAt(g.Types, data+buffers)
+	v, isVector := objects.VectorAt(g.Types, data+buffers)
 	rows, from := g.Mem.Word(data+length), g.Mem.Word(data+offset)
-	if !isType || !some || v.End-v.Begin > 3*objects.SharedSize || rows >= objects.UserSpace ||
+	if !isType || !isVector || v.End-v.Begin > 3*objects.SharedSize || rows >= objects.UserSpace ||
 		from >= objects.UserSpace {
 		return nil, false
 	}
@@ -171,26 +171,27 @@ func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 		case i == 1:
 			used = (rows + 1) * width
 		case width > 0:
-			used = g.textOf(v.Begin+objects.SharedSize, width, from, rows)
+			used = g.textBytes(v.Begin+objects.SharedSize, width, from, rows)
 		}
 		parts = append(parts, bufferPart{n, used})
 	}
 	return parts, true
 }
 
-// textOf returns the bytes of text of some rows, by the offsets in a buffer that there is a pointer to.
-func (g *sharedGraph) textOf(at, width, from, rows uint64) uint64 {
-	p, ok := objects.SharedAt(g.Types, at)
+// textBytes returns how many bytes of text the rows from one on have, by their offsets: numbers of width bytes in the
+// buffer that the shared pointer at an address leads to. For impossible offsets, it returns more than there can be.
+func (g *sharedGraph) textBytes(pointer, width, from, rows uint64) uint64 {
+	offsets, ok := objects.SharedAt(g.Types, pointer)
 	if !ok {
 		return 0
 	}
-	first := g.Mem.Word(p.Object+objects.BufferData) + width*from
+	first := g.Mem.Word(offsets.Object+objects.BufferData) + width*from
 	begin, end := g.Mem.Word(first), g.Mem.Word(first+width*rows)
-	if width == 4 {
+	if width == 4 { // the words have the next offsets as well
 		begin, end = uint64(uint32(begin)), uint64(uint32(end))
 	}
 	if end < begin {
-		return objects.UserSpace // not known
+		return objects.UserSpace
 	}
 	return end - begin
 }

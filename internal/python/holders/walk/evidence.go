@@ -131,10 +131,10 @@ func (s *census) weigh(believed map[wordKey]certainty, to uint64, g *guess) {
 	}
 }
 
-// noteHeld notes the objects for which a survey has found fewer references than they have, those included that are not
-// certain.
+// noteHeld notes the objects that have more references than a survey has found. A word that may be a reference counts
+// as a found one.
 func noteHeld(s *census) {
-	left := func(id int32) int64 {
+	unfound := func(id int32) int64 {
 		n := int64(s.notes.Noted[id].References)
 		if int(id) < len(s.refs) {
 			n -= int64(s.refs[id])
@@ -142,7 +142,8 @@ func noteHeld(s *census) {
 		return n
 	}
 	for id := range s.notes.Noted {
-		if one := &s.notes.Noted[id]; !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && left(int32(id)) > 0 {
+		one := &s.notes.Noted[id]
+		if !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && unfound(int32(id)) > 0 {
 			one.What |= objects.NoteElsewhere
 		}
 	}
@@ -151,13 +152,13 @@ func noteHeld(s *census) {
 		if !ok {
 			continue
 		}
-		words := int64(0)
-		for _, all := range []map[uint64]int32{g.inObjects, g.elsewhere} {
-			for _, count := range all {
-				words += int64(count)
+		guessed := int64(0)
+		for _, counts := range []map[uint64]int32{g.inObjects, g.elsewhere} {
+			for _, count := range counts {
+				guessed += int64(count)
 			}
 		}
-		if left(id) <= words {
+		if unfound(id) <= guessed {
 			s.notes.Noted[id].What &^= objects.NoteElsewhere
 		}
 	}
