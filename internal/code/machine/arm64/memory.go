@@ -5,20 +5,18 @@ import "ipytracer/internal/code/isa"
 // memory decodes loads and stores (section C4.1.88).
 func memory(in *isa.Instruction, code word) {
 	in.Flags = isa.FlagsKept
-	switch vector := code.bits(26, 26) == 1; code.bits(29, 28) {
-	case 0b00:
-		if vector {
-			structures(in, code)
-			return
-		}
+	group := code.bits(29, 28)
+	isVector, isLiteral := code.bits(26, 26) == 1, code.bits(24, 24) == 0
+	switch {
+	case group == 0b00 && isVector:
+		structures(in, code)
+	case group == 0b00:
 		ordered(in, code)
-	case 0b01:
-		if code.bits(24, 24) == 0 {
-			literal(in, code)
-			return
-		}
+	case group == 0b01 && isLiteral:
+		literal(in, code)
+	case group == 0b01:
 		unscaledOrTags(in, code)
-	case 0b10:
+	case group == 0b10:
 		pair(in, code)
 	default:
 		single(in, code)
@@ -60,7 +58,7 @@ func (a access) apply(in *isa.Instruction) {
 	}
 }
 
-// writesBack says that an access leaves its address in the register that it comes from.
+// writesBack notes that an access moves its address, by a distance, in the register that has it.
 func writesBack(in *isa.Instruction, base uint32, by int64) {
 	if base == 31 {
 		in.Stack, in.By = isa.StackMoves, -by
@@ -72,7 +70,8 @@ func writesBack(in *isa.Instruction, base uint32, by int64) {
 
 // writesBackUnknown is [writesBack] by a distance that is not known.
 func writesBackUnknown(in *isa.Instruction, base uint32) {
-	if writesBack(in, base, 0); base == 31 {
+	writesBack(in, base, 0)
+	if base == 31 {
 		in.Stack = isa.StackLost
 	}
 }
@@ -208,7 +207,7 @@ func pair(in *isa.Instruction, code word) {
 	}
 }
 
-// words is an access of two whole registers.
+// words fills in an access of two whole registers.
 func words(in *isa.Instruction, loads bool, one, other uint32, to isa.Operand) {
 	next := to
 	next.Value += isa.Word
@@ -246,13 +245,15 @@ func ordered(in *isa.Instruction, code word) {
 	case loads:
 		in.Exclusive = isa.ExclusiveLoad
 		writes(in, register)
-		if in.Operands[1] = to; paired {
+		in.Operands[1] = to
+		if paired {
 			also(in, code.bits(14, 10))
 		}
 	default: // the status is written
 		in.Exclusive = isa.ExclusiveStore
 		writes(in, status)
-		if in.Operands[0] = to; paired {
+		in.Operands[0] = to
+		if paired {
 			in.Operands[0].Width *= 2
 		}
 	}
@@ -275,7 +276,7 @@ func structures(in *isa.Instruction, code word) {
 	}
 }
 
-// unscaledOrTags decodes accesses in order with a distance, and ones of memory's tags; others are not known.
+// unscaledOrTags decodes accesses in order at a distance from a register. All others, as of memory's tags, are opaque.
 func unscaledOrTags(in *isa.Instruction, code word) {
 	if code.is(0x3f200c00, 0x19000000) && code.bits(26, 26) == 0 { // stlur, ldapur
 		a := code.access()
@@ -287,7 +288,8 @@ func unscaledOrTags(in *isa.Instruction, code word) {
 		a.apply(in)
 		return
 	}
-	if opaque(in, code); code.bits(9, 5) == 31 { // it may be written back
+	opaque(in, code)
+	if code.bits(9, 5) == 31 { // the access may write the stack pointer back
 		in.Stack = isa.StackLost
 	}
 }
