@@ -34,23 +34,25 @@ func Schemas() map[string][]byte {
 	return all
 }
 
-// AuditJSON writes an audit as one JSON object that follows its schema, as [JSON] does.
+// AuditJSON writes an audit as one JSON object that follows its schema. Empty lists of an audit are [], not null.
 func AuditJSON(w io.Writer, audit *model.Audit) error {
-	findings := *audit
-	findings.Schema = model.AuditSchema
-	findings.Processes, findings.Held, findings.NotJudged = list(audit.Processes), list(audit.Held),
-		list(audit.NotJudged)
-	findings.Verdicts, findings.Live = list(audit.Verdicts), list(audit.Live)
-	return newDocument(w).write(reflect.ValueOf(findings), nil, "audit")
+	out := *audit
+	out.Schema = model.AuditSchema
+	out.Processes = list(audit.Processes)
+	out.Held = list(audit.Held)
+	out.NotJudged = list(audit.NotJudged)
+	out.Verdicts = list(audit.Verdicts)
+	out.Live = list(audit.Live)
+	return newDocument(w).write(reflect.ValueOf(out), nil, "audit")
 }
 
-// GlanceJSON writes a glance as one JSON object that follows its schema, as [JSON] does.
+// GlanceJSON writes a glance as one JSON object that follows its schema. Empty lists of a glance are [], not null.
 func GlanceJSON(w io.Writer, glance *model.Glance) error {
-	c := *glance
-	c.Schema = model.GlanceSchema
-	c.Kernels = list(glance.Kernels)
-	c.Lacks.Reasons, c.Lacks.SteppedDown = list(glance.Lacks.Reasons), list(glance.Lacks.SteppedDown)
-	return newDocument(w).write(reflect.ValueOf(c), nil, "glance")
+	out := *glance
+	out.Schema = model.GlanceSchema
+	out.Kernels = list(glance.Kernels)
+	out.Lacks.Reasons, out.Lacks.SteppedDown = list(glance.Lacks.Reasons), list(glance.Lacks.SteppedDown)
+	return newDocument(w).write(reflect.ValueOf(out), nil, "glance")
 }
 
 // DiffJSON writes a comparison as one JSON object that follows its schema, a line for each item of its lists.
@@ -62,20 +64,20 @@ func PlanJSON(w io.Writer, p *model.Plan) error { return newDocument(w).plain(*p
 // AdviceJSON writes advice as one JSON object that follows its schema.
 func AdviceJSON(w io.Writer, a *model.Advice) error { return newDocument(w).plain(*a, "advice") }
 
-// CheckJSON writes a check as one JSON object that follows its schema.
+// CheckJSON writes a check as one JSON object that follows its schema. Empty lists of a check are [], not null.
 func CheckJSON(w io.Writer, check *model.Check) error {
-	c := *check
-	c.Schema = model.CheckSchema
-	c.Processes, c.Checked, c.ToFree = list(check.Processes), list(check.Checked), list(check.ToFree)
-	return newDocument(w).plain(c, "check")
+	out := *check
+	out.Schema = model.CheckSchema
+	out.Processes, out.Checked, out.ToFree = list(check.Processes), list(check.Checked), list(check.ToFree)
+	return newDocument(w).plain(out, "check")
 }
 
 // TrialJSON writes a trial as one JSON object that follows its schema.
 func TrialJSON(w io.Writer, t *model.Trial) error { return newDocument(w).plain(*t, "trial") }
 
-// MergeJSON writes merged recordings as one JSON object that follows its schema. Its last member has the report
-// of each recording, byte for byte as [JSON] writes it; reports are asked for one after another. It fails with the
-// error of a report.
+// MergeJSON writes merged recordings as one JSON object that follows its schema. The last member has the report of each
+// recording, byte for byte as [JSON] writes it. MergeJSON asks for one report after another, and fails with the first
+// error that it gets.
 func MergeJSON(w io.Writer, merge *model.Merge, reports iter.Seq2[*model.Report, error]) error {
 	d := newDocument(w)
 	d.fields(reflect.ValueOf(*merge), nil)

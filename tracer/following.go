@@ -23,13 +23,14 @@ func Follow(o Options, arrivals Arrivals) (*Session, error) {
 	})
 }
 
-// Join lets a running Python join a session of [Follow]; Next attaches to it. It may be called from any goroutine until
-// Close, and returns false where too many wait.
+// Join asks a session of [Follow] to trace a running Python. [Session.Next] attaches to the process later. Join returns
+// false if too many processes wait already, or the session is closed. Any goroutine may call Join.
 func (s *Session) Join(id process.Identity) bool {
 	j := &s.joining
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.waiting) >= maxJoining || j.wake == nil {
+	isClosed := j.wake == nil
+	if isClosed || len(j.waiting) >= maxJoining {
 		return false
 	}
 	j.waiting = append(j.waiting, id)
@@ -49,7 +50,7 @@ func Leave(s *Session, root uint32) {
 	}
 }
 
-// takeIn attaches to a process that waits, one at a time: the rings are read in between.
+// takeIn attaches to the process that has waited longest. Others wait on: the rings are read in between.
 func (s *Session) takeIn() {
 	if id, ok := s.joining.next(); ok {
 		root, err := s.join(id)
@@ -57,7 +58,7 @@ func (s *Session) takeIn() {
 	}
 }
 
-// letGo takes the roots that are to leave out of the kernel half. The boundaries of their ends do the rest.
+// letGo takes the roots that are to leave out of the kernel half. The rest happens at the boundaries of their ends.
 func letGo(s *Session) {
 	for _, root := range s.joining.leavers() {
 		for _, t := range s.targets.All {
@@ -67,7 +68,7 @@ func letGo(s *Session) {
 	}
 }
 
-// leave reports whether the kernel half had processes of a root, which have left.
+// leave takes the processes of a root out of the kernel half. It reports whether there were any.
 func leave(s *Session, root uint32) (some bool) {
 	err := s.ledger.Leave(root)
 	if err != nil && !errors.Is(err, ledger.ErrNoProcess) {
@@ -121,7 +122,7 @@ func (s *Session) release() {
 	}
 }
 
-// releaseOne forgets a root, if the kernel half has no more of it.
+// releaseOne forgets a root, and reports whether it did: not while the kernel half has something of the root.
 func releaseOne(s *Session, t *tracee.Target) (done bool) {
 	done, err := s.ledger.Release(t.Root)
 	if err != nil {

@@ -92,7 +92,8 @@ func (e *examiner) look(t *tracee.Target) {
 	e.queue.add(&event.Process{ProcessInfo: t.Info()})
 }
 
-// learn reads the state that exists only once the interpreter, or IPython in it, has started.
+// learn reads the state that exists only once the interpreter, or IPython in it, has started. It reports whether it
+// gave the ledger news.
 func (e *examiner) learn(t *tracee.Target) bool {
 	p := t.Python
 	p.Learning.Begin()
@@ -147,9 +148,9 @@ func (e *examiner) tellPython(t *tracee.Target, interpreter uint64) error {
 	return e.ledger.SetPython(t.Slot, python)
 }
 
-// adoptPythons probes the Pythons among the descendants of a target that ran before the session, by their slots: the
-// kernels of a Jupyter server. Kernels that it starts from now on are probed as they execute their interpreter. A
-// process that was only forked gets no probes, as after the attach.
+// adoptPythons probes the Pythons that were there below a target before the session, such as the kernels of a Jupyter
+// server. slots has the slot of each process below the target. Pythons that begin during the session are probed as they
+// execute their interpreter. A process that was only forked gets no probes, whenever that was.
 func (e *examiner) adoptPythons(root *tracee.Target, slots map[process.Identity]uint32) {
 	byPID := func(a, b process.Identity) int { return cmp.Compare(a.PID, b.PID) }
 	for _, id := range slices.SortedFunc(maps.Keys(slots), byPID) {
@@ -159,15 +160,19 @@ func (e *examiner) adoptPythons(root *tracee.Target, slots map[process.Identity]
 		}
 		t := &tracee.Target{PID: pid, Root: root.Root, Child: true, Late: true, Slot: slots[id]}
 		t.Limited = e.limits.guards != nil
-		if err := e.adoptPython(t, id); err != nil {
-			_ = t.Close()
-			if !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrNotPython) {
-				e.certificate.MissesPython(pid, "child %d runs a Python that could not be probed: %v", pid, err)
-			}
+		err := e.adoptPython(t, id)
+		if err == nil {
+			continue
+		}
+		_ = t.Close()
+		isMissed := !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrNotPython)
+		if isMissed {
+			e.certificate.MissesPython(pid, "child %d runs a Python that could not be probed: %v", pid, err)
 		}
 	}
 }
 
+// adoptPython probes one Python, and takes it in as a target.
 func (e *examiner) adoptPython(t *tracee.Target, id process.Identity) (err error) {
 	if t.Handle, err = e.fs.OpenIdentity(id); err != nil {
 		return err
@@ -191,13 +196,13 @@ func (e *examiner) onlyForked(pid int) bool {
 	if err != nil {
 		return false // it has ended; opening it fails later
 	}
-	own, err := e.fs.Proc(pid).Cmdline()
-	parents, err2 := e.fs.Proc(stat.ParentPID).Cmdline()
-	return err == nil && err2 == nil && slices.Equal(own.Args, parents.Args)
+	own, ownErr := e.fs.Proc(pid).Cmdline()
+	parents, parentsErr := e.fs.Proc(stat.ParentPID).Cmdline()
+	return ownErr == nil && parentsErr == nil && slices.Equal(own.Args, parents.Args)
 }
 
-// namedPython reports whether a process executes a program with a file name of python…, as every CPython's is. If that
-// cannot be determined of a process that exists, the report says so.
+// namedPython reports whether the file name of a process's program begins with python, as every CPython's does. If the
+// process exists and its program is not known, the report says so.
 func (e *examiner) namedPython(pid int) bool {
 	exe, err := e.fs.Proc(pid).ExeName()
 	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {

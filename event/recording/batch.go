@@ -7,7 +7,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// batch has the rows of one message, decoded. It keeps its memory from one message to the next.
+// batch has the decoded rows of one message. It uses its memory again for the next message.
 type batch struct {
 	zstd    *zstd.Decoder
 	rows    int
@@ -138,20 +138,23 @@ func (c *cells) text(row int) []byte {
 	return c.data[binary.LittleEndian.Uint32(c.offsets[4*row:]):binary.LittleEndian.Uint32(c.offsets[4*row+4:])]
 }
 
-// names are recently read strings, by their written form: the same few come again and again.
-type names struct{ known map[string]string }
+// names remembers recently read strings: the same few come again and again.
+type names struct {
+	known map[string]string // by the string's form in JSON, which may have escapes
+}
 
-// of returns the value of a string, given its written form.
+// of returns a string, given its form in JSON without the quotes. It remembers short strings.
 func (n *names) of(written []byte) string {
 	if name, known := n.known[string(written)]; known {
 		return name
 	}
 	text := string(written)
 	name := markup.Replace(text)
-	if len(text) > maxName {
+	isShort := len(text) <= maxName
+	if !isShort {
 		return name
 	}
-	if n.known == nil || len(n.known) >= maxNames {
+	if n.known == nil || len(n.known) >= maxNames { // when full, it forgets all of them
 		n.known = make(map[string]string)
 	}
 	n.known[text] = name

@@ -20,8 +20,8 @@ const (
 	maxDeleted   = 4         // names that share nothing in one entry
 )
 
-// Of returns the code to type to free the memory that a process holds by name, the most first. Memory that several
-// owners hold together is one entry: a part of the entry frees nothing of it.
+// Of returns the code to type to free the memory that a process holds by name, the entry that frees most first. Memory
+// that several owners hold together is one entry, because releasing some of them frees nothing of it.
 func Of(e *event.Variables) (out []model.Freeing) {
 	for _, p := range Promises(e) {
 		out = append(out, p.Freeing)
@@ -39,40 +39,49 @@ type Promise struct {
 	collects bool
 }
 
-// Promises returns the entries of [Of].
+// Promises returns what [Of] returns, each entry with the largest objects that it frees. An entry releases one set of
+// owners, or several plain names at once: see [freer.deletions].
 func Promises(e *event.Variables) (out []Promise) {
 	f := newFreer(withOwners(e))
 	f.join()
 	var plain []int // names that share nothing and need no garbage collection
-	for _, all := range f.sets() {
-		one, ok := f.entry(all)
-		switch {
-		case !ok:
-		case len(all) == 1 && f.isPlain(all[0]):
-			plain = append(plain, all[0])
-		default:
-			out = append(out, one)
+	for _, set := range f.sets() {
+		promise, ok := f.entry(set)
+		if !ok {
+			continue
+		}
+		if len(set) == 1 && f.isPlain(set[0]) {
+			plain = append(plain, set[0])
+		} else {
+			out = append(out, promise)
 		}
 	}
-	slices.SortStableFunc(plain, func(a, b int) int { return cmp.Compare(f.alone(b), f.alone(a)) })
-	for _, onGPU := range []bool{false, true} {
-		some := slices.DeleteFunc(slices.Clone(plain), func(o int) bool { return f.isOnGPU(o) != onGPU })
-		for few := range slices.Chunk(some, maxDeleted) {
-			if one, ok := f.entry(few); ok {
-				out = append(out, one)
-			}
-		}
-	}
-	size := func(p *Promise) int64 {
+	out = append(out, f.deletions(plain)...)
+	freed := func(p *Promise) int64 {
 		if f.of.Resides {
 			return p.frees + p.Device
 		}
 		return p.Predicted + p.Device
 	}
 	slices.SortStableFunc(out, func(a, b Promise) int {
-		return cmp.Or(cmp.Compare(size(&b), size(&a)), cmp.Compare(a.Type, b.Type))
+		return cmp.Or(cmp.Compare(freed(&b), freed(&a)), cmp.Compare(a.Type, b.Type))
 	})
 	return f.fall(out[:min(len(out), maxFreeings)])
+}
+
+// deletions returns the entries that delete plain names, maxDeleted in each, from the largest name on. Names of a GPU's
+// memory have entries of their own.
+func (f *freer) deletions(plain []int) (out []Promise) {
+	slices.SortStableFunc(plain, func(a, b int) int { return cmp.Compare(f.alone(b), f.alone(a)) })
+	for _, onGPU := range []bool{false, true} {
+		names := slices.DeleteFunc(slices.Clone(plain), func(o int) bool { return f.isOnGPU(o) != onGPU })
+		for some := range slices.Chunk(names, maxDeleted) {
+			if promise, ok := f.entry(some); ok {
+				out = append(out, promise)
+			}
+		}
+	}
+	return out
 }
 
 // freer computes the memory that is freed when a set of owners is released.
@@ -117,8 +126,11 @@ func (f *freer) isTraining(o int) bool {
 func (f *freer) shares(yield func(int, *event.Share) bool) {
 	for i := range f.of.Shares {
 		s := &f.of.Shares[i]
-		if len(s.Owners) > 0 && !slices.ContainsFunc(s.Owners,
-			func(o int32) bool { return !f.isOwner(o) || !f.usable[o] }) && !yield(i, s) {
+		stays := func(o int32) bool { return !f.isOwner(o) || !f.usable[o] }
+		if len(s.Owners) == 0 || slices.ContainsFunc(s.Owners, stays) {
+			continue
+		}
+		if !yield(i, s) {
 			return
 		}
 	}
@@ -126,6 +138,7 @@ func (f *freer) shares(yield func(int, *event.Share) bool) {
 
 func (f *freer) isOwner(o int32) bool { return o >= 0 && int(o) < len(f.set) } // a recording can say anything
 
+// find returns the owner that stands for the set of an owner.
 func (f *freer) find(o int) int {
 	for f.set[o] != o {
 		o = f.set[o]
@@ -133,8 +146,8 @@ func (f *freer) find(o int) int {
 	return o
 }
 
-// join joins owners that have to be released together into one set. Garbage that waits for the collector goes with the
-// last exception, and with every set that needs the collector as well.
+// join joins owners that have to be released together into one set. Garbage that waits for the collector joins the last
+// exception, and every other set that needs the collector.
 func (f *freer) join() {
 	size := make([]int, len(f.set))
 	for i := range size {
@@ -168,7 +181,7 @@ func (f *freer) join() {
 	}
 }
 
-// sets returns the owners that go together, in their order.
+// sets returns the sets of usable owners, in the order of their first owners.
 func (f *freer) sets() (out [][]int) {
 	by := map[int]int{}
 	for i := range f.set {

@@ -11,7 +11,8 @@ import (
 
 // Account has the time that a root's probes may still cost, see bpf/budget.h.
 type Account struct {
-	// with everything that has accrued so far; below 0 when the probes used more than there was, but at least −Full
+	// Credit includes all that has accrued so far. It is below 0 when the probes used more than there was, but never
+	// below −Full.
 	Credit time.Duration
 	Full   time.Duration // the upper bound of Credit
 }
@@ -27,8 +28,8 @@ type Accounts struct {
 	prices     prices
 }
 
-// SetBudget opens the accounts of the roots that are attached from now on: they gain share, a fraction of the elapsed
-// time, up to full. Without it there is no limit.
+// SetBudget opens accounts for the roots that are attached from now on. An account gains share, a fraction of the
+// elapsed time, up to full. Without a budget there is no limit.
 func (a *Accounts) SetBudget(share float64, full time.Duration) error {
 	a.prices.share, a.prices.full = uint64(share*1e6), uint64(full)
 	err := errors.Join(a.objects.BudgetShare.Set(a.prices.share), a.objects.BudgetFull.Set(a.prices.full))
@@ -38,16 +39,18 @@ func (a *Accounts) SetBudget(share float64, full time.Duration) error {
 	return nil
 }
 
-// SetPrice sets the cost of one hit of a group's probes with the usual work of their programs, at a site of each kind.
-// It leaves out walks up a stack beyond that work: those are measured. discount is a power of two: the group's spending
-// counts as its cost divided by discount.
+// SetPrice sets the cost of one hit of a group's probes, for each kind of site. The price covers the usual work of the
+// probes' programs. Walks up a stack beyond that work are not in it: the kernel half measures them. The group's
+// spending counts as its cost divided by discount, a power of two.
 func (a *Accounts) SetPrice(g Group, price Costs, discount uint) error {
-	if g >= GroupCount || bits.OnesCount(discount) != 1 {
+	isPowerOfTwo := bits.OnesCount(discount) == 1
+	if g >= GroupCount || !isPowerOfTwo {
 		return fmt.Errorf("price of group %d: a discount of %d", g, discount)
 	}
-	at := int(g) * siteKinds
-	a.prices.hit[at], a.prices.hit[at+1] = uint32(price.Emulated), uint32(price.Stepped)
-	a.prices.shift[g] = uint32(bits.Len(discount) - 1)
+	emulated := int(g) * siteKinds
+	stepped := emulated + 1
+	a.prices.hit[emulated], a.prices.hit[stepped] = uint32(price.Emulated), uint32(price.Stepped)
+	a.prices.shift[g] = uint32(bits.Len(discount) - 1) // the discount's logarithm
 	if err := errors.Join(a.objects.HitPrice.Set(a.prices.hit), a.objects.GroupShift.Set(a.prices.shift)); err != nil {
 		return fmt.Errorf("write the prices: %w", err)
 	}
@@ -81,8 +84,8 @@ func (a *Accounts) Back(g Group, pid int) error {
 	return err
 }
 
-// Late draws a MeterBack boundary for pid: its group's probes were placed after the events that they observe had begun.
-// The meter keeps its count.
+// Late draws a MeterBack boundary for pid, because the group's probes were placed after the first of the events that
+// they observe. The meter keeps its count.
 func (a *Accounts) Late(g Group, pid int) error {
 	_, err := a.operations.run(kernelOperationOP_LATE, pid, kernelControl{Group: uint32(g)})
 	return err
@@ -91,8 +94,8 @@ func (a *Accounts) Late(g Group, pid int) error {
 // prices are written only by user space.
 type prices struct {
 	share, full uint64
-	hit         [int(kernelGroupGROUPS) * siteKinds]uint32
-	shift       [kernelGroupGROUPS]uint32
+	hit         [int(kernelGroupGROUPS) * siteKinds]uint32 // of each group, one for each kind of site
+	shift       [kernelGroupGROUPS]uint32                  // a group's spending counts as its cost >> shift
 }
 
 // gain returns the credit that accrues in a time, by the same rule as top_up in bpf/budget.h.

@@ -6,8 +6,8 @@ import (
 	"ipytracer/model"
 )
 
-// FoundLater describes the time in which memory from a later search was allocated: while the meter was stepped down,
-// after a cell began and before another one was over. Either may be "".
+// FoundLater describes when memory that a later search found was allocated: while the meter was stepped down, after the
+// cell named after began, and before the cell named before was over. Each name may be "".
 func FoundLater(meter, after, before string) string {
 	when := "made"
 	switch {
@@ -15,11 +15,10 @@ func FoundLater(meter, after, before string) string {
 		when = "made in " + after
 	case after != "" && before != "":
 		when = "made between " + after + " and " + before
-	case after != "" || before != "":
+	case after != "":
+		when = "made after " + after
+	case before != "":
 		when = "made before the end of " + before
-		if before == "" {
-			when = "made after " + after
-		}
 	}
 	if when != "made" {
 		when += ","
@@ -55,17 +54,19 @@ func Suspended(s *model.Suspended) string {
 // In returns IPython's name of cell number n: "In[3]".
 func In[N int | int64](n N) string { return fmt.Sprintf("In[%d]", n) }
 
-// CellOf returns the name for people of the run of a cell's window: see [Cell].
+// CellOf returns the name for people of the run that a cell's window shows, see [Cell].
 func CellOf(w *model.Window) string {
 	return Cell(w.Execution, countOf(w.ExecutionCount), w.Silent) + OfKernel(w.Kernel)
 }
 
-// Run returns the name for people of run i of some: its In[N], or "a cell (run 3)" if IPython counts none.
+// Run returns the name for people of one run of a list: its In[N], or "a cell (run 3)" where IPython has no number for
+// it. executions has the numbers of the runs in the session. counts has IPython's numbers, and may be shorter.
 func Run(executions, counts []int, i int) string {
-	if i < len(counts) && counts[i] > 0 {
+	isCounted := i < len(counts) && counts[i] > 0
+	if isCounted {
 		return In(counts[i])
 	}
-	return Cell(executions[i], -1, false)
+	return Cell(executions[i], notCounted, false)
 }
 
 // LineAt returns the name for people of a place: "In[3] line 2".
@@ -73,15 +74,18 @@ func LineAt(p *model.Place) string {
 	return inLine(Run([]int{p.Execution}, []int{p.ExecutionCount}, 0), p.Line, "")
 }
 
-// countOf returns IPython's number of a run, -1 if it counts none.
+// notCounted stands for the number of a run that IPython does not count.
+const notCounted = -1
+
+// countOf returns IPython's number of a run, or notCounted.
 func countOf(number *int) int {
 	if number == nil {
-		return -1
+		return notCounted
 	}
 	return *number
 }
 
-// inLine returns "In[3] line 2 f" of a cell or a file; without the line or the function if it is not known.
+// inLine returns "In[3] line 2 f" for text, a cell or a file. A line or function that is not known is left out.
 func inLine(text string, line int, function string) string {
 	if line > 0 {
 		text += fmt.Sprintf(" line %d", line)
@@ -92,8 +96,8 @@ func inLine(text string, line int, function string) string {
 	return text
 }
 
-// Cell returns the name of a run of a cell for people: its In[N], or its number in the session where IPython counts
-// none (count < 0) or does not store it.
+// Cell returns the name for people of a run of a cell: its In[N]. Where IPython does not count the run (count < 0) or
+// does not store the cell (silent), the name has the run's number in the session.
 func Cell(execution, count int, silent bool) string {
 	switch {
 	case silent:
@@ -104,7 +108,8 @@ func Cell(execution, count int, silent bool) string {
 	return In(count)
 }
 
-// Between returns the name for people of the time between two cells; either is "" at the session's beginning or end.
+// Between returns the name for people of the time between two cells. before is "" at the session's beginning, and after
+// at its end.
 func Between(before, after string) string {
 	switch {
 	case before == "" && after == "":

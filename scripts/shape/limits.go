@@ -15,8 +15,8 @@ const widest = 120
 
 // limits are the content of limits.txt.
 type limits struct {
-	most       map[kind]int
-	exceptions map[kind]map[string]exception
+	most       map[kind]int                  // of everything without an exception
+	exceptions map[kind]map[string]exception // by WHERE
 }
 
 // exception is one figure that is over its limit, with the reason.
@@ -25,10 +25,10 @@ type exception struct {
 	why    string
 }
 
-// readLimits reads lines KIND WHERE FIGURE REASON, where * for WHERE is the limit of all others. Lines that begin with
-// # are comments.
+// readLimits reads lines KIND WHERE FIGURE REASON. A line with * for WHERE has the limit of its kind, and each kind
+// must have one. Any other line is an exception. Lines that begin with # are comments.
 func readLimits(r io.Reader) (*limits, error) {
-	l := &limits{map[kind]int{}, map[kind]map[string]exception{}}
+	l := &limits{most: map[kind]int{}, exceptions: map[kind]map[string]exception{}}
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
@@ -39,18 +39,19 @@ func readLimits(r io.Reader) (*limits, error) {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	if len(l.most) != len(newMeasures().figures) {
+	if len(l.most) != len(allKinds) {
 		return nil, fmt.Errorf("a limit is missing: it has %d", len(l.most))
 	}
 	return l, lines.Err()
 }
 
+// add takes in the words of one line.
 func (l *limits) add(words []string) error {
 	if len(words) < 3 {
 		return fmt.Errorf("KIND WHERE FIGURE REASON are wanted, it has %q", strings.Join(words, " "))
 	}
 	k, where := kind(words[0]), words[1]
-	if _, known := newMeasures().figures[k]; !known {
+	if !slices.Contains(allKinds, k) {
 		return fmt.Errorf("%q is no kind of limit", k)
 	}
 	figure, err := strconv.Atoi(words[2])
@@ -70,7 +71,7 @@ func (l *limits) add(words []string) error {
 	if _, twice := l.exceptions[k][where]; twice {
 		return fmt.Errorf("%s of %s is there twice", k, where)
 	}
-	l.exceptions[k][where] = exception{figure, strings.Join(words[3:], " ")}
+	l.exceptions[k][where] = exception{figure: figure, why: strings.Join(words[3:], " ")}
 	return nil
 }
 
@@ -102,7 +103,7 @@ func (l *limits) judge(m *measures) (complaints []string) {
 	return complaints
 }
 
-// hint names the place to look at.
+// hint returns what stands behind a figure over its limit: the places to look at.
 func (m *measures) hint(k kind, where string) string {
 	switch k {
 	case columns:

@@ -29,8 +29,8 @@ type reader struct {
 	cells   map[int]*Cell // by the id of the window
 	stood   standing
 	current *Cell
-	seen    *Moment // of the current cell, with what lived at its peak
-	top     *Moment // the highest of its statements
+	seen    *Moment // the current cell's, with what lived at its peak
+	top     *Moment // the highest of the current cell's statements; nil before the first
 	order   int
 	most    int64                // the highest value of the meter in a cell
 	gaps    map[int]model.Figure // the time behind a cell, by the id of its window
@@ -75,8 +75,8 @@ func Read(r *model.Report, o Options) *Notebook {
 	return n
 }
 
-// judged returns the meter that decides, as the report ranks cells: of a GPU the tensors' where there are some, because
-// these are the blocks that code can let go of.
+// judged returns the meter by which the report ranks cells. For a GPU with tensors it returns the tensors' meter,
+// because these are the blocks that code can let go of.
 func judged(r *model.Report) string {
 	meter := r.Ranking(r.Nearest())
 	if gpu, ok := strings.CutSuffix(meter, ".driver"); ok && strings.HasPrefix(meter, "gpu.") {
@@ -161,8 +161,8 @@ func (x *reader) openStatement(w *model.Window) {
 	x.n.Statements = append(x.n.Statements, s)
 }
 
-// node returns the tree of the statement on a line. If there are several on it, it is the one behind the statement that
-// ran before.
+// node returns the tree of the statement on a line. Of several statements on the line, it returns the one behind the
+// statement that ran last. ran is the number of statements that have run.
 func (c *Cell) node(line, ran int) syntax.Stmt {
 	if c.Tree == nil {
 		return nil
@@ -261,32 +261,32 @@ func (x *reader) measureStatement(s *Statement, w *model.Window) {
 	x.stood.step(l)
 }
 
-// finish adds the moment of the cell that is over, if it was highest outside of its statements, and that of the time
-// behind it. If one was higher than the moment before by next to nothing, that moment has its height.
+// finish ends the current cell. If the cell was higher than its statements, it adds the cell's own moment. If the time
+// behind the cell was higher still, it adds a moment of that time.
 func (x *reader) finish() {
 	c := x.current
-	x.current = nil
 	if c == nil {
 		return
 	}
+	x.current = nil
 	x.stood.leave()
 	highest := x.top
-	if highest == nil || x.seen.Peak > highest.Peak {
-		if highest = x.above(highest, x.seen); highest == x.seen {
+	if x.top == nil || x.seen.Peak > x.top.Peak {
+		highest = x.addHigher(x.top, x.seen)
+		if highest == x.seen {
 			c.Moment = x.seen
 		}
 	}
-	f, ok := x.gaps[c.Window.ID]
-	if !ok || f.Peak <= highest.Peak {
-		return
+	gap, known := x.gaps[c.Window.ID]
+	if known && gap.Peak > highest.Peak {
+		behind := &Moment{Order: c.Last, Start: gap.Start, Peak: gap.Peak, End: gap.End, Live: x.stood.all()}
+		x.addHigher(highest, behind)
 	}
-	m := &Moment{Order: c.Last, Start: f.Start, Peak: f.Peak, End: f.End, Live: x.stood.all()}
-	x.above(highest, m)
 }
 
-// above adds a moment that is higher than another, or raises that one if it is higher by next to nothing. It returns
-// the moment that has the height.
-func (x *reader) above(m, higher *Moment) *Moment {
+// addHigher adds a moment that is higher than m, if there is m. If it is higher by next to nothing, m gets its height
+// instead. addHigher returns the moment that has this height now.
+func (x *reader) addHigher(m, higher *Moment) *Moment {
 	if m != nil && higher.Peak-m.Peak < higher.Peak/nextToNothing {
 		m.Peak = higher.Peak
 		return m

@@ -9,13 +9,13 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// Code is the machine code of an ELF file with functions that need not be exported: they are found by their calls, or
-// by pointers to them in data. It keeps the reader it was opened with. Not safe for concurrent use.
+// Code is the machine code of an ELF file. It finds functions that are not exported by their calls, or by pointers to
+// them in data. It keeps the reader that it was opened with, and is not safe for concurrent use.
 type Code struct {
 	image *elffile.Image
 	text  *Text
 	work  int // instructions that have been gone through, in all routines
-	// contents are those of the segments that have been looked through, for one function after the other.
+	// contents has the segments that have been looked through: each function looks through the same ones.
 	contents map[elffile.Segment][]byte
 }
 
@@ -50,19 +50,20 @@ func OpenCode(r io.ReaderAt, wanted func(name string) bool) (*Code, error) {
 	return &Code{image: img, text: NewText(img)}, nil
 }
 
-// tooLarge reports whether there is more in the file than is looked through.
+// tooLarge reports whether the file's segments have more than maxSegmentBytes together.
 func (c *Code) tooLarge() bool {
-	total := uint64(0)
+	room := uint64(maxSegmentBytes)
 	for _, s := range c.image.Segments() {
-		if total += min(s.Size, maxSegmentBytes); total > maxSegmentBytes {
+		if s.Size > room {
 			return true
 		}
+		room -= s.Size
 	}
 	return false
 }
 
-// Find returns the places of some bytes in the file's data, at most limit. ok is false where there is too much to look
-// at.
+// Find returns the addresses of a pattern in the file's data, at most limit of them. ok is false if the file is too
+// large to look through.
 func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 	if c.tooLarge() {
 		return nil, false
@@ -87,24 +88,24 @@ func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 // Read fills buf from the file's contents at an address.
 func (c *Code) Read(addr uint64, buf []byte) error { return c.image.Read(addr, buf) }
 
-// PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load
-// bias, by their addresses.
+// PointersTo returns the pointers in data that lead to one of addrs once the file is loaded: each pointer's value by
+// its own address, both without the load bias.
 func (c *Code) PointersTo(addrs map[uint64]bool) map[uint64]uint64 { return c.image.PointersTo(addrs) }
 
-// Function returns the address of the function that a pointer in data points to once the file is loaded; packed
-// relative relocations (SHT_RELR) leave it in the file.
+// Function returns the address of the function that a pointer in data leads to once the file is loaded. Packed relative
+// relocations (SHT_RELR) leave this address in the file.
 func (c *Code) Function(pointer uint64) (addr uint64, ok bool) {
 	addr, ok = c.image.Pointee(pointer)
 	return addr, ok && c.image.Executable(addr)
 }
 
-// Enclosing returns where the function, or split off part of one, begins that an address is in.
+// Enclosing returns the start of the function that an address is in, or of the split off part of a function.
 func (c *Code) Enclosing(addr uint64) (start uint64, ok bool) {
 	s, ok := c.image.Fragment(addr)
 	return s.Start, ok
 }
 
-// imported returns the function that a call or jump through the linkage table is to, one with no name where that is not
+// imported returns the function to which a call or jump through the linkage table leads. It has no name if it is not
 // known.
 func (c *Code) imported(in *isa.Instruction) (to elffile.Import) {
 	if in.Kind != isa.Call && in.Kind != isa.Jump {
@@ -119,8 +120,8 @@ func (c *Code) imported(in *isa.Instruction) (to elffile.Import) {
 	return to
 }
 
-// References returns the places in the code that may call or jump to an imported function: bytes that read so, which
-// may by chance be part of something else. ok is false where there is too much to look at, or more than limit.
+// References returns the addresses of bytes that read as a call of, or a jump to, an imported function. By chance they
+// may be part of something else. ok is false if the file is too large to look through, or there are more than limit.
 func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
 	if c.tooLarge() {
 		return nil, false

@@ -24,8 +24,8 @@ func OneOf(call uintptr, argument int, values ...uint32) Rule {
 	return r
 }
 
-// Program are the calls of any Go program that reads and writes open files, with those of the C library and the threads
-// in it: none opens a file, starts a program or a process, or reaches another one.
+// Program returns rules for the calls of any Go program that reads and writes open files, and of the C library and the
+// threads in it. None of these calls opens a file, starts a program or a process, or reaches another process.
 func Program() []Rule {
 	return slices.Concat(Always(
 		unix.SYS_PREAD64, unix.SYS_FUTEX, unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_NANOSLEEP,
@@ -58,24 +58,30 @@ func Program() []Rule {
 	})
 }
 
+// openFlags is the argument of openat(2) that has its flags.
+const openFlags = 2
+
 // Writing are the flags of open(2) with which files can be changed or made.
 const Writing = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | (unix.O_TMPFILE &^ unix.O_DIRECTORY)
 
-// Reading are the calls that read files and folders by name.
+// Reading returns rules for the calls that read files and folders by name. A file is opened for reading only.
 func Reading() []Rule {
-	return append(slices.Concat(Always(olderReading...), Always(
+	newer := Always(
 		unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_FSTATFS, unix.SYS_STATFS, unix.SYS_READLINKAT,
 		unix.SYS_GETDENTS64, unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_GETCWD,
-	)), Rule{Call: unix.SYS_OPENAT, When: [][]Test{{Without(2, Writing)}}})
+	)
+	open := Rule{Call: unix.SYS_OPENAT, When: [][]Test{{Without(openFlags, Writing)}}}
+	return slices.Concat(Always(olderReading...), newer, []Rule{open})
 }
 
-// Making are the calls that make new files, and name, rename and remove files. No existing file is opened for writing.
+// Making returns rules for the calls that make new files, and name, rename and remove files. No existing file is opened
+// for writing.
 func Making() []Rule {
 	const made = Writing | unix.O_EXCL
 	return append(Always(unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_UNLINKAT, unix.SYS_FCHMOD,
 		unix.SYS_CAPGET, unix.SYS_CAPSET), // the thread with a user's rights makes sure that it has no others
 		Rule{Call: unix.SYS_OPENAT, When: [][]Test{
-			{{2, made, unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL}},
-			{{2, made, unix.O_WRONLY | unix.O_TMPFILE&^unix.O_DIRECTORY}},
+			{{openFlags, made, unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL}},
+			{{openFlags, made, unix.O_WRONLY | unix.O_TMPFILE&^unix.O_DIRECTORY}},
 		}})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Handle holds on to one process through a pidfd (pidfd_open(2)): whatever becomes of the pid, the handle means
-// the process it was opened for. The process does not notice. Safe for concurrent use.
+// the process it was opened for. The process does not notice. A handle is safe for concurrent use.
 type Handle struct {
 	id     Identity
 	fs     FS
@@ -53,6 +53,7 @@ func (fs FS) OpenIdentity(id Identity) (*Handle, error) {
 	return h, nil
 }
 
+// watch closes done when the process has ended. It closes closed when it stops: then, or once the handle is closed.
 func (h *Handle) watch() {
 	defer close(h.closed)
 	raw, err := h.pidfd.SyscallConn()
@@ -113,26 +114,27 @@ func (h *Handle) Wait(ctx context.Context) error {
 	}
 }
 
-// CPUTime is [CPUTime] of this very process. It fails with [ErrNoProcess] once the process has been reaped.
+// CPUTime returns [CPUTime] of the handle's process. It fails with [ErrNoProcess] once the process has been reaped.
 func (h *Handle) CPUTime() (time.Duration, error) {
 	spent, err := CPUTime(h.id.PID)
 	if err != nil {
 		return 0, err
 	}
-	// Only a pid that has been reaped can have been handed on, and that one reads another start time or none.
+	// A pid is handed on only once its process has been reaped. From then on the pid has another start time, or none.
 	if err := h.fs.Same(h.id); err != nil {
 		return 0, err
 	}
 	return spent, nil
 }
 
-// CoveredBy fails with [ErrNotPermitted] where this very process has rights that r does not cover, and with
-// [ErrNoProcess] once it has been reaped.
+// CoveredBy returns nil if r covers all rights of the handle's process. It fails with [ErrNotPermitted] if the process
+// has a right that r does not cover, and with [ErrNoProcess] once the process has been reaped.
 func (h *Handle) CoveredBy(r Rights) error {
 	if err := r.MayLook(h.fs, h.id.PID); err != nil {
 		return err
 	}
-	return h.fs.Same(h.id) // the pid was not handed on before it was looked at
+	// MayLook looked at the process that had the pid then: at this one, if the pid still means this one.
+	return h.fs.Same(h.id)
 }
 
 // Close lets go of the process. The process itself is left as it is.

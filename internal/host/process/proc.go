@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Proc is the directory of one process in a proc file system. Each of its methods reads anew,
-// of the process that has the pid then.
+// Proc is the directory of one process in a proc file system. Each method reads anew, from the process that has the pid
+// then.
 type Proc struct {
 	fs  FS
 	pid int
@@ -44,7 +44,7 @@ func (p Proc) read(name string, limit int) (data []byte, truncated bool, err err
 	return data, truncated, nil
 }
 
-// failure returns the meaning for the process of an error on one of its files.
+// failure returns what an error on one of a process's files means for the process.
 func (p Proc) failure(err error) error {
 	switch {
 	case err == nil:
@@ -64,14 +64,16 @@ func (p Proc) failure(err error) error {
 	return fmt.Errorf("process %d: %w", p.pid, err)
 }
 
-// refusal returns why a process could not be looked into. Without its memory an ending process belongs to root
-// (task_dump_owner, fs/proc/base.c), so its own user is refused too; stat stays open to everybody.
+// refusal returns why the kernel refused a look into a process: the process has ended since, is a zombie, or may not be
+// looked into. A zombie's memory is gone, so its files belong to root (task_dump_owner, fs/proc/base.c), and even its
+// own user is refused. Everybody may read stat, which tells these cases apart.
 func (p Proc) refusal() error {
 	data, _, err := readBounded(p.path("stat"), maxStat)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+	isGone := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
+	if isGone {
 		return ErrNoProcess
 	}
-	if st, ok := parseStat(data); ok && st.Ended() {
+	if stat, ok := parseStat(data); ok && stat.Ended() {
 		return ErrZombie
 	}
 	return ErrNotPermitted
@@ -109,9 +111,9 @@ func (p Proc) link(name string) (string, error) {
 // maxEnviron bounds how much of an environment is looked through.
 const maxEnviron = 1 << 20
 
-// Variables returns the named variables of the environment a process was started with (proc_pid_environ(5)); those it
-// does not have are left out. Variables that it has set since are not there. An environment holds secrets: nothing else
-// of it is kept, so ask for the needed variables and no others. It needs ptrace access.
+// Variables returns named variables of the environment with which a process was started (proc_pid_environ(5)).
+// Variables that this environment lacks, or that the process has set since, are left out. An environment holds secrets:
+// nothing else of it is kept, so ask for the needed variables and no others. Variables needs ptrace access.
 func (p Proc) Variables(names ...string) (map[string]string, error) {
 	if p.pid <= 0 {
 		return nil, &Error{PID: p.pid, Kind: ErrNoProcess}

@@ -20,13 +20,13 @@ type span struct{ start, end uint64 }
 // reader reads one mapping's memory, where it is resident.
 type reader struct {
 	memory, pagemap io.ReaderAt
-	page            uint64 // bytes of one
-	left            int64
-	used            func() time.Duration
-	until           time.Duration // by used
+	page            uint64               // bytes of one
+	left            int64                // bytes that it may still read
+	used            func() time.Duration // processor time
+	until           time.Duration        // by used
 	deadline        time.Time
 	ended           <-chan struct{}
-	stopped         bool
+	stopped         bool // a limit was hit
 
 	at    uint64  // of the mapping
 	pages []uint8 // states of its pages
@@ -51,7 +51,7 @@ func (r *reader) load(m mapping) bool {
 	const most = 1 << 24 // pages: 64 GiB
 	count := (m.end - m.start) / r.page
 	if r.over() || count > most {
-		r.stopped = r.stopped || count > most
+		r.stopped = true
 		return false
 	}
 	r.at, r.have, r.pages = m.start, nil, make([]uint8, count)
@@ -73,16 +73,20 @@ func (r *reader) load(m mapping) bool {
 	return true
 }
 
-// over reports whether a limit was hit.
+// over reports whether a limit was hit. To look at the time takes long, so only some calls do.
 func (r *reader) over() bool {
-	if r.steps++; r.steps%4096 == 1 {
-		r.late()
+	const period = 4096 // calls for each look at the time
+	r.steps++
+	if r.steps%period == 1 {
+		r.late() // sets stopped
 	}
-	r.stopped = r.stopped || r.left <= 0
+	if r.left <= 0 {
+		r.stopped = true
+	}
 	return r.stopped
 }
 
-// late reports whether the time is over.
+// late stops the reader if the time is over. It reports whether the reader is stopped, by this or another limit.
 func (r *reader) late() bool {
 	select {
 	case <-r.ended:
@@ -112,7 +116,7 @@ func (r *reader) word(addr uint64) (w uint64, ok bool) {
 	return binary.LittleEndian.Uint64(r.have[addr-r.from:]), true
 }
 
-// fill reads the resident pages from an address on, as many as lie side by side.
+// fill reads the page of an address into have, with the resident pages right behind it: at most r.ahead bytes in all.
 func (r *reader) fill(addr uint64) bool {
 	first := addr &^ (r.page - 1)
 	size := uint64(0)
@@ -132,8 +136,8 @@ func (r *reader) fill(addr uint64) bool {
 	return true
 }
 
-// residentIn adds up the resident bytes of spans exactly: of a page that a span has in part, that part. Spans must not
-// overlap.
+// residentIn returns the sum of the spans' resident bytes. If a span has a part of a page, only that part counts. Spans
+// must not overlap.
 func (r *reader) residentIn(all ...span) (bytes uint64) {
 	for _, s := range all {
 		for s.start < s.end {

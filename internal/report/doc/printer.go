@@ -26,7 +26,7 @@ func (p *printer) blank() { p.b.WriteByte('\n') }
 // on a line of its own keeps one for itself.
 func (p *printer) wrap(indent string, words [][]Span) { p.wrapFrom(0, indent, words) }
 
-// wrapFrom is wrap for a first line with a number of cells taken.
+// wrapFrom is wrap for a first line of which some cells are used already.
 func (p *printer) wrapFrom(used int, indent string, words [][]Span) {
 	var line []Span
 	blank := true // only spaces so far
@@ -47,7 +47,7 @@ func (p *printer) wrapFrom(used int, indent string, words [][]Span) {
 	p.run(line)
 }
 
-// splitWords splits spans at spaces. A word may be of several spans, and is of one at least.
+// splitWords splits spans at spaces. Each word has one span or more.
 func splitWords(spans []Span) [][]Span {
 	list := [][]Span{nil}
 	for _, s := range spans {
@@ -91,14 +91,14 @@ func (p *printer) clipped(spans []Span, limit int) {
 
 // Lines below the first one of a table's row.
 const (
-	// mostAligned is the most lines of a text in its column; a longer one goes on below, where there is more room.
+	// mostAligned is the most lines of a text in its column. A longer text goes on below, where there is more room.
 	mostAligned = 3
 	leastIndent = 4  // of these lines
 	leastRoom   = 10 // cells; below that there is no room
 )
 
-// lines splits an escaped text at spaces into lines of at most first cells, and rest for all but the first. A word that
-// is longer is split.
+// lines splits an escaped text at spaces into lines. The first line has at most first cells, and each other one rest. A
+// word that is longer than its line is split.
 func lines(text string, first, rest int) (out []string) {
 	first, rest = max(first, leastRoom), max(rest, leastRoom)
 	room, line, used := first, "", 0
@@ -130,27 +130,30 @@ func lines(text string, first, rest int) (out []string) {
 	return out
 }
 
-// folding is the text of a flexible column as lines, and the indentation of those below the first.
+// folding is the text of a flexible column as lines, and the indentation of the lines below the first.
 type folding struct {
 	lines  []string
 	indent int
 }
 
-// margins are the first and last cells of a table's lines.
+// margins are the indentation of a table, and the width of its lines with the indentation.
 type margins struct{ indent, width int }
 
-// fold lays out a text that begins at a column of a line and has a width. If the last column would take many lines, it
-// goes on below from the indentation of the table.
-func (m margins) fold(text string, at, size int, last bool) folding {
-	aligned := folding{lines(text, size, size), at}
-	if !last || len(aligned.lines) <= mostAligned {
+// fold lays out the text of a column that begins at a cell of the line and is size cells wide. The lines below the
+// first begin where the column does. But many lines of the last column begin at the table's indentation, if there is
+// more room.
+func (m margins) fold(text string, column, size int, isLast bool) folding {
+	aligned := folding{lines: lines(text, size, size), indent: column}
+	isLong := len(aligned.lines) > mostAligned
+	if !isLast || !isLong {
 		return aligned
 	}
 	indent := max(m.indent, leastIndent)
-	if m.width-indent <= size {
+	room := m.width - indent
+	if room <= size {
 		return aligned
 	}
-	return folding{lines(text, size, m.width-indent), indent}
+	return folding{lines: lines(text, size, room), indent: indent}
 }
 
 // fitting splits words that are longer than a line, and drops spaces without a word.

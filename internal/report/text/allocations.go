@@ -135,7 +135,8 @@ func (v heapView) whoAllocated(c model.Window) {
 	v.notListed(c, rest)
 }
 
-// heaviest chooses the rows: the first of each meter, the meters one after another, without tiny ones.
+// heaviest chooses the rows: the first callers of each meter, without tiny ones, and one meter after another. rest are
+// the other callers.
 func heaviest(callers []*caller) (shown, rest []*caller) {
 	of := map[string][]*caller{}
 	var meters []string
@@ -144,7 +145,8 @@ func heaviest(callers []*caller) (shown, rest []*caller) {
 		if known == nil {
 			meters = append(meters, a.Meter)
 		}
-		if len(known) == maxAllocations || known != nil && max(a.AtPeak, a.Allocated) < known[0].AtPeak/1000 {
+		isTiny := known != nil && max(a.AtPeak, a.Allocated) < known[0].AtPeak/1000
+		if isTiny || len(known) == maxAllocations {
 			rest = append(rest, a)
 			continue
 		}
@@ -156,7 +158,7 @@ func heaviest(callers []*caller) (shown, rest []*caller) {
 	return shown, rest
 }
 
-// notListed counts the memory without a row, and without a stack.
+// notListed says how much memory has no row, and how much has no stack.
 func (v heapView) notListed(c model.Window, rest []*caller) {
 	if len(rest) > 0 {
 		v.Note("… and %s, none of which had more than %s at the peak.", words.Plural(len(rest), "more line"),
@@ -232,27 +234,29 @@ const (
 	maxTensorRows = 10
 )
 
-// lines shows which of the user's lines allocated in the whole session, with the calls below them.
+// lines shows the user's lines that allocated most in the whole session. What a line calls counts as the line's.
 func (v heapView) lines() {
 	t := doc.NewTable(doc.Left("meter"), doc.Bytes("at peak"), doc.Bytes("allocated"), doc.Bytes("freed").Drop(2),
 		doc.Bytes("net"), doc.Right("times").Drop(1), doc.Flex("line"))
-	shown, first := map[string]int{}, map[string]int64{}
+	shown, first := map[string]int{}, map[string]int64{} // by meter: rows, and the bytes at the peak in the first one
 	for _, l := range v.r.Lines {
-		if l.Native || !l.InCell() && model.IsLibrary(l.File) || shown[l.Meter] == maxLineRows ||
-			max(l.AtPeak, l.Allocated) < max(WorthShowing, first[l.Meter]/1000) {
+		isUsers := !l.Native && (l.InCell() || !model.IsLibrary(l.File))
+		isTiny := max(l.AtPeak, l.Allocated) < max(WorthShowing, first[l.Meter]/1000)
+		if !isUsers || isTiny || shown[l.Meter] == maxLineRows {
 			continue
 		}
-		if shown[l.Meter]++; shown[l.Meter] == 1 {
+		if shown[l.Meter] == 0 {
 			first[l.Meter] = l.AtPeak
 		}
-		source := v.textOf(l)
-		if source != "" {
-			source = "  # " + source
+		shown[l.Meter]++
+		text := words.Frame(&l.Frame)
+		if source := v.textOf(l); source != "" {
+			text += "  # " + source
 		}
-		t.Row(words.Meter(l.Meter), words.Sampled(words.Bytes(l.AtPeak), l.Sampled),
-			words.Sampled(words.Bytes(l.Allocated), l.Sampled), doc.Dim(words.Sampled(words.Bytes(l.Freed), l.Sampled)),
-			words.Sampled(words.Bytes(l.Net), l.Sampled), doc.Dim(words.Sampled(fmt.Sprint(l.Count), l.Sampled)),
-			escape.OneLine(strings.TrimSpace(words.Frame(&l.Frame)+source), false, maxProse))
+		about := func(what string) string { return words.Sampled(what, l.Sampled) }
+		t.Row(words.Meter(l.Meter), about(words.Bytes(l.AtPeak)), about(words.Bytes(l.Allocated)),
+			doc.Dim(about(words.Bytes(l.Freed))), about(words.Bytes(l.Net)), doc.Dim(about(fmt.Sprint(l.Count))),
+			escape.OneLine(strings.TrimSpace(text), false, maxProse))
 	}
 	if t.Len() == 0 {
 		return

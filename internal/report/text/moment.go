@@ -14,12 +14,12 @@ import (
 type moment struct {
 	v  *view
 	at *stretch // the cell, or the time between two, with that instant
-	// in is the same, unless memory rose by almost nothing there: then it is the first cell before with the rest of the
-	// rise.
+	// in is where memory rose to that height: the stretch at, unless memory rose by almost nothing there. Then in is
+	// the first cell before it that has the rest of the rise.
 	in *stretch
 }
 
-// worthSaying is the reciprocal of a share: of less than that it is not said that it came later.
+// worthSaying is the reciprocal of the least share of the height that the text says came later.
 const worthSaying = 1000
 
 // highestMoment finds the highest moment. It exists if [headlineView.leads] is true.
@@ -28,7 +28,7 @@ func highestMoment(v *view) moment {
 	return moment{v, &v.ranked[at], &v.ranked[in]}
 }
 
-// figure returns the meter's figure: with the cell's children if that is more.
+// figure returns the ranking meter's figure. It is the one with the cell's children if that one is higher.
 func (m moment) figure() model.Figure {
 	meter := m.v.first()
 	f := m.at.figures[meter]
@@ -68,20 +68,21 @@ func (m moment) where() string {
 	return text + with + ": " + escape.Lines(cell.Source, cell.SourceTruncated, maxLead)
 }
 
-// butFor names what is not exact beside an exact highest moment; "" for nothing.
+// butFor says which figures are not exact although the highest moment is. It returns "" if all are.
 func (m moment) butFor() (text string) {
-	a := m.account()
-	isUpTo := func(p model.AccountPart) bool { return p.UpTo && p.Bytes >= a.Bytes/words.Hardly }
-	if slices.ContainsFunc(a.Parts, isUpTo) {
+	account := m.account()
+	isShownUpTo := func(p model.AccountPart) bool { return p.UpTo && p.Bytes >= account.Bytes/words.Hardly }
+	if slices.ContainsFunc(account.Parts, isShownUpTo) {
 		text += "; what is marked “up to” may be less"
 	}
-	if slices.ContainsFunc(m.v.meters, func(id string) bool { return m.v.off[id] > 0 || m.v.unknown[id] }) {
+	isInexact := func(meter string) bool { return m.v.off[meter] > 0 || m.v.unknown[meter] }
+	if slices.ContainsFunc(m.v.meters, isInexact) {
 		text += "; figures below that are marked " + words.About + " or " + words.AtLeastMark + " are not"
 	}
 	return text
 }
 
-// howSure sums the certificate up in one line.
+// howSure returns in one line how exact the session is: the first of the reasons for doubt, and the number of others.
 func (m moment) howSure() string {
 	reasons := m.v.doubts()
 	f, why := m.figure(), ""

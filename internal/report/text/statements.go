@@ -72,8 +72,14 @@ func (v lineView) drill(c model.Window, statements []model.Window) {
 	}
 }
 
-func statementRow(w model.Window, lines []string, summit bool) figureRow {
-	number, text, mark, look := "-", w.Source, doc.Span{}, doc.Plain
+// statementRow returns the row of a statement: a mark if the cell was highest during it, its line's number, its figures
+// and its text. lines are the cell's. The text of a statement that failed begins with its status, and is red.
+func statementRow(w model.Window, lines []string, isSummit bool) figureRow {
+	mark := doc.Span{}
+	if isSummit {
+		mark = doc.Bold("▲")
+	}
+	number, text := "-", w.Source
 	if w.Name != "" {
 		text = escape.Bounded(w.Name, maxName)
 	}
@@ -83,17 +89,15 @@ func statementRow(w model.Window, lines []string, summit bool) figureRow {
 			text = lines[w.Line-1]
 		}
 	}
-	if summit {
-		mark = doc.Bold("▲")
+	shown := doc.Plain(escape.Lines(text, false, maxLead))
+	hasFailed := w.Status != "" && w.Status != model.OK
+	if hasFailed {
+		shown = doc.Red(strings.TrimSuffix(w.Status+" · "+shown.Text, " · ")) // the text may be empty
 	}
-	text = escape.Lines(text, false, maxLead)
-	if w.Status != model.OK && w.Status != "" {
-		text, look = strings.TrimSuffix(w.Status+" · "+text, " · "), doc.Red
-	}
-	return figureRow{lead: doc.Spans(mark, number), figures: w.Meters, trail: doc.Spans(look(text))}
+	return figureRow{lead: doc.Spans(mark, number), figures: w.Meters, trail: doc.Spans(shown)}
 }
 
-// unlisted counts the statements of a cell without a row: rest, heaviest first, and those that moved nothing.
+// unlisted says how many statements of a cell have no row: rest, the heaviest first, and idle ones that moved nothing.
 func (v lineView) unlisted(rest []model.Window, idle int) {
 	if len(rest) > 0 {
 		v.Note("… and %s, none of which needed more than %s.", words.Plural(len(rest), "more line"),
@@ -158,7 +162,8 @@ func (v lineView) heaviestLines() {
 	}
 }
 
-// heaviestOf picks the statements of a cell with a row, in the order they ran.
+// heaviestOf picks the statements of a cell that get a row, in the order they ran. rest are the others, without those
+// that moved nothing.
 func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
 	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool {
 		return !v.moved(w.Meters) && v.weight(w) <= 0

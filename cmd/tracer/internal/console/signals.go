@@ -28,7 +28,7 @@ type Signals struct {
 	mu     sync.Mutex
 	asked  int             // number of requests to end the program
 	report bool            // a report will come
-	begun  []discarder     // half-written files
+	files  []discarder     // half-written ones
 	hand   func(os.Signal) // takes the signals instead
 	look   func()          // ends the look that a second Ctrl-C ends first; nil without a look
 	hangup func()          // called for a SIGHUP, which ends nothing then; nil: it ends the program
@@ -73,7 +73,7 @@ type discarder interface{ Discard() }
 func (e *Signals) RemoveOnExit(f discarder) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.begun = append(e.begun, f)
+	e.files = append(e.files, f)
 }
 
 // ExpectReport records that a report will be written, however the session ends.
@@ -83,7 +83,7 @@ func (e *Signals) ExpectReport() {
 	e.report = true
 }
 
-// HandTo passes the signals to another function; nil: to this one again.
+// HandTo has another function take the signals. With nil, e takes them again.
 func (e *Signals) HandTo(hand func(os.Signal)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -106,7 +106,7 @@ func (e *Signals) IgnoreStops() {
 	}
 }
 
-// OnHangup calls a function for each SIGHUP from now on, which then ends nothing, as of a service. The function must
+// OnHangup calls a function for each SIGHUP from now on. SIGHUP then ends nothing, as in a service. The function must
 // not wait.
 func (e *Signals) OnHangup(do func()) {
 	e.mu.Lock()
@@ -134,6 +134,7 @@ func (e *Signals) Take(s os.Signal) {
 	}
 }
 
+// end does what the user's requests so far ask for, of which s is the last.
 func (e *Signals) end(s os.Signal) {
 	switch {
 	case s == syscall.SIGQUIT:
@@ -154,17 +155,17 @@ func (e *Signals) end(s os.Signal) {
 // cleanupPatience bounds the removal of half-written files: they may be on a file system that does not answer.
 const cleanupPatience = time.Second
 
-// atOnce ends the program with the status that a shell gives to the signal.
+// atOnce removes the half-written files and ends the program, with the status that a shell gives to the signal.
 func (e *Signals) atOnce(s os.Signal) {
-	done := make(chan struct{})
+	removed := make(chan struct{})
 	go func() {
-		for _, f := range e.begun {
+		for _, f := range e.files {
 			f.Discard()
 		}
-		close(done)
+		close(removed)
 	}()
 	select {
-	case <-done:
+	case <-removed:
 	case <-time.After(cleanupPatience):
 	}
 	number, _ := s.(syscall.Signal)

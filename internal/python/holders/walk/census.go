@@ -23,7 +23,7 @@ type census struct {
 	notes     *objects.Notes // that are made; the walker itself has none
 	large     bool           // the object that is looked into has too many references to note them
 	recording bool           // the steps that are taken
-	once      int32          // the step with an object that is not known yet, -1 for none
+	unfilled  int32          // the place of a step whose object is not known yet, -1 for none
 	waiting   []int32        // nodes that are to be looked into
 	isFrame   map[int32]bool
 	areas     map[uint64]*area // objects that are to be looked at, by their place

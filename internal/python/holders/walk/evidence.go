@@ -9,7 +9,7 @@ import (
 // newCensus has a walker note everything.
 func newCensus(w *Walker, stood func() bool) *census {
 	s := &census{
-		Walker: w, stood: stood, guesses: map[uint64]*guess{}, once: -1, notes: objects.NewNotes(),
+		Walker: w, stood: stood, guesses: map[uint64]*guess{}, unfilled: -1, notes: objects.NewNotes(),
 		isFrame: map[int32]bool{}, areas: map[uint64]*area{},
 	}
 	w.Addrs, w.Recent = s.notes.Addrs, &objects.RecentTypes{}

@@ -5,16 +5,16 @@ import (
 )
 
 // heldObjects are objects that no name has led to and that something else holds for sure: they do not wait for the
-// garbage collector, and neither does anything that they lead to. No listing needs nodes for them: their targets have
-// references then that no walk sees, and are held by something else. A survey's notes show which they are, without a
-// look at the process.
+// garbage collector, and neither does anything that they lead to. A listing makes no nodes for them. Then no walk sees
+// their references, so the objects that they refer to count as held by something else. The notes of a survey show which
+// objects these are, without a look at the process.
 type heldObjects struct {
 	w     *Walker
 	is    []uint64 // bits, by an object's number
-	queue []int32
+	queue []int32  // whose references have not been followed
 }
 
-// HeldElsewhere finds them, those that the modules given lead to included.
+// HeldElsewhere finds the held objects in the notes of w's survey, with all that they and the given modules lead to.
 func HeldElsewhere(w *Walker, modules []objects.Module) *heldObjects {
 	e := &heldObjects{w: w, is: make([]uint64, len(w.Notes.Noted)/64+1)}
 	for id := range w.Notes.Noted {
@@ -25,18 +25,19 @@ func HeldElsewhere(w *Walker, modules []objects.Module) *heldObjects {
 	for _, m := range modules {
 		for _, addr := range []uint64{m.Addr, m.Dict} {
 			if id, ok := w.Notes.Index.Get(addr, w.Notes.Addrs); ok {
-				e.steps(id, e.add)
+				e.follow(id, e.add)
 			}
 		}
 	}
 	for len(e.queue) > 0 && !w.Done() {
 		id := e.queue[len(e.queue)-1]
 		e.queue = e.queue[:len(e.queue)-1]
-		e.steps(id, e.add)
+		e.follow(id, e.add)
 	}
 	return e
 }
 
+// Has reports whether an object is among them.
 func (e *heldObjects) Has(id int32) bool { return e.is[id/64]&(1<<(id%64)) != 0 }
 
 // add takes in an object, unless a walk has reached it or nothing is known of it.
@@ -47,26 +48,27 @@ func (e *heldObjects) add(id int32) {
 	}
 }
 
-// steps calls yield with the targets of an object's references, as far as they were noted. It returns the bytes of
-// those that only it has.
-func (e *heldObjects) steps(id int32, yield func(to int32)) (bytes uint64) {
+// follow calls yield with each object that an object refers to, as far as the notes have its references. It returns the
+// bytes of the leaves that no other object has: notes have their size in units of 16 bytes, and no number to yield.
+func (e *heldObjects) follow(id int32, yield func(to int32)) (ofLeaves uint64) {
 	for s := range e.w.Notes.StepsOf(id) {
 		switch s.Kind() {
 		case objects.StepFollow, objects.StepKey, objects.StepWord, objects.StepGlobals, objects.StepClass,
 			objects.StepPart:
 			yield(s.ID())
 		case objects.StepAlone:
-			bytes += uint64(s.ID()) << 4
+			ofLeaves += 16 * uint64(s.ID())
 		}
 	}
-	return bytes
+	return ofLeaves
 }
 
 // Bytes returns the total size of the objects in e that no walk has reached yet.
 func (e *heldObjects) Bytes() (sum uint64) {
 	for id := range e.w.Notes.Noted {
 		if id := int32(id); e.Has(id) && e.w.Of[id] == 0 {
-			sum += e.w.Notes.Bytes(id) + e.steps(id, func(int32) {})
+			ofLeaves := e.follow(id, func(int32) {})
+			sum += e.w.Notes.Bytes(id) + ofLeaves
 		}
 	}
 	return sum

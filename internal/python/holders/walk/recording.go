@@ -14,7 +14,8 @@ var (
 
 func (s *census) Over() bool { return false }
 
-// Refer takes a reference in. A word counts as one if it looks like one, or else may be the address of a block.
+// Refer takes a reference in. A word counts as a reference if it looks like one. Else the word is noted raw: it may be
+// the address of a block.
 func (s *census) Refer(_ int32, to uint64, kind objects.Step, _ Label) bool {
 	switch {
 	case kind == objects.StepFollow:
@@ -39,26 +40,30 @@ func (s *census) Count(_, n int32) {
 	}
 }
 
+// step notes a step that is not about an object.
 func (s *census) step(kind objects.Step) {
 	if s.recording {
 		s.notes.Steps = append(s.notes.Steps, kind)
 	}
 }
 
-func (s *census) begin() {
+// beginPart notes a StepOnce without its object, for a dict that may have no number yet. [census.part] fills the dict's
+// number in.
+func (s *census) beginPart() {
 	if s.recording {
-		s.once = int32(len(s.notes.Steps))
+		s.unfilled = int32(len(s.notes.Steps))
 		s.notes.Steps = append(s.notes.Steps, objects.StepOnce)
 	}
 }
 
+// part notes a part of the object, and fills in the step that waits for its number.
 func (s *census) part(n int32) {
 	if !s.recording || n < 0 {
 		return
 	}
-	if s.once >= 0 {
-		s.notes.Steps[s.once] |= objects.Step(n)
-		s.once = -1
+	if s.unfilled >= 0 {
+		s.notes.Steps[s.unfilled] |= objects.Step(n)
+		s.unfilled = -1
 	}
 	s.notes.Steps = append(s.notes.Steps, objects.StepPart|objects.Step(n))
 }
@@ -98,17 +103,16 @@ func (s *census) noteNode(n int32, what uint8) {
 	}
 	if what == NodeFrame {
 		s.isFrame[n] = true
-	} else {
-		if t := s.ObjectType(s.Addrs[n]); t != nil {
-			before := s.recording
-			s.recording = false
-			one = s.describeNode(s.Addrs[n], t, n)
-			s.recording = before
-		}
+	} else if t := s.ObjectType(s.Addrs[n]); t != nil {
+		before := s.recording
+		s.recording = false
+		one = s.describeNode(s.Addrs[n], t, n)
+		s.recording = before
 	}
 	s.notes.Noted = append(s.notes.Noted, one)
 }
 
+// describeNode returns the note of an object: all but its steps.
 func (s *census) describeNode(addr uint64, t *objects.Type, n int32) objects.Note {
 	notes := s.notes
 	if t.Number == 0 {
@@ -155,6 +159,7 @@ func (s *census) isLarge(addr uint64, t *objects.Type) bool {
 	return false
 }
 
+// record visits a node. It notes the steps of the visit, unless they have been noted, are too many, or cannot be noted.
 func (s *census) record(n int32, visit func()) {
 	one, t := &s.notes.Noted[n], s.notes.TypeOf(n)
 	if t == nil || one.First != objects.Unnoted || !t.Recordable() {

@@ -239,7 +239,7 @@ func (v Visits) Attributes(obj uint64, t *objects.Type, yield func(key, value ui
 	before := v.Uncounted
 	v.Uncounted = before || known
 	if v.recorder != nil {
-		v.recorder.begin()
+		v.recorder.beginPart()
 	}
 	v.Entries(dict, yield)
 	v.note(objects.StepEnd)

@@ -54,8 +54,8 @@ type (
 		record(n int32, visit func())
 		// step notes a step that is not about an object.
 		step(kind objects.Step)
-		// begin notes that the dict that follows will turn out to be a part of the object.
-		begin()
+		// beginPart notes that the dict that follows will turn out to be a part of the object.
+		beginPart()
 		// part notes a part of the object.
 		part(n int32)
 		// isFrameNode reports whether a node is an interpreter's frame.
