@@ -11,13 +11,14 @@ import (
 
 // Options choose what is judged.
 type Options struct {
-	// Meter is the judged meter; "" for the one that is nearest to its limit.
+	// Meter is the judged meter; "" for the meter that is nearest to its limit.
 	Meter string
-	// PID is the kernel; 0 for the one that goes highest.
+	// PID is the judged kernel; 0 for the kernel with the highest peak.
 	PID int
 	// Input is N of the In[N] in which the highest moment is looked for; 0 for the whole session.
 	Input int
-	// Room is the most sites of all moments together; 0 for four million, which take some seconds.
+	// Room is the largest number of sites that are kept, those of all moments counted together. 0 stands for four
+	// million, which take some seconds to read.
 	Room int
 }
 
@@ -75,8 +76,8 @@ func Read(r *model.Report, o Options) *Notebook {
 	return n
 }
 
-// judged returns the meter that decides, as the report ranks cells: of a GPU the tensors' where there are some, because
-// these are the blocks that code can let go of.
+// judged returns the meter by which the report ranks cells. Of a GPU's meters it is that of the tensors, where there
+// are any: tensors are the blocks that code can let go of.
 func judged(r *model.Report) string {
 	meter := r.Ranking(r.Nearest())
 	if gpu, ok := strings.CutSuffix(meter, ".driver"); ok && strings.HasPrefix(meter, "gpu.") {
@@ -87,7 +88,7 @@ func judged(r *model.Report) string {
 	return cmp.Or(meter, "cpu.resident")
 }
 
-// highest returns the process with cells that goes highest; 0 if there is none.
+// highest returns the process with the highest peak, of those that have cells; 0 if none has.
 func highest(r *model.Report, meter string) (pid int) {
 	most := int64(-1)
 	for w := range r.AllPassing() {
@@ -161,8 +162,8 @@ func (x *reader) openStatement(w *model.Window) {
 	x.n.Statements = append(x.n.Statements, s)
 }
 
-// node returns the tree of the statement on a line. If there are several on it, it is the one behind the statement that
-// ran before.
+// node returns the tree of the statement on a line. Of several statements on the line it returns the one behind the
+// statement that ran before.
 func (c *Cell) node(line, ran int) syntax.Stmt {
 	if c.Tree == nil {
 		return nil
@@ -261,8 +262,9 @@ func (x *reader) measureStatement(s *Statement, w *model.Window) {
 	x.stood.step(l)
 }
 
-// finish adds the moment of the cell that is over, if it was highest outside of its statements, and that of the time
-// behind it. If one was higher than the moment before by next to nothing, that moment has its height.
+// finish ends the current cell. It adds the cell's moment if the cell was highest outside of its statements, and then
+// the moment of the time behind the cell. A moment that is higher than the one before by next to nothing is not added:
+// the one before gets its height.
 func (x *reader) finish() {
 	c := x.current
 	x.current = nil
@@ -284,8 +286,8 @@ func (x *reader) finish() {
 	x.above(highest, m)
 }
 
-// above adds a moment that is higher than another, or raises that one if it is higher by next to nothing. It returns
-// the moment that has the height.
+// above takes in a moment that is higher than m. If it is higher by next to nothing, above raises m and returns it;
+// else it adds the higher moment and returns that.
 func (x *reader) above(m, higher *Moment) *Moment {
 	if m != nil && higher.Peak-m.Peak < higher.Peak/nextToNothing {
 		m.Peak = higher.Peak

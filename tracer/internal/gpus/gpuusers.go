@@ -13,10 +13,10 @@ import (
 // gpuUsers are the processes that have the CUDA driver mapped.
 type gpuUsers struct {
 	alive map[int32]*gpuUser
-	// ended are the environments of ended processes with memory that was counted by CUDA's numbers, each with the pid
-	// of one such process.
+	// ended has the environments of ended processes whose memory was counted by CUDA's numbers. Each environment has
+	// the pid of one such process.
 	ended map[gpu.Environment]int32
-	// doubts are the messages about their numbers for the case that NVML never answers.
+	// doubts are messages about the numbers of GPUs. They are reported if NVML never answers.
 	doubts []string
 }
 
@@ -39,7 +39,8 @@ func (all *gpuUsers) add(pid int32) *gpuUser {
 	return all.alive[pid]
 }
 
-// note reads the memory of GPUs from a boundary, and reports whether its process has, or had, any.
+// note reads the memory of GPUs from a boundary. It reports whether the boundary's process has, or had, memory of a
+// GPU.
 func (all *gpuUsers) note(b *event.Boundary) (counted bool) {
 	for n := range event.MaxDevices {
 		m := event.OfDevice(n, event.Driver)
@@ -63,7 +64,7 @@ func (all *gpuUsers) forget(pid int32) {
 	delete(all.alive, pid)
 }
 
-// markStale notes, once for each process, that NVML's last answer stands in for one that is missing.
+// markStale notes that NVML's last answer stands in for a missing answer. It does so once for each process.
 func (all *gpuUsers) markStale(report *tracee.Certificate, since event.Nanoseconds, err error) {
 	for _, pid := range slices.Sorted(maps.Keys(all.alive)) {
 		if u := all.alive[pid]; !u.stale {
@@ -89,8 +90,8 @@ func (all *gpuUsers) sayDoubts(report *tracee.Certificate) {
 	all.doubts = nil
 }
 
-// compare compares the numbers that CUDA has for the GPUs of processes with those of NVML, at NVML's first answer. It
-// fails if they may differ, else it notes which MIG devices the processes use.
+// compare is called when NVML answers for the first time. For each process it compares CUDA's numbers of the GPUs with
+// NVML's. It fails if these may differ, and else notes which MIG devices the processes use.
 func (all *gpuUsers) compare(devices []gpu.Device, used *Shares) error {
 	if len(all.ended) >= maxEnded {
 		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended",
