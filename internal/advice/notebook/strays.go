@@ -86,7 +86,7 @@ func handsElements(s *Flow, u *syntax.Use, at *Statement) bool {
 	case last == "around" || last == "round":
 		v := s.n.Variable(u.Name)
 		return !dull || !strings.HasPrefix(v.DType, "float")
-	case last == "array" && u.How == syntax.Kept: // of arrays of several lengths old releases make objects
+	case last == "array" && u.How == syntax.Kept: // old releases make objects of arrays of several lengths
 		return at == nil || !bindsNumbers(s, at)
 	}
 	return !dull && !facts[last]

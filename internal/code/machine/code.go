@@ -15,7 +15,7 @@ type Code struct {
 	image *elffile.Image
 	text  *Text
 	work  int // instructions that have been gone through, in all routines
-	// contents are those of the segments that have been looked through, for one function after the other.
+	// contents are the contents of the segments that have been looked through. They are kept for the next functions.
 	contents map[elffile.Segment][]byte
 }
 
@@ -32,8 +32,8 @@ func (c *Code) segment(s elffile.Segment) []byte {
 	return data
 }
 
-// maxWork bounds the work on one file's routines, in instructions gone through. NumPy's take some thousands; this many
-// take seconds.
+// maxWork is the largest number of instructions that are gone through for the routines of one file. NumPy's routines
+// take some thousands. This many take seconds.
 const maxWork = 1 << 18
 
 // OpenCode parses the headers and relocations of an ELF file, and keeps the exported symbols for which wanted returns
@@ -61,7 +61,7 @@ func (c *Code) tooLarge() bool {
 	return false
 }
 
-// Find returns the places of some bytes in the file's data, at most limit. ok is false where there is too much to look
+// Find returns at most limit places of some bytes in the file's data. ok is false where there is too much data to look
 // at.
 func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 	if c.tooLarge() {
@@ -87,25 +87,25 @@ func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 // Read fills buf from the file's contents at an address.
 func (c *Code) Read(addr uint64, buf []byte) error { return c.image.Read(addr, buf) }
 
-// PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load
-// bias, by their addresses.
+// PointersTo returns the pointers in data, by their addresses, that point to one of some addresses once the file is
+// loaded. All addresses are without the load bias.
 func (c *Code) PointersTo(addrs map[uint64]bool) map[uint64]uint64 { return c.image.PointersTo(addrs) }
 
-// Function returns the address of the function that a pointer in data points to once the file is loaded; packed
-// relative relocations (SHT_RELR) leave it in the file.
+// Function returns the address of the function to which a pointer in data points once the file is loaded. Packed
+// relative relocations (SHT_RELR) leave the address in the file.
 func (c *Code) Function(pointer uint64) (addr uint64, ok bool) {
 	addr, ok = c.image.Pointee(pointer)
 	return addr, ok && c.image.Executable(addr)
 }
 
-// Enclosing returns where the function, or split off part of one, begins that an address is in.
+// Enclosing returns where the function around an address begins, or the split-off part of a function.
 func (c *Code) Enclosing(addr uint64) (start uint64, ok bool) {
 	s, ok := c.image.Fragment(addr)
 	return s.Start, ok
 }
 
-// imported returns the function that a call or jump through the linkage table is to, one with no name where that is not
-// known.
+// imported returns the function that a call or jump through the linkage table reaches. The function has no name where
+// it is not known.
 func (c *Code) imported(in *isa.Instruction) (to elffile.Import) {
 	if in.Kind != isa.Call && in.Kind != isa.Jump {
 		return to
@@ -119,8 +119,9 @@ func (c *Code) imported(in *isa.Instruction) (to elffile.Import) {
 	return to
 }
 
-// References returns the places in the code that may call or jump to an imported function: bytes that read so, which
-// may by chance be part of something else. ok is false where there is too much to look at, or more than limit.
+// References returns the places in the code that may call an imported function, or jump to it. The bytes at such a
+// place read as a call or a jump, but may by chance be part of something else. ok is false where there are more than
+// limit such places, or the file is too large.
 func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
 	if c.tooLarge() {
 		return nil, false
