@@ -85,8 +85,7 @@ func (m moment) beyondLines(kernel *model.Account) {
 	}
 }
 
-// divideAmong gives the rest to the cells and the times that kept it. Those with most come first. known is what their
-// lines have.
+// divideAmong gives the rest to the cells and the times that kept it, largest first. known is what their lines have.
 func (m moment) divideAmong(kernel *model.Account, all []*stretch, kept []int64, known map[int]int64) {
 	type share struct {
 		of    *stretch

@@ -154,8 +154,7 @@ func idsOf(shown []stretch) map[int]bool {
 	return ids
 }
 
-// stretch is an item of the ranking: a cell, or the time between two cells. cell, gap and figures are set only if it is
-// shown.
+// stretch is an item of the ranking: a cell or the time between two cells. Shown ones have cell, gap and figures.
 type stretch struct {
 	id, at  int // of the cell; the number of the time between cells
 	cell    *model.Window

@@ -26,7 +26,8 @@ type gpuUser struct {
 	stale   bool             // the certificate says that NVML does not answer for it
 }
 
-// maxEnded is the most environments that are remembered. Children usually have their parent's.
+// maxEnded is the largest number of environments that are remembered. Children usually have the same environment as
+// their parent.
 const maxEnded = 100
 
 func (all *gpuUsers) add(pid int32) *gpuUser {
@@ -133,8 +134,8 @@ func compare(devices []gpu.Device, pid int32, environment gpu.Environment, used 
 	return nil
 }
 
-// Shares maps a GPU's index to the UUIDs of its MIG devices that targets use. A process that uses a MIG device has the
-// memory of that device, and no more.
+// Shares maps a GPU's index to the UUIDs of those of its MIG devices that targets use. A process that uses a MIG device
+// has only the memory of that device.
 type Shares map[int][]string
 
 // Note records the MIG devices among a target's CUDA ordinals, unless they are in doubt.

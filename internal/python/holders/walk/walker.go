@@ -223,7 +223,7 @@ func (w *Walker) Hides(n int32) bool {
 	return t != nil && t.HiddenBefore == objects.HidesAll
 }
 
-// TypeOf returns the type of a node: by the notes, or as it is now.
+// TypeOf returns the type of a node: the noted type if there is one, and else the present type.
 func (w *Walker) TypeOf(n int32) *objects.Type {
 	if t := w.Notes.TypeOf(w.Nodes[n].ID); t != nil {
 		return t
