@@ -64,7 +64,7 @@ const (
 // OwnerOf returns the program that set a soft limit, and the allowed size without the mark.
 func OwnerOf(soft int64) (Owner, int64) { return thisMachine.ownerOf(soft) }
 
-// pages are the pages of memory of a machine, by the size of one in bytes.
+// pages stands for the pages of memory of a machine. Its value is the size of a page in bytes.
 type pages int64
 
 var thisMachine = pages(os.Getpagesize())
