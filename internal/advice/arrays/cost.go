@@ -191,7 +191,7 @@ func (s *values) costOfReduction(name string, of syntax.Expr, call *syntax.Call,
 	return out, true
 }
 
-// hasAxis reports whether a reduction has more than its array: it may then return an array.
+// hasAxis reports whether a reduction has further arguments beside its array: it may then return an array.
 func (s *values) hasAxis(call *syntax.Call) bool {
 	args := len(call.Args)
 	if s.numpy(call.Func) != "" {

@@ -187,7 +187,7 @@ type taker struct {
 	peak, need int64
 }
 
-// summitOf finds both stretches in the ranking.
+// summitOf returns the places in the ranking of the highest stretch and of the cell of the highest moment.
 func summitOf(ranked []stretch) (at, in int) {
 	for i := range ranked {
 		if ranked[i].peak > ranked[at].peak {
