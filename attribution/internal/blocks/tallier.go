@@ -7,7 +7,7 @@ import (
 	"ipytracer/event"
 )
 
-// Copied gives a window that is a copy of another tallies of its own.
+// Copied gives tallies of its own to a window that is a copy of another window.
 func (a *Blocks) Copied(w *windows.Window) { w.Tallies = a.Holdings.Copied(w.Tallies) }
 
 // Forgo drops the tallies of a window.
@@ -21,7 +21,7 @@ func (a *Blocks) Settle(w *windows.Window) {
 	a.Holdings.Settle(w.Tallies, w.Process.Info.PID, w.Keeps())
 }
 
-// Shorten leaves of a window's tallies those that a report lists.
+// Shorten drops those of a window's tallies that a report does not list.
 func (a *Blocks) Shorten(w *windows.Window) {
 	for _, all := range w.Tallies {
 		s := all.Done
@@ -54,15 +54,16 @@ func (a *Blocks) beforeMove(w *windows.Window, key course.Key) {
 	w.Tallies[key.Meter] = a.Holdings.Tallies(key, w.IsSettled)
 }
 
-// A window lists the stacks that allocated, of the meters of which a block moved in it. A cell that only uses blocks of
-// earlier cells moves none, and can be the highest of the session all the same; the blocks that fill the memory at that
-// time are the first thing to look for in a report. So each cell that, when it is over, is the highest of its process
-// so far also lists the blocks that stood throughout.
+// A window lists the stacks that allocated, for those meters of which a block moved in the window. A cell that only
+// uses blocks of earlier cells moves none, and can be the highest of the session all the same. The blocks that fill the
+// memory at that time are the first thing to look for in a report. So a cell that is the highest of its process so far
+// when it is over also lists the blocks that stood throughout.
 
 // Keeps reports that all windows are kept.
 func (a *Blocks) Keeps(windows.WindowKind) bool { return true }
 
-// Closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
+// Closed is called when a window closes. If it is a cell, and the highest of its process so far, Closed gives it
+// tallies of those meters of which nothing moved in it.
 func (a *Blocks) Closed(w *windows.Window) {
 	if a.Flow != nil || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
 		return
