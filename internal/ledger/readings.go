@@ -41,8 +41,8 @@ func (t sharedCounts) finish(most time.Duration, read func() error) (all bool, e
 	return false, err
 }
 
-// counts returns both counts. It reads begun first: a boundary that begins between the two reads makes the counts
-// differ, or is complete.
+// counts returns both counts. It reads sent after begun, so that a boundary that begins in between does not count as
+// complete.
 func (t sharedCounts) counts() (begun, sent uint64, err error) {
 	if err = t.begun.Get(&begun); err == nil {
 		err = t.sent.Get(&sent)
