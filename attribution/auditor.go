@@ -8,7 +8,8 @@ import (
 )
 
 // Auditor finds memory that stays behind, in the events of a session. It keeps each live block with the cell and the
-// statement that allocated it, and of the windows only their figures: a session of millions of changes fits.
+// statement that allocated it. Of windows it keeps only their figures, so a session of millions of changes fits into
+// memory.
 type Auditor struct {
 	*Findings
 }
@@ -36,7 +37,8 @@ type Findings struct {
 	audit *audit.Audit
 }
 
-// Audit returns the verdicts on memory that stays behind, each on at least so many bytes. It can be called at any time.
+// Audit returns the verdicts on memory that stays behind. Each verdict is on at least a given number of bytes. Audit
+// can be called at any time.
 func (f *Findings) Audit(least int64) *model.Audit {
 	f.core.sequence.flush()
 	f.core.queue.handOnAll()
@@ -55,7 +57,7 @@ func (f *Findings) Blocks(pid int) []event.Block {
 
 // AuditOne returns the verdicts on one process while the session goes on, from the events taken in so far. found is the
 // result of a search of its objects for the holders of [Findings.Blocks]. Memory that a running cell allocated, or that
-// only the calls of running cells hold, is reported without a verdict. Findings keep nothing of it.
+// only the calls of running cells hold, is reported without a verdict. Findings do not keep the result.
 func (f *Findings) AuditOne(pid int, found []*event.Holders, least int64) *model.Audit {
 	f.core.sequence.flush()
 	return f.audit.JudgeOne(f.core.Rows, int32(pid), found, least)

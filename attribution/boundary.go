@@ -68,8 +68,8 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 	}
 }
 
-// hasExecuted reports whether a child that was there at the attach is known to share nothing with its parent: one that
-// has executed no program has its parent's command line.
+// hasExecuted reports whether a child that was there at the attach is known to have executed a program, and so to share
+// nothing with its parent. A child that has executed none has its parent's command line.
 func (in *sequence) hasExecuted(p *windows.Process, b *event.Boundary) bool {
 	parent := in.Processes.ByPID[b.Parent]
 	return b.Late && parent != nil && parent.Info.Command != "" && p.Info.Command != "" &&
@@ -88,7 +88,7 @@ func (in *sequence) join(process *windows.Process, boundary *event.Boundary) {
 	}
 }
 
-// exec continues a process with another program; the code that ran in it is over.
+// exec continues a process with another program: everything that ran in the process is over.
 func (in *sequence) exec(process *windows.Process, boundary *event.Boundary) {
 	if !process.Alive {
 		in.join(process, boundary)

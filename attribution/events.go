@@ -7,19 +7,19 @@ import (
 	"ipytracer/internal/words"
 )
 
-// maxBehind is the most changes that may come between a boundary and its readings: more than a ring of 16 MiB holds,
-// because the changes are read before each record of the boundaries' ring.
+// maxBehind is the largest number of changes that may come between a boundary and its readings. It is more than a ring
+// of 16 MiB holds, because changes are read before each record of the boundaries' ring.
 const maxBehind = 1 << 18
 
-// maxAbout is the most descriptive events (see isAbout) that may come between a boundary and its readings.
+// maxAbout is the largest number of descriptive events (see isAbout) that may come between a boundary and its readings.
 const maxAbout = 64
 
 // add takes in the next event. When it returns, the memory of a boundary or a change may be reused for another one.
 func (in *sequence) add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
-		// A reading of an earlier boundary that another CPU's overtook counts with the later one, or with a later one
-		// still: see gather.
+		// A boundary of another CPU may overtake an earlier boundary. The earlier boundary's readings then count with
+		// the later boundary, or with one still later: see gather.
 		if in.pending == nil {
 			in.wait(in.Processes.RootOf(e, nil), e)
 		} else if in.Limits.Room(&in.Limits.Readings, len(in.readings) < windows.MaxReadings) {
@@ -61,8 +61,8 @@ func (in *sequence) add(e event.Event) {
 	in.take(e)
 }
 
-// isAbout reports whether an event only describes something: it may come between a boundary and its readings, and waits
-// for them. It opens and closes no window, so its time of arrival does not matter.
+// isAbout reports whether an event only describes something. Such an event may come between a boundary and its
+// readings, and waits for the readings. It opens and closes no window, so its time of arrival does not matter.
 func isAbout(e event.Event) bool {
 	switch e.(type) {
 	case *event.CellSource, *event.Limits, *event.Ending:
@@ -71,7 +71,7 @@ func isAbout(e event.Event) bool {
 	return false
 }
 
-// take takes in an event when the boundary before it is settled.
+// take takes in an event once the boundary before it is settled.
 func (in *sequence) take(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
@@ -99,7 +99,7 @@ func (in *sequence) take(e event.Event) {
 	}
 }
 
-// finish takes in how the session ended. A second such event replaces the first, which had less.
+// finish takes in how the session ended. A second such event replaces the first, which had fewer facts.
 func (in *sequence) finish(f *event.Finish) {
 	isFirst := in.Session.Ends(f)
 	if in.Session.IsCut() {
@@ -141,7 +141,7 @@ func (in *sequence) introduce(info event.ProcessInfo) {
 	}
 	if process.Inputs < 0 {
 		process.Inputs = info.Inputs
-		// inputs stored by now were stored while its cells were watched: In begins with one empty entry
+		// the inputs in In were stored while its cells were watched. In begins with one empty entry
 		if !info.Late {
 			process.Inputs = min(process.Inputs, 1)
 		}
@@ -152,7 +152,7 @@ func (in *sequence) introduce(info event.ProcessInfo) {
 	}
 }
 
-// endAll closes the windows that a stream left open: a recording that was cut.
+// endAll closes the windows that a stream left open, as a cut recording does.
 func (in *sequence) endAll() {
 	for _, p := range in.Processes.Order {
 		in.activity.CloseProcess(p, in.Processes.Now(p), words.RecordingEnds)

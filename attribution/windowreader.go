@@ -19,7 +19,7 @@ type windowReader struct {
 // each yields the windows of a report, in the order they began.
 func (wr *windowReader) each(yield func(*model.Window) bool) { wr.from(0)(yield) }
 
-// from returns those from the i-th window on.
+// from yields the windows from the i-th on.
 func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
 		for window := range wr.Table.All(i, windows.WindowKind.IsReported) {
@@ -31,7 +31,7 @@ func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	}
 }
 
-// after returns those from the window with an id on.
+// after yields the windows from the one with an id on.
 func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
 	return wr.from(wr.Table.First(id))
 }
@@ -46,7 +46,7 @@ func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 	}
 }
 
-// pass yields the same as each, in the same memory.
+// pass yields the windows that each yields, all in the same memory.
 func (wr *windowReader) pass(yield func(*model.Window) bool) {
 	for window := range wr.Table.All(0, windows.WindowKind.IsReported) {
 		wr.Reused.Begin()
@@ -58,7 +58,7 @@ func (wr *windowReader) pass(yield func(*model.Window) bool) {
 	}
 }
 
-// passBetween yields the same as eachBetween, in the same memory.
+// passBetween yields the times that eachBetween yields, all in the same memory.
 func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
 	for window := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
 		wr.Reused.Begin()
@@ -70,7 +70,7 @@ func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
 	}
 }
 
-// find makes one window of a report again.
+// find makes one window of a report anew.
 func (wr *windowReader) find(id int) (model.Window, bool) {
 	if w := wr.Table.WindowOf(id); w != nil {
 		return wr.Presenter.Window(w), true

@@ -25,8 +25,8 @@ func ParseBoundaryKind(name string) (kind BoundaryKind, ok bool) {
 	return BoundaryNone, false
 }
 
-// InputsElsewhere as [Boundary.Inputs]: the shell of a cell has an In of its own, and the tracer knows another one
-// (IPython.embed()).
+// InputsElsewhere is the [Boundary.Inputs] of a cell whose shell has an In of its own, while the tracer knows another
+// In (IPython.embed()).
 const InputsElsewhere = -2
 
 // Boundary is one instant at which a window opened or closed, or the set of processes changed.
@@ -66,7 +66,7 @@ type Boundary struct {
 	Experiment string // ExperimentBegin, ExperimentEnd: the experiment's name
 	Command    string // ProcessStart, ProcessExec: the command line
 	Descriptor string // Line: the number of the companion's descriptor, and its text about that descriptor
-	// Probes names the [Group] of a recording that this tracer does not know: [OtherProbes].
+	// Probes is the name of a [Group] that a recording has and this tracer does not know: [OtherProbes].
 	Probes string
 }
 
@@ -87,7 +87,7 @@ func (b *Boundary) Text() *string {
 	return nil
 }
 
-// Reading has the meters of another process of the same tree, at a boundary, where they moved in the segment.
+// Reading has the meters of another process of the same tree at a boundary, if they moved in the segment.
 type Reading struct {
 	Number uint64 // of its boundary, which it follows; events of other CPUs may stand between them
 	Root   uint32

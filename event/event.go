@@ -1,10 +1,10 @@
 // Package event is the vocabulary of ipytracer: the records of the kernel ledger as Go types, and the one table of
 // meters. It is a leaf that imports nothing of ipytracer; other packages compute the results.
 //
-// Two kinds of record matter. A [Boundary] marks an instant at which some window opened or closed and
-// carries, for the process that acted and for its whole tree, every meter's value at that instant and its
-// maximum since the boundary before. Boundaries are never lost. A [Change] says that one meter took one
-// value; changes may be lost, and are counted, so they prove peaks but never decide them.
+// Two kinds of record matter. A [Boundary] marks an instant at which some window opened or closed and carries, for the
+// process that acted and for its whole tree, every meter's value at that instant and its maximum since the boundary
+// before. Boundaries are never lost. A [Change] says that one meter took one value. Changes may be lost, and lost
+// changes are counted. So changes prove peaks, but never decide them.
 package event
 
 import (
@@ -39,17 +39,18 @@ type Change struct {
 	Caller  Caller // driver, pinned
 	Stack   uint64 // stack that allocated: the number of a [Stack], 0 if not known; a lost stack has no event
 	// Block depends on the meter. PyTorch's total of active memory, heap: the block of Size at Address changed the
-	// total; else only the total is known. Mapped: all of the range [Address, Address + |Size|) is mapped from now on,
-	// or nothing of it; parts of it may have been before. Driver: PyTorch's allocator requested it from a pool of the
-	// driver's (cudaMallocAsync), and does not report it. Reserved: it rose by Size, by blocks that the driver gave the
-	// same thread since PyTorch's last report.
+	// total; else only the total is known. Mapped: from now on the whole range [Address, Address + |Size|) is mapped,
+	// or nothing of it; parts of it may have been mapped before. Driver: PyTorch's allocator requested the block from a
+	// pool of the driver's (cudaMallocAsync), and does not report it. Reserved: the meter rose by Size, by blocks that
+	// the driver gave the same thread since PyTorch's last report.
 	Block bool
-	// Passed is the number of boundaries, at most, that were drawn at the same moment. The change belongs to its
-	// segment, or to one of that many later segments.
+	// Passed is the largest number of boundaries that were drawn at the same moment. The change belongs to its segment,
+	// or to one of that many later segments.
 	Passed uint8
 	// Collected: the block was freed while Python's garbage collector ran.
 	Collected bool
-	// Sample: the block is a sample. It stands for [SampleOf] bytes of blocks of its size; Size is its own.
+	// Sample: the block is a sample. It stands for [SampleOf] bytes of blocks of its size. Size is the block's own
+	// size.
 	Sample bool
 	// Unchained: unreported blocks may have moved the meter since the change before, so this change does not start from
 	// the value of that one.
@@ -57,8 +58,7 @@ type Change struct {
 	// Found: a later search found that the block was allocated, or freed, while its meter was stepped down. It belongs
 	// to no window that opened since then.
 	Found bool
-	// Learned: the meter was not known before (PyTorch's totals after a late attach). Value has been its value all
-	// along.
+	// Learned: the meter was not known before (PyTorch's totals after a late attach). It has had this Value all along.
 	Learned bool
 }
 
@@ -80,7 +80,7 @@ type Refusal struct {
 }
 
 // Foreign says that a process opened or closed device memory of another process (CUDA IPC, imported handles). The
-// memory counts in the process that allocated it; no meter of this one moved.
+// memory counts in the process that allocated it. No meter of the process that opened or closed it moved.
 type Foreign struct {
 	Stream  uint64 // numbered with the changes
 	Segment uint64
@@ -90,12 +90,12 @@ type Foreign struct {
 	TID     int32
 	Meter   Meter // the driver's of the device
 	Open    int64 // blocks that are open now
-	Closed  bool  // a block was closed, else opened
+	Closed  bool  // true: a block was closed; false: one was opened
 	Address uint64
 }
 
 // Lull says that the rings were empty at this point: the boundary before it has all the readings that it will have. A
-// live session adds one where it has read everything. So consumers of events need no clock, and a recording of the
+// live session adds a Lull where it has read everything. So consumers of events need no clock, and a recording of the
 // events leads to the same result.
 type Lull struct{}
 
@@ -139,8 +139,8 @@ type ProcessInfo struct {
 	Python   string // "3.11.2", or "" if it is not a Python
 	IPython  string
 	Frontend string // "ipykernel", "terminal" or ""
-	// Notebook is the path of its notebook, from its own environment or namespace, 1,024 bytes at most; "" if neither
-	// has one.
+	// Notebook is the path of the process's notebook, 1,024 bytes at most. It comes from the environment or the
+	// namespace of the process; "" if neither has one.
 	Notebook string
 	Late     bool  // attached while it was already running
 	Inputs   int64 // len(In) at the time of this description, -1 if not known
@@ -178,8 +178,9 @@ type ProbeUse struct {
 	Hits  uint64
 	// CPU time of the hits: their number times the cost of one on this machine, without walks up stacks; 0: not known
 	Cost Nanoseconds
-	// Dear says why hits are dearer than they might be: why a dearer place serves than the usual one, for the first
-	// process with one, or with DearMachine what a hit costs on this machine; else empty.
+	// Dear says why hits cost more than they might; "" if they do not. It says why a place serves that costs more than
+	// the usual one, for the first process with such a place. With DearMachine it says what a hit costs on this
+	// machine.
 	Dear        string
 	DearMachine bool
 }
@@ -208,7 +209,8 @@ type Finish struct {
 	Probes    []ProbeUse
 	GPUs      []GPU    // those that the traced processes could use, as NVML names them
 	Problems  []string // anything that the user must know: refused windows, probes that could not be placed
-	// Unnamed are those of the problems that affect neither figures nor windows: only lines or names are missing.
+	// Unnamed are further problems. They affect no figure and no window: only lines or names are missing because of
+	// them.
 	Unnamed []string
 	Shells  []Shell // IPython's own counts at the end
 }

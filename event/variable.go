@@ -171,7 +171,7 @@ type Share struct {
 	Pieces                 []Piece         // its largest objects
 }
 
-// Mask returns the owners as bits of a word, of which there are enough in a look's own list.
+// Mask returns the owners as bits of a word. A word has enough bits for the owners that a look lists.
 func (s *Share) Mask() (mask uint64) {
 	for _, o := range s.Owners {
 		mask |= 1 << uint(o)

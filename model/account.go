@@ -8,7 +8,8 @@ type Account struct {
 	At    string `json:"at"` // AtHighest or AtEnd
 	// Bytes is the memory of the kernel and of its children.
 	Bytes int64 `json:"bytes"`
-	// Parts are the largest first; at the end those with an object or a line come first. That of kind PartRest is last.
+	// Parts has the largest part first, and the part of kind PartRest last. At the end of a session, parts with an
+	// object or a line come before the others.
 	Parts []AccountPart `json:"parts"`
 }
 
@@ -22,13 +23,13 @@ const (
 type AccountPart struct {
 	Kind  string `json:"kind"`
 	Bytes int64  `json:"bytes"`
-	// UpTo: not all of the part is known to be in memory, and Bytes is the most that can be.
+	// UpTo: it is not known whether all of the part is in memory. Bytes is the most that can be.
 	UpTo bool `json:"up_to,omitempty"`
-	// AtLeast: it may be more, which is then in another part.
+	// AtLeast: the part may be larger. What is missing is then in another part.
 	AtLeast bool `json:"at_least,omitempty"`
-	// Sampled: a part of it is estimated from samples of blocks below 64 KiB.
+	// Sampled: some of the bytes are estimated from samples of blocks below 64 KiB.
 	Sampled bool `json:"sampled,omitempty"`
-	// Mapped is the part of the bytes of kind PartName that lies in memory maps, and Pages their kind: "files",
+	// Mapped is for the kind PartName: the bytes that lie in memory maps. Pages is the kind of these: "files",
 	// "shared", or "" for private memory.
 	Mapped int64  `json:"mapped,omitempty"`
 	Pages  string `json:"pages,omitempty"`
@@ -41,11 +42,11 @@ type AccountPart struct {
 	// Execution and ExecutionCount are the cell of a line, as in [Frame].
 	Execution      int  `json:"execution,omitempty"`
 	ExecutionCount *int `json:"execution_count,omitempty"`
-	// PIDs are the processes of a part of kind PartChildren, and Sizes what each has.
+	// PIDs are the processes of a part of kind PartChildren. Sizes is how many bytes each has.
 	PIDs  []int   `json:"pids,omitempty"`
 	Sizes []int64 `json:"sizes,omitempty"`
-	// Ends says at the end of the session what ends them, "client.close() ends them", and Type is code for a cell of
-	// the kernel that does; "" if none is known.
+	// Ends says, at the end of the session, what ends these processes: "client.close() ends them". Type is code for a
+	// cell of the kernel that ends them. Each is "" if nothing is known.
 	Ends string `json:"ends,omitempty"`
 	Type string `json:"type,omitempty"`
 }
@@ -88,8 +89,8 @@ type Summit struct {
 	PID   int    `json:"pid"` // the attached process
 	Meter string `json:"meter"`
 	Bytes int64  `json:"bytes"` // of all of them together
-	// Processes has the most that each of them had between the two boundaries around that moment, without what a forked
-	// child shares with its parent. Where they add up to Bytes, it is what each had.
+	// Processes has the most that each process had between the two boundaries around that moment, without what a forked
+	// child shares with its parent. Where these add up to Bytes, they are what each process had at the moment.
 	Processes []SummitProcess `json:"processes"`
 }
 
@@ -97,7 +98,7 @@ type Summit struct {
 type SummitProcess struct {
 	PID   int   `json:"pid"`
 	Bytes int64 `json:"bytes"`
-	// Allocations are the stacks with blocks that lived then, in AtPeak, the most first; only of processes with cells,
-	// and nil if they are not known. Blocks of one meter may lie in those of another.
+	// Allocations are the stacks with blocks that lived at the moment, the largest AtPeak first. They are only of
+	// processes with cells, and nil if they are not known. Blocks of one meter may lie in those of another.
 	Allocations []Allocation `json:"-"`
 }

@@ -39,9 +39,9 @@ type AuditProcess struct {
 	Notebook string `json:"notebook,omitempty"`
 	Kernel   string `json:"kernel,omitempty"`
 	Ended    bool   `json:"ended"`
-	// Ending says how it ended; null while it runs, and if that is not known.
+	// Ending says how the process ended; null while it runs, and if its end is not known.
 	Ending *Ending `json:"ending,omitempty"`
-	// Late: it ran before the audit began; memory that it allocated earlier is not known.
+	// Late: the process ran before the audit began. Memory that it allocated earlier is not known.
 	Late bool `json:"late"`
 	// Objects is the number of its Python objects that the last look read; 0 without a look.
 	Objects int64 `json:"objects"`
@@ -72,14 +72,15 @@ type Verdict struct {
 	Kernel string `json:"kernel,omitempty"`
 	Bytes  int64  `json:"bytes"`
 	Count  int64  `json:"count"` // blocks; children of [ChildAlive]; events of [Fragmentation]
-	// Executions are the runs of cells that allocated it, as in [Window.Execution]; ExecutionCounts are their In[N], 0
-	// for none.
+	// Executions are the runs of cells that allocated the memory, by [Window.Execution]. ExecutionCounts has the N of
+	// In[N] for each run; 0 where there is none.
 	Executions      []int `json:"executions"`
 	ExecutionCounts []int `json:"execution_counts"`
-	// Stack allocated it, innermost call first, without the calls in which its allocations differ. Empty if not known.
+	// Stack has the calls that allocated the memory, the innermost first. Calls in which the allocations differ are
+	// left out. It is empty if the calls are not known.
 	Stack []Frame `json:"stack"`
 	AgeNS int64   `json:"age_ns"` // of the oldest, at the end
-	// Holder is the path to the largest block: "cache['train'][3]". "" without a look or a path.
+	// Holder is the path to the largest block block: "cache['train'][3]". "" without a look or a path.
 	Holder string `json:"holder,omitempty"`
 	// Probable: Holder may be wrong. The path leads through an object of a type made in C with an unknown layout.
 	Probable bool `json:"probable,omitempty"`
@@ -116,7 +117,7 @@ type View struct {
 	Type string `json:"type"`
 }
 
-// Growth is a fit over the runs of a cell, in bytes that each run leaves behind.
+// Growth is a linear fit over the runs of a cell. Its slope is the bytes that each run leaves behind.
 type Growth struct {
 	Runs  int   `json:"runs"`
 	Slope int64 `json:"slope"`
@@ -125,7 +126,7 @@ type Growth struct {
 	High int64 `json:"high"`
 }
 
-// Held is the memory that is still there, by its holder: an account, not a verdict.
+// Held is memory that is still there, by its holder. It is an account, not a verdict.
 type Held struct {
 	PID   int    `json:"pid"`
 	Meter string `json:"meter"`
@@ -172,14 +173,14 @@ const (
 	RecordsLost    = "records-lost"    // other records were lost, refused or guessed
 	TooMany        = "too-many"        // there were more blocks than an audit keeps
 	ProcessEnded   = "process-ended"   // its objects could not be read any more
-	ObjectsUnread  = "objects-unread"  // none, or not all, of its objects were looked at
+	ObjectsUnread  = "objects-unread"  // some or all of its objects were not looked at
 	MadeBefore     = "made-before"     // it was there when the audit began
 	NotExplained   = "not-explained"   // resident memory that no meter has
 	CellRuns       = "cell-runs"       // a running cell allocated it, or holds it
 	TracingProblem = "tracing-problem" // an error while tracing
 )
 
-// NotJudged is memory that an audit could not judge: no leak is known there, and none can be excluded.
+// NotJudged is memory that an audit could not judge. No leak is known in it, and none can be excluded.
 type NotJudged struct {
 	Reason string `json:"reason"`
 	Meter  string `json:"meter"` // "" for all
@@ -190,8 +191,7 @@ type NotJudged struct {
 	Advice string `json:"advice"`
 }
 
-// CanExceed reports whether the unjudged memory could bring a meter above a number of bytes, given the sums of its
-// verdicts.
+// CanExceed reports whether unjudged memory, added to a meter's verdicts, could exceed a number of bytes.
 func (a *Audit) CanExceed(limit int64) bool {
 	sums := a.ByMeter()
 	least := int64(0)

@@ -31,16 +31,16 @@ type Kernel struct {
 	Ended    bool   `json:"ended"`
 	// Limit is the tightest bound on its memory; null if not known.
 	Limit *Limit `json:"limit"`
-	// Meters are its own over its traced life: End is the present value. Tree is the same with its children, for meters
-	// that differ.
+	// Meters are the process's own figures over its traced life: End is the present value. Tree has the figures with
+	// the process's children, for meters where these differ.
 	Meters map[string]Figure `json:"meters"`
 	Tree   map[string]Figure `json:"tree,omitempty"`
-	// Cell is the outermost cell that runs, or that ran last: its figures reach up to now or to its end. Null without
-	// cells.
+	// Cell is the outermost cell that runs, or that ran last. Its figures reach up to now, or to the cell's end. It is
+	// null if no cell has run.
 	Cell    *Window `json:"cell"`
 	Running bool    `json:"running"` // Cell runs now
-	// Cells are finished cells: the newest first, and of the older ones the heaviest. CellsUnlisted is the number of
-	// the others. Nil if not requested.
+	// Cells are finished cells: the newest first, then the heaviest of the older ones. CellsUnlisted is the number of
+	// other finished cells. Cells is nil if not requested.
 	Cells         []Window `json:"cells,omitempty"`
 	CellsUnlisted int      `json:"cells_unlisted,omitempty"`
 	// Statement is the statement of the cell that is running.
@@ -53,20 +53,20 @@ type Kernel struct {
 	// were lost. Growth is their beginning: "cell" (the one above), "mark" or "none" (nothing ran). Since a mark only
 	// net growth is known.
 	Growth string `json:"growth"`
-	// Unlisted is the number of stacks without room in Allocations, and UnlistedNet their growth.
+	// Unlisted is the number of stacks for which Allocations has no room. UnlistedNet is the growth of these stacks.
 	Unlisted    int   `json:"unlisted"`
 	UnlistedNet int64 `json:"unlisted_net"`
-	// Children are the living ones, the highest resident memory first, 50 at most.
+	// Children are the living children, 50 at most. Those with the highest resident memory come first.
 	Children         []Child `json:"children"`
 	ChildrenUnlisted int     `json:"children_unlisted"`
-	// Variables are the largest names at the last look, VariablesNS after the session began; both are left out without
-	// a look.
+	// Variables are the largest names at the last look. The look was VariablesNS after the session began. Both are left
+	// out if there was no look.
 	Variables   []Variable `json:"variables,omitempty"`
 	VariablesNS int64      `json:"variables_ns,omitempty"`
 	Names       *Names     `json:"names,omitempty"`
 }
 
-// Figures returns the figures of all meters of a process, or with its children where those differ.
+// Figures returns the figures of all meters of a process. Where the figures with its children differ, it returns those.
 func (k *Kernel) Figures() map[string]Figure {
 	return (&Window{Meters: k.Meters, Tree: k.Tree}).Figures()
 }
@@ -74,9 +74,9 @@ func (k *Kernel) Figures() map[string]Figure {
 // OwnMemory is the memory of the tracer itself, in bytes.
 type OwnMemory struct {
 	Resident int64 `json:"resident"` // of the program: VmRSS
-	Kernel   int64 `json:"kernel"`   // of the maps that Linux keeps for it
-	// ^Limit is the limit on it with the least left, LimitBy its origin (hostile where it names a control group), and
-	// Left the bytes left to all that share it; 0 and "" for none.
+	Kernel   int64 `json:"kernel"`   // of the maps that Linux keeps for the tracer
+	// ^Limit is the limit of this memory under which the least is left. LimitBy is the limit's origin (hostile where it
+	// names a control group). Left is how many bytes are left to all that share the limit. 0 and "" stand for none.
 	Limit   int64  `json:"limit,omitempty"`
 	LimitBy string `json:"limit_by,omitempty"`
 	Left    int64  `json:"left,omitempty"`

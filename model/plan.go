@@ -114,13 +114,13 @@ type PlanLine struct {
 	Within string `json:"within,omitempty"`
 }
 
-// PlanSet are lines without which a notebook needs less, together.
+// PlanSet are lines that together lower a notebook's need if they are left out.
 type PlanSet struct {
-	// Lines are one to three, the one that saves most alone first. No other three save more.
+	// Lines are one to three lines. The line that alone saves most comes first. No other three lines save more.
 	Lines []PlanLine `json:"lines"`
 	Fall  int64      `json:"fall"`
 	Peak  int64      `json:"peak"` // the peak without them
-	// Then is the place of that peak; null for the time between two cells.
+	// Then is the place of Peak; null for the time between two cells.
 	Then *PlanPlace `json:"then"`
 }
 

@@ -13,9 +13,11 @@ type PointKind byte
 const (
 	// PointValue: the meter had this value at this time.
 	PointValue PointKind = 'v'
-	// PointFell: the meter had this value at this time and fell from it. Its fall is known at the next boundary only.
+	// PointFell: the meter had this value at this time and fell from it. How far it fell is known only at the next
+	// boundary.
 	PointFell PointKind = 'f'
-	// PointMost: the meter reached this value, and no more, at an unknown time since the point before.
+	// PointMost: this is the largest value that the meter reached since the point before. The time at which it did is
+	// unknown.
 	PointMost PointKind = 'm'
 	// PointGap: from this time to that of the next point the meter is not known; Bytes is the last known value.
 	PointGap PointKind = 'g'
@@ -29,24 +31,24 @@ type Point struct {
 }
 
 // Track is the course of one meter of one process over time, by its turning points: an item of [Report.Timeline].
-// Points are in order of time. A meter that stands still has no points: its value is that of the last point before, or
-// at, a time. So at the start and the end of each window of its process it has exactly the window's figures. The
-// highest of the points from one to the other, both included, is the window's peak. Before its first point a meter was
-// 0, or the process was not there; behind the last one too. A long track comes in several items, one directly after
-// another.
+// Points are in order of time. A meter that stands still has no points: its value at a time is that of the last point
+// before, or at, the time. So at the start and the end of each window of the process, the track has exactly the
+// window's figures. The highest point from the start to the end, both included, is the window's peak. Before the first
+// point and behind the last one, the meter was 0 or the process was not there. A long track comes in several items, one
+// directly after another.
 type Track struct {
 	PID   int
 	Meter string
-	// Tree: the track is of the process and its descendants together, for a process without Parent. It has points only
-	// while there are descendants: else the process's own track is the tree's, and the gap says [GapAlone]. A meter
-	// that no descendant ever had is in such a gap all along.
+	// Tree: the track is of the process and its descendants together. Only a process without Parent has such a track.
+	// It has points only while there are descendants. At other times the process's own track is the tree's, and the gap
+	// says [GapAlone]. A meter that no descendant ever had is in such a gap all along.
 	Tree   bool
 	Points []Point
 	Gaps   []Gap
 }
 
-// Gap is a time for which a track is not complete. A point of kind [PointGap] begins it if nothing is known; else the
-// points in it are lower bounds.
+// Gap is a time for which a track is not complete. If nothing is known of that time, a point of kind [PointGap] begins
+// it. Else the points in it are lower bounds.
 type Gap struct {
 	StartNS int64  `json:"start_ns"`
 	EndNS   int64  `json:"end_ns"`
@@ -58,7 +60,7 @@ const (
 	GapAlone   = "no descendants" // see [Track.Tree]
 	GapStepped = "stepped down"   // to keep the overhead budget; names of single groups say more
 	GapNoRoom  = "no room"        // the session had more points than are kept
-	GapUnknown = "not probed"     // a place could not be probed then: the points are lower bounds
+	GapUnknown = "not probed"     // a place could not be probed at that time: the points are lower bounds
 )
 
 // Level is an upper limit of a meter of a process.

@@ -15,7 +15,7 @@ type Trial struct {
 	Cells    int    `json:"cells"`
 	// Runs is the number of runs of the notebook, and of each variant.
 	Runs int `json:"runs"`
-	// Order has the runs in their order: 0 for the notebook as it is, else the number of the variant.
+	// Order says what ran, run by run: 0 is the notebook as it is, another number is that of a variant.
 	Order []int `json:"order"`
 	// Seed is the seed of random numbers, null for none.
 	Seed *int64 `json:"seed"`
@@ -25,9 +25,9 @@ type Trial struct {
 	// Meter is the judged memory.
 	Meter    string         `json:"meter"`
 	Variants []TrialVariant `json:"variants"`
-	// Unstable differs between runs of the notebook as it is: it is random, or depends on the time.
+	// Unstable lists what differs between runs of the notebook as it is, because it is random or depends on the time.
 	Unstable []TrialDifference `json:"unstable"`
-	// Unknown are sentences: what was not compared.
+	// Unknown says, in sentences, what was not compared.
 	Unknown []string `json:"unknown"`
 }
 
@@ -37,12 +37,13 @@ type TrialVariant struct {
 	Name   string `json:"name"`   // "advice 1 and 3", "patch smaller.diff"
 	Advice []int  `json:"advice"`
 	Diff   string `json:"diff,omitempty"` // unified, of the cells; "" without source
-	// Passed: it ran to its end, and no result differs that is the same in all runs of the notebook as it is.
+	// Passed: the variant ran to its end, and differs in no result that is the same in all runs of the notebook as it
+	// is.
 	Passed bool   `json:"passed"`
-	Why    string `json:"why"` // it did not run to its end
+	Why    string `json:"why"` // why it did not run to its end
 	// Saved has the judged meter first.
 	Saved []TrialSaving `json:"saved"`
-	// Predicted is the saving that the advice predicted, null for a change that is none.
+	// Predicted is the saving that the advice predicted; null for a change that is no advice.
 	Predicted *int64 `json:"predicted"`
 	// TimesBefore and TimesAfter are the sums of the cells' times, by run.
 	TimesBefore []int64           `json:"times_before"`
@@ -57,13 +58,13 @@ type TrialSaving struct {
 	Before []int64 `json:"before"` // by run
 	After  []int64 `json:"after"`
 	Exact  bool    `json:"exact"`
-	// Certain is the lowest of Before less the highest of After; Median is the difference of the medians.
+	// Certain is the lowest of Before minus the highest of After. Median is the difference of the medians.
 	Certain int64 `json:"certain"`
 	Median  int64 `json:"median"`
 }
 
-// TrialCell is the judged meter in one cell: the lowest of the notebook as it is, the highest of the variant. A cell
-// that one of them does not have is left out.
+// TrialCell has the judged meter in one cell: the lowest value of the notebook as it is, and the highest of the
+// variant. A cell that only one of them has is left out.
 type TrialCell struct {
 	Cell       int    `json:"cell"`             // among the cells that ran, from 1
 	Source     string `json:"source,omitempty"` // the first line
@@ -86,7 +87,7 @@ type TrialDifference struct {
 	Tolerated bool `json:"tolerated"`
 }
 
-// Best returns the variant that passed and saves most for certain, nil if none saves anything.
+// Best returns the variant that saves most for certain, of those that passed; nil if none saves anything.
 func (t *Trial) Best() *TrialVariant {
 	var best *TrialVariant
 	for i := range t.Variants {

@@ -9,29 +9,31 @@ type Variable struct {
 	Also []string `json:"also,omitempty"` // other names of the same object, 8 at most
 	Kind string   `json:"kind"`           // "variable", "output", "traceback", "thread" or "module"
 	Type string   `json:"type,omitempty"`
-	// Shape and DType describe arrays and objects made of them, Length is len(); left out if uncertain.
+	// Shape and DType describe arrays, and objects made of arrays. Length is len(). Each is left out if it is
+	// uncertain.
 	Shape  []int64 `json:"shape,omitempty"`
 	DType  string  `json:"dtype,omitempty"`
 	Length *int64  `json:"length,omitempty"`
-	// Bytes is the memory that would go with all its names, because nothing else holds it. Reaches is all memory that
-	// it leads to, shared or not, without classes and modules; 0 if it was not added up.
+	// Bytes is the memory that would be freed with all names of the object, because nothing else holds it. Reaches is
+	// all memory that the object leads to, shared or not, without classes and modules; 0 if it was not added up.
 	Bytes   int64 `json:"bytes"`
 	Reaches int64 `json:"reaches"`
 	// Resident is the part of Bytes that is in memory; nil where that is not known.
 	Resident *int64 `json:"resident,omitempty"`
-	// Maps are the resident parts of its memory maps, by the kinds of [ResidentPart]. They would go, too, and are not
-	// in Bytes.
+	// Maps are the resident parts of the object's memory maps, by the kinds of [ResidentPart]. They would be freed,
+	// too, and are not in Bytes.
 	Maps   []ResidentPart `json:"maps,omitempty"`
 	Device int64          `json:"device,omitempty"` // GPU memory that would go
-	// ViewBytes are the bytes that it uses of BaseBytes of memory which only views hold; 0 for others.
+	// ViewBytes and BaseBytes are for a view of memory that only views hold, and are 0 for other objects. The view uses
+	// ViewBytes of the memory's BaseBytes.
 	ViewBytes int64 `json:"view_bytes,omitempty"`
 	BaseBytes int64 `json:"base_bytes,omitempty"`
-	// Columns are the largest columns of a data frame, 8 at most; MoreColumns is the number of the others, and
-	// RestColumns their bytes.
+	// Columns are the largest columns of a data frame, 8 at most. MoreColumns is the number of other columns, and
+	// RestColumns is their bytes.
 	Columns     []Column `json:"columns,omitempty"`
 	MoreColumns int64    `json:"more_columns,omitempty"`
 	RestColumns int64    `json:"more_columns_bytes,omitempty"`
-	// Exact: Bytes and Device are all of it; else they are lower bounds.
+	// Exact: Bytes and Device are the whole memory; else they are lower bounds.
 	Exact bool `json:"exact"`
 	// Stack allocated its largest piece, innermost call first; empty if not known. Execution and Line name the cell
 	// among these calls, 0 for none.
@@ -41,8 +43,8 @@ type Variable struct {
 	Line           int     `json:"line,omitempty"`
 	// Before: that piece existed at the attach.
 	Before bool `json:"before,omitempty"`
-	// Contents are facts about the elements of an array or a tensor; nil for others, for small ones, and where nobody
-	// asked.
+	// Contents are facts about the elements of an array or a tensor. It is nil for other objects, for small ones, and
+	// where nobody asked.
 	Contents *Contents `json:"contents,omitempty"`
 }
 
@@ -53,11 +55,12 @@ type Column struct {
 	DType string `json:"dtype,omitempty"`
 	Bytes int64  `json:"bytes"`
 	Exact bool   `json:"exact"` // else a lower bound
-	// Contents are facts about its elements; nil if there are none.
+	// Contents are facts about the column's elements; nil if there are no facts.
 	Contents *Contents `json:"contents,omitempty"`
 }
 
-// Size returns the rank of a variable: the memory that would go with it, or that it leads to if that is more.
+// Size returns the rank of a variable: the memory that would be freed with it or, if that is more, the memory that it
+// leads to.
 func (v *Variable) Size() int64 { return max(v.Bytes, v.Reaches) + v.Device + SumOf(v.Maps) }
 
 // SumOf adds up parts.
@@ -84,24 +87,25 @@ type Freeing struct {
 	Kernel string `json:"kernel,omitempty"`
 	// Type is one line of code. Its names are hostile, but they are Python names.
 	Type string `json:"type"`
-	// Predicted is the size of the blocks that are freed, because only these names hold them, together. Device is the
-	// same for memory of GPUs.
+	// Predicted is the size of the blocks that are freed: those that only these names together hold. Device is the same
+	// for memory of GPUs.
 	Predicted int64 `json:"predicted"`
 	Device    int64 `json:"predicted_device,omitempty"`
 	Exact     bool  `json:"exact"` // else a lower bound
 	// InMemory is the part of Predicted that is in memory; nil where that is not known.
 	InMemory *int64 `json:"in_memory,omitempty"`
-	// Maps are the resident parts of the memory maps that go, as in [Variable]; they are not in Predicted.
+	// Maps are the resident parts of the memory maps that are freed, as in [Variable]. They are not in Predicted.
 	Maps []ResidentPart `json:"maps,omitempty"`
-	// Resident is what resident memory falls by at once, and Trims what it falls by beyond that with malloc_trim(0);
-	// both are nil where that is not known. Where there are several entries, they are for typing them in their order.
-	// Trimmed: Type has malloc_trim(0).
+	// Resident is by how much resident memory falls at once. Trims is by how much more it falls with malloc_trim(0).
+	// Both are nil where that is not known. Where there are several entries, the two hold if the entries are typed in
+	// their order. Trimmed: Type has malloc_trim(0).
 	Resident *int64 `json:"resident,omitempty"`
 	Trims    *int64 `json:"trims,omitempty"`
 	Trimmed  bool   `json:"trimmed,omitempty"`
-	// Stays is the part in memory that allocators keep even then, because something else lies beside it.
+	// Stays is the part in memory that allocators keep even after malloc_trim(0), because something else lies beside
+	// it.
 	Stays int64 `json:"stays,omitempty"`
-	// Small is the part in blocks of less than 64 KiB: it is free for new objects, but may stay resident.
+	// Small is the part in blocks of less than 64 KiB. New objects can use it, but it may stay resident.
 	Small int64 `json:"small,omitempty"`
 	// Names are the variables that it lets go of, by [Variable.Name]. Shared is the part that goes only with several of
 	// them, not with one.
@@ -111,8 +115,8 @@ type Freeing struct {
 	Shared   int64 `json:"shared,omitempty"`
 }
 
-// Falls returns what resident memory falls by when all of Type has been typed, or the size of the freed blocks where
-// that is not known.
+// Falls returns by how much resident memory falls when all of Type has been typed, or the size of the freed blocks
+// where that is not known.
 func (f *Freeing) Falls() int64 {
 	switch {
 	case f.Resident == nil:
@@ -141,8 +145,9 @@ type Resident struct {
 }
 
 // ResidentPart is resident memory of one kind: "objects" (Python's, of up to 512 bytes), "object-free" (room for more
-// of them), "malloc" (blocks in malloc's heaps), "malloc-big" (those it mapped one by one), "malloc-free", "libraries"
-// (their variables), "files" (pages of files), "shared", "stack", or "other": not explained.
+// such objects), "malloc" (blocks in malloc's heaps), "malloc-big" (blocks that malloc mapped one by one),
+// "malloc-free", "libraries" (the variables of libraries), "files" (pages of files), "shared", "stack", or "other" (not
+// explained).
 type ResidentPart struct {
 	Kind  string `json:"kind"`
 	Bytes int64  `json:"bytes"`

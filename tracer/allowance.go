@@ -12,8 +12,8 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// allowance is the memory that the program may take. To stay below it, the session gives up attribution first, and in
-// the end its own continuation. The figures that it has remain valid, and there is a report.
+// allowance is the memory that the program may take. To stay below it, the session first gives up attribution, and at
+// last ends. The figures that it has remain valid, and there is a report.
 type allowance struct {
 	meter     *limit.Meter // nil: nothing is measured
 	last      limit.Footprint
@@ -39,7 +39,8 @@ const (
 	latestLook  = 10 * time.Second
 	calmLook    = 15 * time.Second // where no record came, and much is left
 	grownMuch   = 1 << 20          // bytes of Go's memory
-	// the margin, a part of a bound: where less is left, attribution is given up; where half of that, the session ends
+	// the margin, a part of a bound. Where less is left, attribution is given up. Where less than half of it is left,
+	// the session ends
 	nearShare   = 8
 	leastNear   = 6 << 20 // but at least this much, in bytes
 	mostNear    = 64 << 20
@@ -52,7 +53,7 @@ const (
 	mostWaiting = 1 << 16 // changes that wait to be handed out where memory is scarce
 )
 
-// begin determines how much memory may be taken, before anything takes much of it. It fails with a
+// begin determines how much memory may be taken, before anything takes much memory. It fails with a
 // [limit.TooSmallError].
 func (a *allowance) begin(fs process.FS) error {
 	a.meter = limit.NewMeter(fs, nil)
@@ -101,8 +102,8 @@ func (a *allowance) look() {
 	a.meter.KeepBelow(&a.last, a.margin())
 }
 
-// due returns when to look next if the kernel half could use up the remaining memory meanwhile: it grows with the
-// allocations of a target, whether events are handed out or not. The zero time means that there is no hurry.
+// due returns when to look next. Where little memory is left, the kernel half could use it up between two looks: it
+// grows with the allocations of a target, even if no events are handed out. The zero time means that there is no hurry.
 func (a *allowance) due() time.Time {
 	if b := a.last.Bound; b == nil || b.Room() > manyMargins*a.margin() {
 		return time.Time{}
@@ -110,8 +111,8 @@ func (a *allowance) due() time.Time {
 	return a.looked.Add(soonestLook)
 }
 
-// isDue reports whether it is time to look: a look reads a file for each map of the kernel half that may grow. Without
-// a bound, looks are rare, and so they are where the session is calm: no record came, and much is left.
+// isDue reports whether it is time to look. A look reads a file for each map of the kernel half that may grow. So looks
+// are rare where there is no bound, and where the session is calm: no record came, and much memory is left.
 func (a *allowance) isDue(calm bool) bool {
 	since := time.Since(a.looked)
 	switch {
@@ -141,8 +142,8 @@ func (a *allowance) isNear(part int64) bool {
 	return a.last.Near(a.margin() / part)
 }
 
-// isCrowded reports whether no more changes are to wait. A change that does not wait is missing from the stream, as is
-// one for which the ring had no room: no peak depends on it.
+// isCrowded reports whether no more changes may wait. A change that may not wait is missing from the stream, like a
+// change for which the ring had no room. No peak depends on it.
 func (a *allowance) isCrowded(waiting int) bool { return a.small && waiting >= mostWaiting }
 
 // says names the bound.

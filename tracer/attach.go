@@ -13,11 +13,12 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Attach starts a session on running processes, exactly those that are named: if a pid has been reused, its process is
-// refused as one that has ended. A start time of 0 stands for any process with the pid. Each must be a Python process;
-// the error matches process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When Attach returns
-// without error, every probe is in place. Once ctx is done, Attach does not wait for files on a file system that does
-// not answer: it fails with the cause, or leaves the files out. The session does not depend on ctx later.
+// Attach starts a session on running processes, and on exactly those that are named: if a pid has been reused, Attach
+// refuses it like that of a process that has ended. A start time of 0 stands for any process with the pid. Each must be
+// a Python process. The error matches process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on.
+// When Attach returns without error, every probe is in place. Once ctx is done, Attach does not wait for files on a
+// file system that does not answer: it fails with ctx's cause, or leaves the files out. Later the session does not
+// depend on ctx.
 func Attach(ctx context.Context, who []process.Identity, o Options) (*Session, error) {
 	return start(o, func(s *Session) error {
 		s.fs.Helper.Until(ctx)
@@ -29,8 +30,8 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (*Session, e
 	})
 }
 
-// attachStopped starts a session on one process that is stopped at its exec, before its first instruction. It need not
-// be a Python: the process and its descendants are examined as they execute programs.
+// attachStopped starts a session on one process that is stopped at its exec, before its first instruction. The process
+// need not be a Python: it and its descendants are examined as they execute programs.
 func attachStopped(pid int, o Options) (*Session, error) {
 	return start(o, func(s *Session) error {
 		handle, err := s.fs.Open(pid)
@@ -49,7 +50,7 @@ func attachStopped(pid int, o Options) (*Session, error) {
 	})
 }
 
-// start begins a session by a function, and closes the session where that fails.
+// start makes a session and calls attach, which attaches it to processes. Where attach fails, start closes the session.
 func start(o Options, attach func(*Session) error) (*Session, error) {
 	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
 		return nil, fmt.Errorf("%w: tracing needs root", ledger.ErrNotPermitted)
@@ -177,7 +178,8 @@ func (s *Session) attach(root uint32, t *tracee.Target, late bool) error {
 	}
 	if t.Python != nil {
 		if err := s.examiner.probe(t); s.targets.Tolerates(err) {
-			// Its session has begun in the kernel half, and ends there: it is no process that is left out.
+			// The session of this process has begun in the kernel half, and ends there: so the process does not count
+			// as left out.
 			t.CloseProbes()
 		} else if err != nil {
 			return err
@@ -196,7 +198,7 @@ func (s *Session) attach(root uint32, t *tracee.Target, late bool) error {
 	return nil
 }
 
-// recognize opens the interpreters of the targets, each of which must be a Python.
+// recognize opens the interpreters of the targets. Each target must be a Python.
 func (s *Session) recognize(ctx context.Context) error {
 	return s.targets.Each(func(t *tracee.Target) (err error) {
 		if t.Python, err = s.probes.Interpreters.Open(t.PID); err == nil {

@@ -102,7 +102,7 @@ func (s *Session) lookAtObjects() (look *lastlook.Look, last []event.Event, err 
 		FS: s.fs, Log: s.log, Report: &s.certificate, Interpreters: &s.probes.Interpreters, Targets: s.targets.All,
 		Asked: s.options.Holders, Live: &s.live, Within: s.options.Looking,
 	}
-	// Where all processors are busy, a look waits for them ten times as long as it takes.
+	// Without priority, where all processors are busy, a look waits ten times as long as it runs.
 	done, err := s.fs.Helper.First()
 	defer done()
 	if err != nil {

@@ -14,23 +14,24 @@ import (
 
 // Companion talks with notebooks.
 type Companion interface {
-	// Connected takes over the tracer's end of a line to a traced process: a socket, which it closes and has alone.
-	// live: the process requests news of cells while they run. Any goroutine may call it.
+	// Connected takes over the tracer's end of a line to a traced process. The end is a socket. The companion alone has
+	// it, and closes it. live: the process requests news of cells while they run. Any goroutine may call Connected.
 	Connected(pid, end int, live bool)
 	// Accepts reports whether a process may have a line. Any goroutine may call it.
 	Accepts(pid int) bool
-	// Announces returns the packet with which a process is sent its end.
+	// Announces returns the packet that is sent to a process along with its end of a line.
 	Announces() string
 }
 
-// Messenger has a message for the companions of some processes, which each of them gets once, over a line of its own.
+// Messenger has a message for the companions of some processes. Each companion gets the message once, over a line of
+// its own.
 type Messenger interface {
 	// Owes reports whether there is a message for a process. Any goroutine may call it.
 	Owes(pid int) bool
-	// Deliver takes over the tracer's end of a line to a process, sends the message and closes it. Any goroutine may
-	// call it; it must not wait for the process.
+	// Deliver takes over the tracer's end of a line to a process, sends the message, and closes the end. It must not
+	// wait for the process. Any goroutine may call it.
 	Deliver(pid, end int)
-	// Announces returns the packet with which a process is sent its end.
+	// Announces returns the packet that is sent to a process along with its end of a line.
 	Announces() string
 }
 
@@ -42,8 +43,8 @@ const (
 	maxRefusing   = 1024    // remembered processes with refusals
 )
 
-// lineMaker connects lines to the notebooks that offer a pair of sockets for it. The offer of a process may be
-// anything: nothing waits for it.
+// lineMaker makes lines to notebooks that offer an end of a pair of sockets. A process may offer anything, so nothing
+// waits for it.
 type lineMaker struct {
 	helper    *process.Helper
 	log       *slog.Logger
@@ -56,8 +57,8 @@ type lineMaker struct {
 	made     map[use]uint64
 }
 
-// use is the purpose of a process's line. For each use, Maker stores the inode of the last line's socket: a process
-// that gets no prompt answer repeats its offer.
+// use is the purpose of a process's line. For each use lineMaker keeps the inode of the last line's socket, to know an
+// offer that is repeated: a process repeats its offer if it gets no prompt answer.
 type use struct {
 	pid        int
 	live, last bool
@@ -71,7 +72,7 @@ type offer struct {
 	inode  uint64 // of the socket; 0 where the offer has none
 }
 
-// parseOffer reads "N", which "live" or "last", and an inode, may follow.
+// parseOffer reads "N". "live" or "last" may follow, and then an inode.
 func parseOffer(text string) (o offer, ok bool) {
 	words := strings.Split(text, " ")
 	n, err := strconv.ParseUint(words[0], 10, 32)
@@ -91,14 +92,15 @@ func parseOffer(text string) (o offer, ok bool) {
 	return o, len(words) == 0
 }
 
-// errStale: a process that gets no prompt answer repeats its offer, and by then its number may mean another file, even
-// another line's end.
+// errStale says that an offer's number stands for another file by now. A process that gets no prompt answer repeats its
+// offer, and the number may then stand for another line's end.
 var errStale = errors.New("the number means something else by now")
 
-// errLater: there is no room for one more just now.
+// errLater says that there is no room for one more line at present.
 var errLater = errors.New("to be offered again")
 
-// TakeOver makes a line, in the background, over an end that a traced process offers by its number.
+// TakeOver makes a line in the background. text is the offer of a traced process: the number of a descriptor that is an
+// end of its pair of sockets.
 func (l *lineMaker) TakeOver(pid int, text string) {
 	o, ok := parseOffer(text)
 	if !ok || !l.wants(pid, o) || !l.begins(pid, o) {

@@ -9,7 +9,7 @@ import (
 	"ipytracer/event"
 )
 
-// addRow turns one event into one row. It checks first and sets columns after, so a refused event leaves none.
+// addRow turns one event into one row. It checks the event before it sets any column, so a refused event leaves no row.
 func (w *Writer) addRow(e event.Event) error {
 	switch e := e.(type) {
 	case *event.Change:
@@ -61,8 +61,8 @@ func (w *Writer) addRow(e event.Event) error {
 	return fmt.Errorf("%w: %T", ErrEvent, e)
 }
 
-// begin opens a row with the columns every row has. Events without a time of their own get that of the event
-// before them, so that a table sorted by time keeps its order.
+// begin opens a row with the columns that every row has. An event without a time of its own gets the time of the event
+// before it, so that a table sorted by time keeps its order.
 func (w *Writer) begin(kind string, time event.Nanoseconds, pid int32) *table {
 	t := &w.table
 	t.next()
@@ -171,8 +171,8 @@ func (w *Writer) beginStreamed(kind string, s streamed) (*table, error) {
 	return t, nil
 }
 
-// addDevices adds a row for each GPU with a value in one of the readings. They stand in front of the row they belong
-// to.
+// addDevices adds a row for each GPU with a value in one of the readings. These rows stand in front of the row to which
+// they belong.
 func (w *Writer) addDevices(number uint64, time event.Nanoseconds, pid int32, groups ...*event.Readings) {
 	for n := range event.MaxDevices {
 		first := event.OfDevice(n, 0)
@@ -314,8 +314,8 @@ func (t *table) setDoubts(d *event.Doubts) {
 	t.set64Unless0(colUntracedNow, d.UntracedNow)
 }
 
-// setHostile sets the text column. Arrow's utf8 must be valid and a target's bytes need not be; those
-// that are not go to text.bytes as they are and to text with U+FFFD in their place.
+// setHostile sets the column text. It must be valid UTF-8, but a target's bytes need not be. If they are not, they go
+// to text.bytes as they are, and to text with U+FFFD for each invalid part.
 func (t *table) setHostile(s string) {
 	if s == "" {
 		return

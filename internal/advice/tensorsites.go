@@ -107,7 +107,7 @@ func sum(all map[*notebook.Site]int64, of func(*notebook.Site) bool) (bytes int6
 	return bytes
 }
 
-// doubts returns the sentence about resident memory, where the judged meter is that and blocks are small.
+// doubts returns the sentence about resident memory, if resident memory is the judged meter and the blocks are small.
 func doubts(n *notebook.Notebook, z sizes, of func(*notebook.Site) bool) []string {
 	if words.OfGPU(n.Meter) || n.Meter == "cpu.torch" || z.largest(of) >= notebook.HeapMost {
 		return nil

@@ -26,11 +26,11 @@ const (
 // sampling is the state that the kernel half keeps of a process while it streams samples of small blocks.
 type sampling struct {
 	skipped [event.MeterCount]bool // some block of the meter was not streamed
-	sent    event.Readings         // the highest value streamed in this segment of those that the meter fell from
+	sent    event.Readings         // the highest value from which the meter fell that was streamed in this segment
 }
 
 // draw draws the way in which an allocated block is streamed. A share of the blocks below [event.SampleOf] bytes is not
-// streamed one by one: such a block is a sample with a probability of its size divided by SampleOf.
+// streamed one by one. Such a block is a sample with a probability that is its size divided by SampleOf.
 func (g *sampling) draw(random *rand.Rand, share float64, m event.Meter, size event.Bytes) telling {
 	switch {
 	case share == 0 || size <= 0 || size >= event.SampleOf || !m.Facts().Sampled || random.Float64() >= share:
@@ -42,7 +42,8 @@ func (g *sampling) draw(random *rand.Rand, share float64, m event.Meter, size ev
 	return notTold
 }
 
-// falls reports whether the value from which a meter falls is streamed: one above all before it in its segment.
+// falls reports whether the value from which a meter falls is streamed: it is if it is above all such values before it
+// in the segment.
 func (g *sampling) falls(m event.Meter, from event.Bytes) bool {
 	if from <= g.sent[m] {
 		return false
@@ -51,7 +52,8 @@ func (g *sampling) falls(m event.Meter, from event.Bytes) bool {
 	return true
 }
 
-// moves allocates the block in a process, or frees it where the size is negative, and streams that as b.as says.
+// moves allocates the block in a process, or frees the block where the size is negative. b.as says how the change is
+// streamed.
 func (b block) moves(s *Session, p *process, size event.Bytes, stack uint64) {
 	from := p.value[b.meter]
 	s.set(p.pid, b.meter, from+size)

@@ -23,7 +23,7 @@ const Protocol = "ipytracer/line/v2"
 // Bounds of a session.
 const (
 	maxLines  = 128 // lines, of which a notebook has two
-	maxAtOnce = 4   // requests of one that are answered before the session goes on
+	maxAtOnce = 4   // requests of one line that are answered before the session goes on
 )
 
 // Windows are where figures come from.
@@ -35,7 +35,7 @@ type Windows interface {
 	Window(id int) (model.Window, bool)
 }
 
-// Hub has the lines of a session. [Hub.Connected] is for any goroutine, the other methods are for one.
+// Hub has the lines of a session. Any goroutine may call [Hub.Connected]; the other methods are for one goroutine.
 type Hub struct {
 	options  Options
 	windows  Windows
@@ -51,7 +51,7 @@ type Hub struct {
 	limits map[int]event.Limit // the tightest of each process that was attached to, and of those that came from it
 }
 
-// Options are those of a hub's answers.
+// Options are the options of a hub's answers.
 type Options struct {
 	Version  string                     // of the tracer
 	Report   string                     // the path of the session's report, which processes learn; "" for nothing
@@ -64,12 +64,12 @@ type Options struct {
 	Slower func() []string // returns the causes that slow the notebook down; nil: there are none
 	// FreeOnGPUs returns the bytes that are free on each GPU, by its number; nil: that is not known.
 	FreeOnGPUs func() map[int]int64
-	// Account returns to whom the lines of a process count where there is no room, from any goroutine. nil: all count
-	// to one.
+	// Account returns the account to which the lines of a process count where there is no room. Any goroutine calls it.
+	// nil: all lines count to one account.
 	Account func(pid int) string
 }
 
-// Words put the findings of a look in the words of reports; a nil one has no words.
+// Words put the findings of a look in the words of reports. A function that is nil has no words.
 type Words struct {
 	Shape     func(model.Variable) string
 	Title     func(kind string) string // of a verdict
@@ -78,13 +78,14 @@ type Words struct {
 	AllClear  func(*model.Audit) string // of one without a verdict
 }
 
-// key names one of a process's lines: one for questions, and one by which it hears of cells while they run.
+// key names one of a process's two lines: the line for questions, or the line on which the process hears of cells while
+// they run.
 type key struct {
 	pid  int
 	live bool
 }
 
-// New makes one.
+// New returns a hub without lines.
 func New(o Options, windows Windows) *Hub {
 	kept := promises{}
 	return &Hub{
@@ -107,8 +108,8 @@ type hello struct {
 	Report  string  `json:"report,omitempty"`
 }
 
-// Connected takes over the tracer's end of a line to a process, in place of the one that it had for the same use. No
-// other process has a descriptor of that end.
+// Connected takes over the tracer's end of a line to a process. The line replaces the one that the process had for the
+// same use. No other process has a descriptor of that end.
 func (h *Hub) Connected(pid, end int, live bool) {
 	l := &line{pid: pid, hub: h, end: end}
 	if h.options.Account != nil {
@@ -154,7 +155,7 @@ func (h *Hub) Note(e event.Event) {
 			if l := h.line(int(e.PID), true); l != nil {
 				l.tickNoMore(e.Cell)
 			}
-		// one that shares its parent's memory until it executes is seen only then
+		// A child that shares its parent's memory (vfork) is seen only when it executes a program.
 		case event.ProcessStart, event.ProcessExec:
 			h.drop(int(e.PID))
 			h.inherit(int(e.PID), int(e.Parent))
@@ -174,7 +175,7 @@ func (h *Hub) Note(e event.Event) {
 	}
 }
 
-// inherit gives a new process its parent's limit: the kernels of a server have no other.
+// inherit gives a new process its parent's limit. The kernels of a server have no limit but that.
 func (h *Hub) inherit(pid, parent int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,9 +223,9 @@ func (h *Hub) Finished(cells []model.Window) {
 	}
 }
 
-// Answer answers the requests since its last call. Everything that came before has been taken in. It answers a few
-// requests of each notebook, so that one that asks without end does not keep the tracer from the others: the rest is
-// answered the next time.
+// Answer answers the requests that have come since its last call. All events from before them must have been taken in.
+// It answers only a few requests of each notebook, and the others the next time: a notebook that asks without end must
+// not keep the tracer from the others.
 func (h *Hub) Answer() {
 	var all []waiting
 	for _, pid := range h.asked {
@@ -236,8 +237,8 @@ func (h *Hub) Answer() {
 	}
 	h.asked = h.asked[:0]
 	h.looks.begin()
-	// Only now: a process that has its answer may ask again at once, and about something that has not been taken in
-	// yet.
+	// Answers go out only now: a process that has its answer may ask again at once, and about an event that has not
+	// been taken in yet.
 	for _, w := range all {
 		h.answer(w.line, w.text)
 	}
@@ -320,7 +321,7 @@ func (h *Hub) answer(l *line, text []byte) {
 	}
 }
 
-// limitOf returns the number of windows that a request is answered with at most.
+// limitOf returns the largest number of windows in the answer to a request.
 func limitOf(r request) int {
 	if r.Limit > 0 {
 		return min(r.Limit, maxCells)

@@ -9,8 +9,8 @@ import (
 
 // Options are the options of a comparison.
 type Options struct {
-	// Meters are those to compare. Without any, Compare chooses resident memory, and of each GPU the meters of the
-	// driver and of PyTorch.
+	// Meters are the meters to compare. If there are none, [Runs] chooses resident memory, and of each GPU the meters
+	// of the driver and of PyTorch.
 	Meters []string
 	Least  int64 // least bytes of a change
 	Limits []Limit
@@ -64,8 +64,8 @@ func union(a, b []string) []string {
 	return all
 }
 
-// ordered returns the meters in the order of their importance: those in first, those that reports show first, the
-// others.
+// ordered returns the meters in the order of their importance: first the meters in first, then those that reports show
+// first, then the others.
 func ordered(all, first []string) []string {
 	var out []string
 	for _, id := range slices.Concat(first, words.Headlines(all), all) {
@@ -76,7 +76,7 @@ func ordered(all, first []string) []string {
 	return out
 }
 
-// judged returns the meters by which a change matters: those of memory that a machine can run out of.
+// judged returns the meters by which a change is judged: the meters of memory that a machine can run out of.
 func judged(all, asked []string) []string {
 	if len(asked) > 0 {
 		return asked
@@ -108,7 +108,7 @@ func (c *comparison) row(i int) model.CellDiff {
 	return out
 }
 
-// meters compares two sets of figures, in the order of the comparison; meters that neither run has are left out.
+// meters compares two sets of figures, in the order of the comparison. Meters that neither run has are left out.
 func (c *comparison) meters(a, b []*model.Figure) []model.MeterDiff {
 	out := make([]model.MeterDiff, 0, len(c.d.Meters))
 	for i, id := range c.d.Meters {
@@ -131,7 +131,7 @@ func figure(f *model.Figure) model.Figure {
 	return *f
 }
 
-// whole compares the sessions, and finds the cells in which they were at their highest.
+// whole compares the sessions, and finds the cells in which the sessions were at their highest.
 func (c *comparison) whole() {
 	for i := range max(len(c.a.sessions), len(c.b.sessions)) {
 		var one model.WholeDiff

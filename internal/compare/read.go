@@ -1,6 +1,5 @@
 // Package compare compares two sessions: it matches their cells, finds which grew and shrank, by which line, which are
-// causes and which only follow, and whether that is over a limit. It is pure; how a comparison is shown is package
-// report's business.
+// causes and which only follow, and whether that is over a limit. It is pure. Package report shows a comparison.
 package compare
 
 import (
@@ -22,7 +21,8 @@ const (
 	maxMeters  = 64
 )
 
-// Read takes from a report the parts that are compared. It reads the windows once, and keeps nothing of the report.
+// Read takes the parts that are compared from a report. It reads the windows once, and keeps no reference to the
+// report.
 func Read(name string, report *model.Report) *Run {
 	run := &Run{report: model.DiffRun{File: name, Host: report.Host, Finished: report.Certificate.Finished,
 		Complete: report.Certificate.Complete}, interned: map[string]string{}, codes: map[uint64]*code{}}
@@ -110,8 +110,8 @@ func (run *Run) cell(report *model.Report, window *model.Window) {
 	run.cells = append(run.cells, c)
 }
 
-// linesOf sums up the bytes of each of the user's lines at the peak of each meter, for lines that allocated in the
-// cell.
+// linesOf sums up, for each meter, the bytes that each of the user's lines had at the peak. It takes only lines that
+// allocated in the cell.
 func (run *Run) linesOf(window *model.Window) []line {
 	type key struct {
 		meter, number, execution int
@@ -150,7 +150,7 @@ func (run *Run) linesOf(window *model.Window) []line {
 	return slices.Clone(kept)
 }
 
-// processes records the properties of processes that ran cells that may make a difference.
+// processes records those properties of the processes with cells that may make a difference to the comparison.
 func (run *Run) processes(report *model.Report, ran map[int]bool) {
 	for i := range report.Processes {
 		p := &report.Processes[i]
@@ -167,7 +167,7 @@ func (run *Run) processes(report *model.Report, ran map[int]bool) {
 	}
 }
 
-// also adds a version to a list of others, once.
+// also adds a version to a list of versions, unless the list has it.
 func also(all, one string) string {
 	one = beginning(one, 64)
 	if all == "" || one == "" {
@@ -192,7 +192,7 @@ func normal(source string) string {
 	return b.String()
 }
 
-// heavier orders lines by their bytes, and always in the same way.
+// heavier orders lines by their bytes, and lines with equal bytes always in the same way.
 func heavier(a, b line) int {
 	return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.meter, b.meter), cmp.Compare(a.file, b.file),
 		cmp.Compare(a.execution, b.execution),

@@ -35,7 +35,8 @@ type Terminal struct {
 	resized chan os.Signal
 }
 
-// Open opens the controlling terminal. It is done before the program gives up opening files; see [Terminal.Descriptor].
+// Open opens the controlling terminal. It must be called before the program gives up the right to open files; see
+// [Terminal.Descriptor].
 func Open() (*Terminal, error) {
 	if name := os.Getenv("TERM"); name == "" || name == "dumb" {
 		return nil, ErrDumb
@@ -110,7 +111,7 @@ func (t *Terminal) Start() error {
 	return nil
 }
 
-// Stop puts it back as it was.
+// Stop puts the terminal back as it was.
 func (t *Terminal) Stop() error {
 	t.NotifyResize(nil)
 	if err := term.Restore(t.fd, t.saved); err != nil {
@@ -143,7 +144,7 @@ func (t *Terminal) WindowSize() (tty.WindowSize, error) {
 	return tty.WindowSize{Width: w, Height: h}, nil
 }
 
-// NotifyResize sets the function that is called at changes of the size, nil: none.
+// NotifyResize sets the function that is called when the size changes; nil: none.
 func (t *Terminal) NotifyResize(to chan<- bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,11 +11,12 @@ import (
 	"ipytracer/event"
 )
 
-// maxFixes is the most roots that one fix clears.
+// maxFixes is the largest number of roots that one fix clears.
 const maxFixes = 4
 
-// Fix returns code that frees the blocks at the ends of the ways: it empties the container with the differing entries,
-// or deletes the entry if there is one only. It returns "" where the way cannot be typed.
+// Fix returns code that frees the blocks to which the ways lead. Where several ways go through different entries of one
+// container, the code empties the container. Where there is only one entry, it deletes the entry. Fix returns "" where
+// no code in Python can follow the ways.
 func (all Ways) Fix() string {
 	var lines, imports []string
 	for _, root := range slices.SortedFunc(maps.Keys(all),
@@ -37,7 +38,7 @@ func (all Ways) Fix() string {
 	return strings.Join(lines, "\n")
 }
 
-// openFigures is where pyplot keeps figures, and closeFigures lets it close them.
+// openFigures is where pyplot keeps figures. closeFigures is code that closes them.
 const (
 	openFigures  = "matplotlib._pylab_helpers.Gcf.figs"
 	closeFigures = "import matplotlib.pyplot as plt\nplt.close('all')"
@@ -114,7 +115,8 @@ func (w *way) call(root string, steps []string, what string) string {
 	return ""
 }
 
-// index is a subscript that is a number, a text or a tuple of these: a path can come from anywhere.
+// index matches a subscript that is a number, a text or a tuple of these. No other subscript is typed, since a path can
+// come from anywhere.
 var index = regexp.MustCompile(`^\[(?:(?:-?[0-9]+|'(?:[^'\\]|\\.)*')|\((?:(?:-?[0-9]+|'(?:[^'\\]|\\.)*'),? ?)+\))\]$`)
 
 // expression returns a way as an expression of Python.
@@ -158,7 +160,7 @@ const (
 // outputIn matches a path that begins with Out[n], and n.
 var outputIn = regexp.MustCompile(`^(?:Out|_oh)\[([0-9]{1,9})\]`)
 
-// DropOutputs returns code that removes outputs from IPython's history, wherever it keeps them: these and no others, as
+// DropOutputs returns code that removes outputs from everywhere in IPython's history. It removes only these outputs, as
 // far as they are known.
 func (all Ways) DropOutputs() string {
 	var numbers, lines []string

@@ -18,7 +18,7 @@ import (
 // ReadCommand is the command of the program in nvidia/ that prints the result of [Read].
 const ReadCommand = "read"
 
-// Loadable reports whether there is a library to load: Open may fail all the same. It loads nothing.
+// Loadable reports whether there is a library to load. It loads nothing, so Open may fail all the same.
 func Loadable() bool {
 	if !canLoad {
 		return false
@@ -32,7 +32,7 @@ func Loadable() bool {
 	})
 }
 
-// Missing returns why there is nothing to load, nil if there is something.
+// Missing returns why there is no library to load; nil if there is one.
 func Missing() *NoNVMLError {
 	switch {
 	case !canLoad:
@@ -43,8 +43,9 @@ func Missing() *NoNVMLError {
 	return nil
 }
 
-// Command returns a command of the program that loads NVIDIA's libraries: the one that this program carries, from
-// memory; if it carries none, this very program. It inherits files from descriptor 3 on. Call release once it runs.
+// Command returns a command that runs the program that loads NVIDIA's libraries. That is the program that this one
+// carries, run from memory, or this very program if it carries none. The command inherits files from descriptor 3 on.
+// Call release once the command runs.
 func Command(files []*os.File, args ...string) (cmd *exec.Cmd, release func(), err error) {
 	if len(carried) == 0 {
 		cmd = exec.Command("/proc/self/exe", args...)
@@ -55,7 +56,8 @@ func Command(files []*os.File, args ...string) (cmd *exec.Cmd, release func(), e
 	if err != nil {
 		return nil, nil, fmt.Errorf("unpack the program that loads NVIDIA's libraries: %w", err)
 	}
-	// The last of the files is the program itself: at any other number the child might overwrite it first.
+	// The program itself is the last of the files: at a lower number the child might overwrite it before it is
+	// executed.
 	cmd = exec.Command(fmt.Sprintf("/proc/self/fd/%d", 3+len(files)), args...)
 	cmd.Args[0] = "tracer"
 	cmd.ExtraFiles = append(slices.Clone(files), program)

@@ -24,8 +24,8 @@ type Place struct {
 // Ordinals gives the device of each CUDA ordinal of a process, from 0.
 type Ordinals struct {
 	Places []Place
-	// Doubt is the reason why the places are only the most likely ones, "" where they are certain. Nothing should be
-	// charged to a device on the ground of a doubtful place; the driver's cuDeviceGetUuid is certain.
+	// Doubt is the reason why the places are only the most likely ones; "" where they are certain. No memory should be
+	// charged to a device because of a doubtful place. The driver's cuDeviceGetUuid is certain.
 	Doubt string
 }
 
@@ -71,7 +71,7 @@ type mapping struct {
 }
 
 // sort orders the devices by PCI bus id. FASTEST_FIRST, the default, is a heuristic of the driver; among GPUs of one
-// model it has nothing to choose.
+// model it makes no difference.
 func (m *mapping) sort(order string) {
 	m.order = make([]int, len(m.devices))
 	for i := range m.order {
@@ -98,8 +98,8 @@ func (m *mapping) doubt(why string) {
 	}
 }
 
-// all returns the visible devices where the environment has no list. A process that can see a MIG device sees that one
-// device only.
+// all returns the visible devices where the environment has no list. A process that can see a MIG device sees only that
+// device.
 func (m *mapping) all() {
 	total := 0
 	first := Place{-1, -1}
@@ -130,7 +130,7 @@ func (m *mapping) all() {
 	}
 }
 
-// indices reads a list of numbers; the first that is no device ends it.
+// indices reads a list of numbers. The first number that is no device ends the list.
 func (m *mapping) indices(list []string) {
 	for _, entry := range list {
 		number := strings.TrimSpace(entry)
@@ -157,7 +157,8 @@ func (m *mapping) indices(list []string) {
 	}
 }
 
-// uuids reads a list of UUIDs or of beginnings of such; the first that is no device, or could be several, ends it.
+// uuids reads a list of UUIDs, or of beginnings of UUIDs. The first item that is no device, or could be several, ends
+// the list.
 func (m *mapping) uuids(list []string) {
 	for _, entry := range list {
 		if !strings.HasPrefix(entry, "GPU-") {
@@ -222,8 +223,8 @@ func (m *mapping) mig(list []string) {
 	}
 }
 
-// leadingNumber reads the digits that a text begins with, -1 where there are none or it is negative. plain: nothing
-// follows them.
+// leadingNumber returns the number at the beginning of a text; -1 where there is none, or it is negative. plain:
+// nothing follows the number.
 func leadingNumber(text string) (n int, plain bool) {
 	digits := strings.TrimPrefix(text, "+")
 	end := 0

@@ -1,8 +1,8 @@
 package gpu
 
 // A [Mover] moves the device memory of a process that uses CUDA to the host, and back. It knows the order of the
-// driver's calls, and undoes them when one fails or the user changes their mind, so that no process is left waiting by
-// mistake. The messages for people are cmd/tracer's.
+// driver's calls. It undoes calls when one fails, or when the user changes their mind, so that no process is left
+// waiting by mistake. The messages for people are in cmd/tracer.
 
 import (
 	"errors"
@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Driver has the CUDA driver's calls on another process: [Checkpoints], or the same in a [Worker].
+// Driver has the CUDA driver's calls on another process. It is a [Checkpoints], or a [Worker] that makes the same
+// calls.
 type Driver interface {
 	State() (CUDAState, error)
 	Lock(patience time.Duration) error
@@ -54,17 +55,17 @@ func (e *StateError) Error() string { return "the driver says " + e.State.String
 var (
 	// ErrGone is the error for a process that has ended.
 	ErrGone = errors.New("the process has ended")
-	// ErrGained is the error for a process with more rights than the user for whom it would be moved: it has executed a
-	// set-user-ID program, or one with capabilities, or became another user.
+	// ErrGained is the error for a process that has more rights than the user for whom it would be moved. It has
+	// executed a set-user-ID program or a program with capabilities, or has become another user.
 	ErrGained = errors.New("the process has more rights than the user who may move it")
-	// ErrNoAnswer is the error when the driver has not answered for so long that the wait is given up.
+	// ErrNoAnswer is the error when the driver has not answered for so long that the mover stops to wait.
 	ErrNoAnswer = errors.New("the driver does not answer")
-	// ErrLeft is the error when the wait is given up at the caller's request.
+	// ErrLeft is the error when the mover stops to wait at the caller's request.
 	ErrLeft = errors.New("not waited for")
 )
 
-// Out moves the device memory of a process to the host. It does nothing to one with its memory there already. On an
-// error, and when it is regretted, the process runs again unless the outcome shows another state.
+// Out moves the device memory of a process to the host. It does nothing if the memory is there already. After an error,
+// or if the user changes their mind, the process runs again unless the outcome shows another state.
 func (m *Mover) Out() (out Outcome, err error) {
 	if out.Before, err = m.Driver.State(); err != nil {
 		return out, err
@@ -105,7 +106,7 @@ func (m *Mover) Out() (out Outcome, err error) {
 }
 
 // Back brings the device memory of a process back and lets it go on, from whatever state it was left in. It does
-// nothing to one that runs. Once begun it is not interrupted: half way the process would wait.
+// nothing to a process that runs. Once begun, it is not interrupted: half way the process would wait.
 func (m *Mover) Back() (out Outcome, err error) {
 	if out.Before, err = m.Driver.State(); err != nil {
 		return out, err
@@ -175,8 +176,8 @@ func (m *Mover) end(out Outcome, err error) (Outcome, error) {
 	return out, err
 }
 
-// abandoned reports whether the driver cannot be asked any more: a call may still be under way, or the process is gone
-// or not to be touched.
+// abandoned reports whether the driver cannot be asked any more. A call may still be under way, or the process is gone
+// or must not be touched.
 func abandoned(err error) bool {
 	return errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrLeft) || errors.Is(err, ErrGone) ||
 		errors.Is(err, ErrGained)

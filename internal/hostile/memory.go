@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory is a page that nobody serves, as memory of a user's own file system may be: a thread that writes to it waits
-// in the Linux kernel, with whatever locks, until it is released. It takes userfaultfd(2), which is root's.
+// Memory is a page that nobody serves. A page mapped from a user's own file system may be such a page. A thread that
+// writes to it waits in the Linux kernel, with all locks that it has, until the page is released. Memory needs
+// userfaultfd(2), which only root may use.
 type Memory struct {
 	page []byte
 	fd   int
@@ -23,7 +24,7 @@ const (
 	uffdMissing    = 1
 )
 
-// NewMemory makes one.
+// NewMemory returns such a page.
 func NewMemory() (*Memory, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_USERFAULTFD, unix.O_CLOEXEC|unix.O_NONBLOCK, 0, 0)
 	if errno != 0 {
@@ -53,8 +54,8 @@ func (m *Memory) control(request uintptr, of *[4]uint64) error {
 	return nil
 }
 
-// Receive receives a packet into the memory, which takes until [Memory.Release]. It returns once that has begun; over
-// is closed when it is over. There must be a packet.
+// Receive begins to receive a packet into the memory, and returns once that has begun. The receive ends after
+// [Memory.Release]: over is closed then. There must be a packet.
 func (m *Memory) Receive(socket int) (over <-chan struct{}, err error) {
 	done := make(chan struct{})
 	go func() { // one for each call

@@ -9,10 +9,11 @@ import (
 // Arrays names the probes that count the NumPy blocks of a process.
 type Arrays uint32
 
-// A process moves from one to the next. A foreign module moves it back.
+// A process moves from each of these to the next. A foreign module moves it back.
 const (
 	ArraysTracked = Arrays(kernelArraysARRAYS_TRACKED) // those on PyTraceMalloc_Track: the initial state
-	// those in NumPy; while the others are still in place, they add the blocks that these have not seen
+	// the probes in NumPy. Those on PyTraceMalloc_Track are still in place, and add the blocks that NumPy's have not
+	// seen
 	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING)
 	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE) // those in NumPy alone
 )
@@ -20,9 +21,9 @@ const (
 // MaxModules is the number of files that ForeseeModules accepts.
 const MaxModules = len(kernelForesight{}.Files)
 
-// ForeseeModules sets the files of NumPy's module that have probes for the process in slot, which is ArraysTracked.
-// They must stay open for as long as the process is traced. Any other module that the process maps from now on is
-// foreign. The caller must look up afterwards whether it mapped one earlier.
+// ForeseeModules sets which files of NumPy's module have probes, for the process in slot. The process must be in the
+// state ArraysTracked. The files must stay open for as long as the process is traced. Any other module that the process
+// maps from now on is foreign. The caller must check afterwards whether the process mapped a foreign module earlier.
 func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 	f := kernelForesight{Slot: slot}
 	for i := range f.Files {
@@ -37,9 +38,9 @@ func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 	return nil
 }
 
-// CountArrays sets the probes that count the NumPy blocks of a process from now on; they must be in place. It returns
-// the probes that actually count them: ArraysTracked if those in NumPy would not see some blocks, with the origin of
-// those blocks.
+// CountArrays sets which probes count the NumPy blocks of a process from now on. These probes must be in place. It
+// returns the probes that actually count. If the probes in NumPy would miss some blocks, it returns ArraysTracked and
+// the origin of these blocks.
 func (b *Blocks) CountArrays(pid int, by Arrays) (Arrays, Foreign, error) {
 	if _, err := b.operations.run(kernelOperationOP_ARRAYS, pid, kernelControl{Group: uint32(by)}); err != nil {
 		return by, 0, err

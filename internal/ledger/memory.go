@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory returns approximately the bytes that Linux keeps for the object's maps and rings, by their fdinfo (memlock):
-// since 6.4 the present size, before that the values of all entries (bpf_map_memory_usage, kernel/bpf/syscall.c), so
-// that tables which do not grow are computed. Linux charges it to the control group of the process that loaded them.
+// Memory returns approximately how many bytes Linux keeps for the object's maps and rings, by their fdinfo (memlock).
+// Since 6.4 that is the present size. Before it is the values of all entries (bpf_map_memory_usage,
+// kernel/bpf/syscall.c), so the size of tables that do not grow is computed. Linux charges the memory to the control
+// group of the process that loaded the maps.
 //
 // A map that does not grow is read once.
 func (l *Ledger) Memory() (sum int64) {

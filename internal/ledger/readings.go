@@ -8,19 +8,19 @@ import (
 )
 
 // A boundary of a tree of several processes is read as soon as it is sent, and its readings are sent after it: the CPU
-// that draws it may be held up in between. A reader that closes windows there without the readings gives the other
-// processes the maxima of no segment, and so peaks that are too low.
+// that draws it may be held up in between. If a reader closed windows at the boundary without these readings, it would
+// miss the other processes' maxima, and their peaks would be too low.
 
-// usualReadingWait bounds the time that delivered boundaries wait for their readings. It is longer than a scheduler
-// keeps a CPU from a task on a loaded machine.
+// usualReadingWait bounds the time that delivered boundaries wait for their readings. It is longer than the time for
+// which a scheduler keeps a task from a CPU on a loaded machine.
 const usualReadingWait = 250 * time.Millisecond
 
-// sharedCounts are the kernel half's counts of boundaries of trees of several processes: of those that it began to
-// send, and of those that it sent completely.
+// sharedCounts are the kernel half's counts of boundaries of trees of several processes. begun counts the boundaries
+// that it began to send, and sent counts those that it sent completely.
 type sharedCounts struct{ begun, sent *ebpf.Variable }
 
-// finish calls read, which hands on all available records, until all delivered boundaries have their readings, or for
-// the time most. It reports whether they have.
+// finish calls read, which hands on all available records, again and again. It ends when all delivered boundaries have
+// their readings, or after the time most. It reports whether they have them.
 func (t sharedCounts) finish(most time.Duration, read func() error) (all bool, err error) {
 	begun, sent, err := t.counts()
 	for until := time.Now().Add(most); err == nil; {
@@ -41,7 +41,8 @@ func (t sharedCounts) finish(most time.Duration, read func() error) (all bool, e
 	return false, err
 }
 
-// counts reads sent after begun: a boundary that begins in between does not count as complete.
+// counts returns both counts. It reads sent after begun, so that a boundary that begins in between does not count as
+// complete.
 func (t sharedCounts) counts() (begun, sent uint64, err error) {
 	if err = t.begun.Get(&begun); err == nil {
 		err = t.sent.Get(&sent)

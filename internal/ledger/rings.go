@@ -65,8 +65,8 @@ func (s *Stream) openRings() (err error) {
 	return nil
 }
 
-// Rest makes the rings take no memory of this process until the next Poll: each ring is otherwise mapped twice, all of
-// it. Records that come meanwhile wait in the rings.
+// Rest unmaps the rings until the next Poll, so that they take no memory of this process: each ring is otherwise mapped
+// twice as a whole. Records that come meanwhile wait in the rings.
 func (s *Stream) Rest() error {
 	s.resting = true
 	return s.closeRings()
@@ -88,8 +88,8 @@ func (s *Stream) closeRings() error {
 	return errors.Join(errs...)
 }
 
-// Poll waits until something happens or the deadline passes, and hands all available records to sink: all changes made
-// before a boundary come before it. It returns nil when the deadline has passed.
+// Poll waits until something happens or the deadline passes, and then hands all available records to sink. A change
+// that was made before a boundary is handed on before the boundary. Poll returns nil when the deadline has passed.
 func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 	if s.resting {
 		if err := s.openRings(); err != nil {
@@ -220,7 +220,7 @@ func (s *Stream) deliver(raw []byte, sink Sink) error {
 	return nil
 }
 
-// copyRead makes room for another copy. Every copy read from the ring counts, even if it is not used.
+// copyRead makes room for another copy. Every copy that was read from the ring counts, even if it is not used.
 func (s *Stream) copyRead() error {
 	s.copies++
 	if err := s.objects.CopiesRead.Set(s.copies); err != nil {
@@ -275,8 +275,8 @@ func (s *Stream) Received() uint64 { return s.delivered + s.records }
 // Delivered returns the number of changes that were read.
 func (s *Stream) Delivered() uint64 { return s.delivered }
 
-// SourceLimit is the largest number of bytes sent of a cell's typed source, and CompiledLimit that of its compiled
-// source.
+// SourceLimit is the largest number of bytes that are sent of a cell's typed source. CompiledLimit is the largest
+// number of its compiled source.
 const (
 	SourceLimit   = 64 * len(kernelSource{}.Text)
 	CompiledLimit = 64 * (len(kernelSource{}.Text) - 1)

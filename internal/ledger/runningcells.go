@@ -8,7 +8,8 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// firstFound is the first number for cells that user space found running; the kernel numbers its own from 1.
+// firstFound is the first number for cells that user space found running. The kernel half numbers the cells that it
+// sees from 1.
 const firstFound = 1 << 62
 
 // RunningCell is a cell that began before the probes were in place.
@@ -27,7 +28,7 @@ type RunningThread struct {
 	Numbers []uint64      // of the cells, set by [Cells.OpenRunning]
 }
 
-// Cells are the cells that were already running when their process was attached, and the numbers of all cells.
+// Cells has the cells that already ran when the tracer attached to their process, and the numbers of all cells.
 type Cells struct {
 	objects    *kernelObjects
 	operations *operations
@@ -69,8 +70,8 @@ func (c *Cells) OpenRunning(t *RunningThread) error {
 	return nil
 }
 
-// EndRunning ends cells without a record since they were opened, because they ended before the probes were in place. It
-// leaves cells with a record alone: the probes see their end.
+// EndRunning ends the cells of a thread that had no record since they were opened: they ended before the probes were in
+// place. It leaves a thread with a record alone: the probes see the end of its cells.
 func (c *Cells) EndRunning(t *RunningThread) error {
 	err := c.objects.Found.Delete(kernelThreadKey{Self: t.Self, Slot: t.Slot})
 	if errors.Is(err, ebpf.ErrKeyNotExist) {

@@ -9,12 +9,12 @@ import (
 	"ipytracer/event"
 )
 
-// A CPU draws the ticket of a boundary before it cuts the tree, and may be held up in between: by an interrupt, by a
-// hypervisor, on Linux 7.x by the scheduler. Another CPU that draws the next ticket then cuts first. Windows are runs
-// of segments, so the boundaries of a tree are handed on in the order of their segments; each boundary has one segment,
-// and each segment one boundary.
+// A CPU draws the ticket of a boundary before it cuts the tree. It may be held up in between: by an interrupt, by a
+// hypervisor or, on Linux 7.x, by the scheduler. Another CPU that draws the next ticket then cuts first. Windows are
+// runs of segments, so the boundaries of a tree are handed on in the order of their segments; each boundary has one
+// segment, and each segment one boundary.
 
-// segmentOrder keeps the boundaries that came before those of earlier segments of their trees.
+// segmentOrder keeps boundaries that came too early: a boundary of an earlier segment of the tree is still to come.
 type segmentOrder struct {
 	next  map[uint32]uint64 // by root: the segment of the boundary that is due next; none: 1
 	early []*earlyBoundary  // at most as many as the store has places
@@ -39,7 +39,7 @@ func (o *segmentOrder) waits(root uint32) bool {
 // forget begins a tree anew: its next boundary is of the first segment.
 func (o *segmentOrder) forget(root uint32) { delete(o.next, root) }
 
-// handOn hands on a boundary that no other boundary must precede any more.
+// handOn hands on a boundary whose turn it is.
 func (o *segmentOrder) handOn(b *event.Boundary, extra BoundaryExtra, sink Sink) {
 	if o.next == nil {
 		o.next = map[uint32]uint64{}
@@ -48,7 +48,7 @@ func (o *segmentOrder) handOn(b *event.Boundary, extra BoundaryExtra, sink Sink)
 	sink.Boundary(b, extra)
 }
 
-// takes reports whether a reading belongs to a waiting boundary: then it waits with that boundary.
+// takes reports whether a reading belongs to a waiting boundary. If it does, it waits with that boundary.
 func (o *segmentOrder) takes(r *event.Reading) bool {
 	for _, e := range o.early {
 		if e.boundary.Number == r.Number {
@@ -76,7 +76,7 @@ func (o *segmentOrder) release(ticket uint64, sink Sink) {
 	}
 }
 
-// ripe returns the place of a boundary that need not wait any longer, the first waiting one of its tree; -1 for none.
+// ripe returns the place of a boundary that need not wait any longer: the first waiting one of its tree; -1 for none.
 func (o *segmentOrder) ripe(ticket uint64) int {
 	for _, e := range o.early {
 		if e.boundary.Segment > o.due(e.boundary.Root) && e.until > ticket {
@@ -94,8 +94,8 @@ func (o *segmentOrder) ripe(ticket uint64) int {
 	return -1
 }
 
-// accepts hands on a boundary, or keeps it until those of earlier segments have come. A CPU that cut the tree earlier
-// had drawn its ticket by then.
+// accepts hands on a boundary, or keeps it until the boundaries of earlier segments have come. A CPU that cut the tree
+// earlier had drawn its ticket by then.
 func (o *segmentOrder) accepts(b *event.Boundary, extra BoundaryExtra, nextTicket *ebpf.Variable, sink Sink) error {
 	if b.Segment <= o.due(b.Root) {
 		o.handOn(b, extra, sink)

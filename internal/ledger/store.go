@@ -10,21 +10,23 @@ import (
 // of their tickets.
 //
 // A CPU draws a ticket before it writes its record. Another CPU that draws the next ticket may finish earlier: its
-// record is in the ring, and the earlier record is nowhere yet. The reader waits for it: a program that draws
-// boundaries cannot be interrupted, so that takes microseconds, or as long as a hypervisor keeps the CPU from running.
+// record is in the ring, and the earlier record is nowhere yet. The reader waits for the earlier record. A program that
+// draws boundaries cannot be interrupted, so the wait takes microseconds, or as long as a hypervisor keeps the CPU from
+// running.
 
-// overtaken counts records of the store that others overtook.
+// overtaken counts records of the store that later records overtook.
 type overtaken struct {
 	waited    uint64        // records for which the reader waited
-	abandoned atomic.Uint64 // those that did not come
+	abandoned atomic.Uint64 // records that did not come
 	meanwhile func()        // for tests: the work of another CPU during the wait
 }
 
-// patience is the longest wait for a record that is being written; then it is lost, and counted.
+// patience is the longest wait for a record that is being written. After that the record is lost, and counted.
 const patience = 2 * time.Second
 
-// recover hands on every record before ticket, from the store. If a record is due, it waits for a record that is being
-// written: later ones must not be handed on without it. Otherwise that record is left to the ring, or to the next call.
+// recover hands on every record before ticket, from the store. If a record is due, recover waits for a record that is
+// being written: later records must not be handed on before it. If none is due, the unwritten record is left to the
+// ring, or to the next call.
 func (s *Stream) recover(ticket uint64, due bool, sink Sink) error {
 	var waiting wait
 	for s.expected < ticket {
@@ -62,8 +64,8 @@ func (s *Stream) read() uint64 { return s.records + s.delivered }
 // hold returns the number of bytes in the rings, including those of records that are being written.
 func (s *Stream) hold() int { return s.boundaries.AvailableBytes() + s.changes.AvailableBytes() }
 
-// releases is the largest number of waits, at the end, for boundaries that wait for others: with each, at least one is
-// handed on.
+// releases is the largest number of waits, at the end, for boundaries that wait for others. Each wait hands on at least
+// one boundary.
 const releases = 64
 
 // Drain hands on every record that has been drawn so far, including those that other CPUs are still writing. It ends a
@@ -76,8 +78,8 @@ func (s *Stream) Drain(sink Sink) error {
 	if err := s.objects.NextTicket.Get(&next); err != nil {
 		return fmt.Errorf("read the next ticket: %w", err)
 	}
-	// A record that a CPU has begun to write into a ring blocks later records from being read. A process that runs on
-	// writes more, so this need not end.
+	// A record that a CPU has begun to write into a ring blocks later records from being read. A process that still
+	// runs writes more records, so this need not end.
 	var waiting wait
 	for before := s.read(); before == s.read() && !waiting.isOver() && s.hold() > 0; {
 		s.overtaken.pause(&waiting)

@@ -6,18 +6,20 @@ import (
 	"sort"
 )
 
-// driftParts bounds the difference in rate of two clocks: 1 in so many, 1,000 parts per million. Linux corrects
-// CLOCK_MONOTONIC by 500 parts per million at most (MAXFREQ in include/linux/timex.h), for each of the two.
+// driftParts bounds the difference in rate of two clocks: one part in driftParts, which is 1,000 parts per million. On
+// each of the two machines Linux corrects CLOCK_MONOTONIC by at most 500 parts per million (MAXFREQ in
+// include/linux/timex.h).
 const driftParts = 1000
 
-// slack returns by how much the distance of two clocks can change in a time.
+// slack returns by how much the distance of two clocks can change while some time passes.
 func slack(elapsed int64) int64 { return elapsed/driftParts + 1 }
 
-// limit is an upper limit of the distance of two clocks, at a time of the second.
+// limit is an upper limit of the distance of two clocks at one moment. at is the time that one of the clocks shows
+// then.
 type limit struct{ at, most int64 }
 
-// ceiling is an upper limit of the distance of two clocks at any time: its limits are as low as those around them and
-// the drift allow, in order of time.
+// ceiling is an upper limit of the distance of two clocks at any time. Its limits are in order of time. Each is as low
+// as the limits around it and the drift allow.
 type ceiling []limit
 
 // newCeiling makes a ceiling from limits, in any order.
@@ -50,15 +52,15 @@ func (c ceiling) most(at int64) int64 {
 	return most
 }
 
-// distance bounds by how much a clock is ahead of another, at a time of the first: up is an upper limit, and down one
-// of the opposite.
+// distance bounds by how much a clock is ahead of another. up is an upper limit, and down is an upper limit of how much
+// the clock is behind. The times of both are those of the first clock.
 type distance struct{ up, down ceiling }
 
 // known reports whether both sides are limited.
 func (d *distance) known() bool { return len(d.up) > 0 && len(d.down) > 0 }
 
-// contradicts reports whether the limits exclude each other. Between two limits the sum of both sides is highest in the
-// middle, so their own times are enough.
+// contradicts reports whether the limits exclude each other. It checks only the times of limits: between two limits the
+// sum of both sides is highest in the middle.
 func (d *distance) contradicts() bool {
 	for _, all := range []ceiling{d.up, d.down} {
 		for _, l := range all {
@@ -70,7 +72,7 @@ func (d *distance) contradicts() bool {
 	return false
 }
 
-// earliest and latest return bounds of the other clock's time at a time of this one.
+// earliest and latest return bounds of the time that the other clock shows when this one shows a time.
 func (d *distance) earliest(at int64) int64 { return at - d.up.most(at) }
 
 func (d *distance) latest(at int64) int64 { return at + d.down.most(at) }

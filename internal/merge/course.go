@@ -6,18 +6,19 @@ import (
 	"ipytracer/event"
 )
 
-// course is how high a tree of processes stood, from boundary to boundary, by its clock.
+// course is how high a tree of processes stood, from boundary to boundary, by the clock of the tree's machine.
 type course struct {
 	pid      int
 	segments []segment
 	highest  int64
 }
 
-// segment is the time between two boundaries: the tree had high in it, never more, and value at its end.
+// segment is the time between two boundaries. high is the tree's largest value in it, and value is the tree's value at
+// its end.
 type segment struct{ from, to, high, value int64 }
 
-// add adds the segment that ends at a time. Boundaries of two CPUs can cross by the time between reading the clock and
-// reading the meter: such a segment has the times of both.
+// add adds the segment that ends at a time. A CPU reads the clock a moment before the meter, so boundaries of two CPUs
+// can be out of order by that time. Their segment has the times of both.
 func (c *course) add(at, high, value int64) (added bool) {
 	c.highest = max(c.highest, high)
 	last := len(c.segments) - 1
@@ -34,7 +35,7 @@ func (c *course) add(at, high, value int64) (added bool) {
 	return true
 }
 
-// halve joins segments by two: as high as the higher one.
+// halve joins each two segments into one that is as high as the higher of the two.
 func (c *course) halve() {
 	kept := c.segments[:0]
 	for pair := range slices.Chunk(c.segments, 2) {
@@ -72,7 +73,7 @@ const (
 	maxTrees = 1 << 10
 	// latestTime is an upper limit of times of a clock: 36 years after its boot.
 	latestTime = 1 << 60
-	// highestValue is an upper limit of values: 256 TiB, so that those of all trees have a sum.
+	// highestValue is an upper limit of values: 256 TiB, so that the sum over all trees does not overflow.
 	highestValue = 1 << 48
 )
 
@@ -88,7 +89,7 @@ type Reader struct {
 	strange  bool // a time, or a value, that no machine has
 }
 
-// Add takes in an event. It keeps nothing of it.
+// Add takes in an event. It keeps no reference to the event.
 func (r *Reader) Add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:

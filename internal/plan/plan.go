@@ -14,8 +14,8 @@ const (
 	gib = int64(1) << 30
 
 	roundTo     = 16 * mib
-	otherRun    = 20       // 1/20: by how much another run of the same may go higher
-	kernelShare = 256      // 1/256 of it, for page tables and other data that the kernel keeps for each page
+	otherRun    = 20       // 1/20: by how much another run of the notebook may go higher
+	kernelShare = 256      // 1/256 of the need, for page tables and other data that Linux keeps for each page
 	kernelBase  = 32 * mib // added to that share, whatever the need is
 	mattering   = 3        // lines
 	untouched   = 4        // times as much mapped as resident
@@ -26,7 +26,7 @@ const (
 var sizes = []int64{gib / 2, gib, 2 * gib, 4 * gib, 8 * gib, 16 * gib, 32 * gib, 64 * gib, 128 * gib, 256 * gib,
 	512 * gib, 1024 * gib, 2048 * gib, 4096 * gib}
 
-// Make returns the plan for the needs of some runs of a notebook; there is at least one.
+// Make returns the plan for the needs of some runs of a notebook. There must be at least one run.
 func Make(runs []*Run) *model.Plan {
 	p := &model.Plan{Schema: model.PlanSchema, Runs: []model.PlanRun{}, Demands: []model.Demand{},
 		Settings: []model.Setting{}, Doubts: []string{}}
@@ -67,7 +67,7 @@ func (r *Run) demand(meter string) *demand {
 	return nil
 }
 
-// demandOf returns the need of one kind of memory, by all runs.
+// demandOf returns the need of one kind of memory: the highest of all runs.
 func demandOf(runs []*Run, meter string) model.Demand {
 	out := model.Demand{Meter: meter, Exact: true, Low: math.MaxInt64, Lines: []model.PlanLine{},
 		Untouched: []model.PlanLine{}}
@@ -112,7 +112,7 @@ func demandOf(runs []*Run, meter string) model.Demand {
 	return out
 }
 
-// partsOf returns the parts of a demand, each at its own highest.
+// partsOf returns the parts of a demand, each with its own highest value.
 func partsOf(d *demand) []model.PlanPart {
 	out := []model.PlanPart{}
 	for _, id := range slices.Sorted(maps.Keys(d.parts)) {
@@ -138,7 +138,7 @@ func margin(d *model.Demand, runs int, bound int64) []model.PlanPart {
 	return out
 }
 
-// size returns the smallest usual size that holds limit, and the one below; 0 for none.
+// size returns the smallest usual size that holds limit, and the usual size below; 0 for none.
 func size(limit int64) (fits, smaller int64) {
 	for i, s := range sizes {
 		if limit <= s {

@@ -11,8 +11,8 @@ import (
 	"ipytracer/model"
 )
 
-// highestCells and highestStatements are the numbers of the highest cells and statements, of each kind of memory, in
-// which lines are looked for.
+// highestCells and highestStatements are how many of the highest cells and statements are searched for lines, for each
+// kind of memory.
 const (
 	highestCells      = 16
 	highestStatements = 64
@@ -109,7 +109,7 @@ type reader struct {
 	texts      map[int]string  // by these
 }
 
-// Read takes from a report the parts that a plan needs. It reads the windows once, and then the highest of them again.
+// Read takes the parts that a plan needs from a report. It reads the windows once, and then the highest windows again.
 func Read(name string, r *model.Report) *Run {
 	run := &Run{PlanRun: model.PlanRun{File: name, Host: r.Host, Finished: r.Certificate.Finished,
 		Complete: r.Certificate.Complete}}
@@ -166,8 +166,8 @@ func demandsOf(ids []string, ranks string) []*demand {
 	return all
 }
 
-// session adds the figures of a tree in all. Of several trees the highest counts: they are not known to have been there
-// at the same time.
+// session adds the figures of a whole tree. Of several trees only the highest counts: it is not known whether they were
+// there at the same time.
 func (x *reader) session(w *model.Window) {
 	x.run.DurationNS = max(x.run.DurationNS, w.StartNS+w.DurationNS)
 	for _, d := range x.run.demands {
@@ -234,7 +234,7 @@ func topOf(w *model.Window, execution int, count *int, f model.Figure) *top {
 	return one
 }
 
-// among inserts a window among the highest, after those that are as high.
+// among inserts a window among the highest, behind windows that are as high.
 func among(all []*top, most int, peak int64, one func() *top) []*top {
 	if len(all) == most && all[most-1].peak >= peak {
 		return all
@@ -270,11 +270,11 @@ func (x *reader) statement(w *model.Window) {
 	}
 }
 
-// near is the share of a cell's peak that a statement must have reached to be the one that decides: one that rises
-// little above the memory of an earlier one, as plt.show() does, is not.
+// near is the share of a cell's peak that a statement must have reached to be the one that decides. So a statement that
+// rises little above the memory of an earlier one, as plt.show() does, does not decide.
 const near = 0.9
 
-// decide chooses the statement that rose most of those that came near to the cell's peak.
+// decide chooses, of the statements that came near to the cell's peak, the one that rose most.
 func (t *top) decide(c candidate) {
 	isNear, wasNear := float64(c.peak) >= near*float64(t.peak), t.best.line > 0 &&
 		float64(t.best.peak) >= near*float64(t.peak)

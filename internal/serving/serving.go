@@ -2,8 +2,8 @@
 // asks, and of no other, and has that user's rights. This package decides who may ask, and how often. It knows neither
 // the contents of a session nor the answers to a notebook.
 //
-// Nothing of a request is used but which of three words it is. The Linux kernel identifies the process (SO_PEERCRED,
-// SO_PEERPIDFD), not the request: so there is no pid, path or flag that could be another's.
+// A request is one of three words, and has nothing else. The Linux kernel says which process asks (SO_PEERCRED,
+// SO_PEERPIDFD), and not the request. So a request has no pid, path or flag that could be another process's.
 package serving
 
 import (
@@ -22,8 +22,8 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// Protocol is the version on the socket: one request of at most 256 bytes, one answer of at most 4,096, then the server
-// closes.
+// Protocol is the version of the protocol on the socket: one request of at most 256 bytes, one answer of at most 4,096
+// bytes, then the server closes.
 const Protocol = "ipytracer/serve/v1"
 
 // Bounds of a peer's use of the server.
@@ -36,7 +36,7 @@ const (
 	startsEvery = time.Minute // a user may start twice as many sessions as may run, in this time
 )
 
-// Options are those of a server.
+// Options are the options of a server.
 type Options struct {
 	Log     *slog.Logger
 	PerUser int // sessions of one user at a time
@@ -44,11 +44,11 @@ type Options struct {
 	// Auto begins a session also for a process that only announces itself ("auto"), as companions do when they are
 	// loaded.
 	Auto bool
-	// Login returns the user to whom a process counts, by its user and its control group, which is "" where it is not
-	// known; nil: to its own user.
+	// Login returns the user to whom a process counts, by the process's user and control group. The group is "" where
+	// it is not known. nil: a process counts to its own user.
 	Login func(uid uint32, group string) uint32
-	// Session is the command that traces a process until it is asked to end (SIGTERM), as a user who has typed sudo, or
-	// as root.
+	// Session starts the command that traces a process until the command is asked to end (SIGTERM). It runs as if the
+	// user had typed it with sudo, or as root.
 	Session func(Peer) (*Child, error)
 	// Porter starts a process that has some files open and does nothing until it is killed.
 	Porter func([]*os.File) (*Child, error)
@@ -57,10 +57,10 @@ type Options struct {
 // Child is a session under way.
 type Child struct {
 	Signal func(unix.Signal) error
-	// Ended is closed when it has ended; Said is then its last message, "" where all was well.
+	// Ended is closed when the session has ended. Said is then its last message; "" where all was well.
 	Ended <-chan struct{}
 	Said  func() string
-	// Report is where its report will be, "" where it leaves none.
+	// Report is where the session's report will be; "" where it leaves none.
 	Report string
 }
 
@@ -72,7 +72,7 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[process.Identity]*session
 	answered map[uint32]int         // connections that are being answered, by the user to whom they count
-	silent   []*os.File             // those of them that have asked nothing yet, the oldest first
+	silent   []*os.File             // connections that have asked nothing yet, the oldest first
 	started  map[uint32][]time.Time // likewise, in the last while
 	last     map[process.Identity]string
 	closing  bool
@@ -86,7 +86,7 @@ type session struct {
 	stopping bool
 }
 
-// New makes one.
+// New returns a server.
 func New(o Options) *Server {
 	s := &Server{
 		options: o, sessions: map[process.Identity]*session{}, answered: map[uint32]int{},
@@ -108,7 +108,7 @@ type answer struct {
 	// OK: a session begins, runs already, or ends. Else Error is the reason in a sentence.
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
-	Runs  bool   `json:"runs,omitempty"` // it did before
+	Runs  bool   `json:"runs,omitempty"` // the session ran before
 	Last  string `json:"last,omitempty"` // how the last session of this process ended, if not well
 	// Report is where the session's report will be.
 	Report string `json:"report,omitempty"`
@@ -116,7 +116,7 @@ type answer struct {
 	Auto bool `json:"auto,omitempty"`
 }
 
-// Serve answers on a socket that listens, until the context ends; then it ends all sessions and waits for them.
+// Serve answers on a socket that listens, until the context ends. Then it ends all sessions, and waits for their ends.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.wake(); s.porters.hurry() })
 	defer stop()
@@ -184,8 +184,8 @@ func (s *Server) loginOf(uid uint32, group string) uint32 {
 	return s.options.Login(uid, group)
 }
 
-// part closes a connection that counts to a user, at once or, where that could take long, elsewhere. done is called
-// when it is closed.
+// part closes a connection that counts to a user. Where that could take long, a porter closes it, and else part does at
+// once. done is called when the connection is closed.
 func (s *Server) part(conn *os.File, login uint32, done func()) {
 	if err := empty(conn); err != nil {
 		s.options.Log.Debug("a connection cannot be closed at once", "user", login, "error", err)
@@ -251,7 +251,8 @@ func (s *Server) takeSlot(slots chan<- struct{}) bool {
 	}
 }
 
-// awaits notes that a connection is silent still, and returns the function that notes that it is no longer.
+// awaits notes that a connection has asked nothing yet. It returns the function that notes that the connection has
+// asked.
 func (s *Server) awaits(conn *os.File) (spoke func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

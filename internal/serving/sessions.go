@@ -74,7 +74,7 @@ func (s *Server) refuses(login uint32) string {
 	return ""
 }
 
-// maxRemembered is of how many processes it is remembered how their last session ended.
+// maxRemembered is the number of processes of which the server remembers how their last session ended.
 const maxRemembered = 256
 
 // await waits for a session's end.
@@ -106,17 +106,17 @@ func (s *Server) stop(p Peer) answer {
 	return answer{OK: true, Report: one.child.Report}
 }
 
-// The time that a session may take to end: when its notebook asks for that, and with the server. The report of a
-// session that is killed is lost.
+// The time that a session may take to end: first when its notebook asks for the end, then when the server ends. The
+// report of a session that is killed is lost.
 const (
 	lastPatience = time.Minute
-	// with the server: then a session leaves out its last look, which takes long, and reports
+	// when the server ends: the session then leaves out its last look, which takes long, and reports
 	hurryAfter   = 700 * time.Millisecond
 	endPatience  = 2 * time.Second
 	killPatience = time.Second // the time that a killed session may take: the kernel may hold it for longer
 )
 
-// finish ends a session: by a signal that asks for it, and after a while by force.
+// finish asks a session by a signal to end, and kills it if it has not ended after a while.
 func (s *Server) finish(one *session) {
 	if one.stopping {
 		return
@@ -136,7 +136,7 @@ func (s *Server) finish(one *session) {
 	}()
 }
 
-// end ends all sessions, kills those that have not ended after a while, and then does not wait for them for long.
+// end ends all sessions. It kills sessions that have not ended after a while, and does not wait long for those.
 func (s *Server) end() {
 	s.mu.Lock()
 	s.closing = true
@@ -161,7 +161,7 @@ func (s *Server) end() {
 	}
 }
 
-// signal sends a signal to the remaining ones.
+// signal sends a signal to all sessions that have not ended.
 func (s *Server) signal(what unix.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,7 @@ func (s *Server) signal(what unix.Signal) {
 	}
 }
 
-// kill ends the remaining ones by force.
+// kill kills all sessions that have not ended.
 func (s *Server) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

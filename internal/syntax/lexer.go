@@ -31,7 +31,7 @@ type lexer struct {
 	tokens   []token
 }
 
-// indent is a depth of indentation: with tabs of eight columns, and of one.
+// indent is a depth of indentation. wide counts a tab as up to eight columns, narrow as one.
 type indent struct{ wide, narrow int }
 
 // mode is a part of an f-string that the lexer is in.
@@ -54,7 +54,7 @@ func newLexer(source string, lines []int32, at, end, line int) *lexer {
 	return &lexer{source: source, lines: lines, at: at, end: end, line: line, fresh: true, indents: []indent{{}}}
 }
 
-// lineStarts returns where each line of a source begins. The first begins behind a byte order mark.
+// lineStarts returns where each line of a source begins. The first line begins behind a byte order mark.
 func lineStarts(source string) []int32 {
 	lines := []int32{0}
 	if strings.HasPrefix(source, "\ufeff") {
@@ -68,8 +68,8 @@ func lineStarts(source string) []int32 {
 	return lines
 }
 
-// place returns the line of an offset. It looks from the line of the offset before on: offsets rise, except within one
-// logical line.
+// place returns the line of an offset. It starts to look at the line that it returned last: offsets rise, except within
+// one logical line.
 func (l *lexer) place(offset int) int32 {
 	for l.line < len(l.lines) && int(l.lines[l.line]) <= offset {
 		l.line++
@@ -138,7 +138,7 @@ func (l *lexer) behindLineEnd(at int) int {
 	return min(at+1, l.end)
 }
 
-// upTo returns what stands in front of the first of some characters; the whole text where there is none.
+// upTo returns the text in front of the first of some characters; the whole text where none of them is in it.
 func upTo(text, chars string) string {
 	if end := strings.IndexAny(text, chars); end >= 0 {
 		return text[:end]
@@ -184,7 +184,7 @@ type cell struct {
 	inner   int            // how many magics this Python stands in
 }
 
-// prefix returns how many bytes at the beginning of a line IPython removes: an indentation, and then a prompt.
+// prefix returns how many bytes IPython removes at the beginning of a line: an indentation, and then a prompt.
 func (c *cell) prefix(line string) int {
 	size := 0
 	if strings.HasPrefix(line, c.indent) {

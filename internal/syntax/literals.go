@@ -169,7 +169,7 @@ func (l *lexer) bracket(c byte) {
 	}
 }
 
-// fieldEnd cuts what ends the expression in a field of an f-string.
+// fieldEnd cuts the token that ends the expression in a field of an f-string.
 func (l *lexer) fieldEnd() bool {
 	start := l.at
 	switch l.source[start] {

@@ -7,13 +7,13 @@ import (
 )
 
 // Bounds on a tree. maxNesting is how deep constructs may stand in each other. Chains of one operator, of attributes
-// and of elif are nested as well, although they are not written so: maxDepth is for all of them together.
+// and of elif are nested in the tree as well, although they are not written so. maxDepth bounds all nesting together.
 const (
 	maxNesting = 200
 	maxDepth   = 1000
 )
 
-// attempt returns the *SyntaxError that something panics with, and nil where it ends.
+// attempt calls a function. It returns the *SyntaxError with which the function panics; nil where the function returns.
 func attempt(what func()) (err error) {
 	defer func() {
 		switch failed := recover().(type) {
@@ -28,8 +28,8 @@ func attempt(what func()) (err error) {
 	return nil
 }
 
-// parser reads statements, by recursive descent. It looks ahead by trying at the heads of with and match alone, so its
-// time is linear.
+// parser reads statements by recursive descent. It tries a reading and goes back only at the heads of with and match,
+// so its time is linear.
 type parser struct{ expressions }
 
 func newParser(source string, lines []int32, depth int) *parser {
@@ -58,7 +58,7 @@ func (p *reader) cut(at, end, line int, in *cell) {
 
 func (p *reader) tok() *token { return &p.tokens[p.at] }
 
-// ahead returns a token behind the current one; the last one stands for all behind it.
+// ahead returns the n-th token behind the current one; the last token where there are fewer.
 func (p *reader) ahead(n int) *token { return &p.tokens[min(p.at+n, len(p.tokens)-1)] }
 
 func (p *reader) textOf(t *token) string { return p.source[t.start:t.end] }

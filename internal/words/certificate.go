@@ -78,8 +78,8 @@ func ExpensiveProbes(p *model.Probe) string {
 	return fmt.Sprintf("%s (%s): %s", eachTraced, p.Dear, took(p))
 }
 
-// DearTraps says what a hit of a probe costs, in nanoseconds, on a machine where it is dear: where the kernel emulates
-// an instruction, and where it single-steps one. Where measurements did not agree, these are the highest.
+// DearTraps says what a hit of a probe costs, in nanoseconds, on a machine where hits cost much: first where Linux
+// emulates an instruction, then where Linux single-steps one. Where measurements did not agree, it says the highest.
 func DearTraps(emulated, stepped int64, disagree bool) string {
 	text := fmt.Sprintf("a hit of a probe is dear on this machine, %.2f µs, and single-stepped %.1f µs",
 		float64(emulated)/1e3, float64(stepped)/1e3)
@@ -89,8 +89,8 @@ func DearTraps(emulated, stepped int64, disagree bool) string {
 	return text
 }
 
-// ExpensiveProbesSoFar describes the same for a running session, for a notebook. It leaves out why a dear place serves,
-// which may concern another user's files.
+// ExpensiveProbesSoFar is [ExpensiveProbes] for a session that still runs. A notebook shows the text. It leaves out why
+// the place costs more than usual, because that may concern another user's files.
 func ExpensiveProbesSoFar(p *model.Probe) string {
 	switch {
 	case p.DearMachine:
@@ -160,8 +160,8 @@ type LeftOut struct {
 	MaxProcesses int
 }
 
-// Reasons describes each count: first those that put figures or windows in doubt, then those that concern only stacks,
-// names or texts.
+// Reasons describes each count. First come counts that put figures or windows in doubt, then counts that concern only
+// stacks, names or texts.
 func (l *LeftOut) Reasons() (figures, attribution []string) {
 	for _, one := range []struct {
 		count int

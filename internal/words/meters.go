@@ -25,7 +25,8 @@ func IsPart(id string) bool { return factsOf(id).Kind == event.Part }
 // LiesWithin reports whether a meter's blocks lie in the memory of another.
 func LiesWithin(id string) bool { return len(factsOf(id).Within) > 0 }
 
-// IsOutermost reports whether blocks of other meters lie in the memory of this one, and its own in none.
+// IsOutermost reports whether blocks of other meters lie in this meter's memory, and its own blocks lie in no other
+// meter's.
 func IsOutermost(id string) bool {
 	m, ok := event.ParseMeter(id)
 	if !ok || LiesWithin(id) {
@@ -39,8 +40,8 @@ func IsOutermost(id string) bool {
 // HasBlocks reports whether a meter has single blocks or ranges, and so the stacks that allocate them.
 func HasBlocks(id string) bool { return factsOf(id).InBlocks() }
 
-// Headlines returns the meters of a list that have a place of their own in tables for people, in the tables' order;
-// those of GPUs in the list's order.
+// Headlines returns the meters of a list that have a place of their own in tables for people. They come in the tables'
+// order, the meters of GPUs in the list's order.
 func Headlines(ids []string) []string {
 	place := func(id string) int { return factsOf(id).Headline }
 	out := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return place(id) == 0 })
@@ -57,7 +58,7 @@ func Wholes(ids []string) []string {
 	return append(Headlines(ids), other...)
 }
 
-// First returns a list of meters with one of them in front, which it need not have.
+// First returns a list of meters with id in front. The list need not have contained id before.
 func First(ids []string, id string) []string {
 	return append([]string{id}, slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })...)
 }

@@ -53,8 +53,8 @@ func Share(share float64) string {
 // Vague says that a figure is uncertain by more than its own size.
 const Vague = "not known to within its own size"
 
-// Device returns the name of a GPU: "NVIDIA H100 80GB HBM3, 79.65 GiB", hostile as it comes from the driver; "" if
-// neither is known.
+// Device returns the name and the memory of a GPU: "NVIDIA H100 80GB HBM3, 79.65 GiB"; "" if neither is known. It is
+// hostile, because the name comes from the driver.
 func Device(g *model.GPU) string {
 	switch {
 	case g.Memory <= 0:

@@ -12,8 +12,8 @@ import (
 // Forked is the name of a process with the kernel's own command line.
 const Forked = "forked by the kernel, the same program"
 
-// ProcessName returns a name for a child process whose command line is long and says little, and other command lines as
-// they are.
+// ProcessName returns a name for a child process, by its command line. It replaces command lines that are long and say
+// little, and returns others as they are.
 func ProcessName(command string) string {
 	for _, known := range [][2]string{
 		{"popen_loky_posix", "joblib worker (loky)"}, {"LokyProcess-", "joblib worker (loky)"},

@@ -31,11 +31,11 @@ var residentKinds = map[string]string{
 	"other":       "not explained",
 }
 
-// ResidentKind returns a kind of resident memory in words, or as it is in a report of a newer tracer.
+// ResidentKind returns a kind of resident memory in words. A kind that only a newer tracer knows is returned as it is.
 func ResidentKind(kind string) string { return cmp.Or(residentKinds[kind], kind) }
 
-// Stays describes the part of an entry that stays resident, "" if it is little: what allocators keep, or where that is
-// not known, what is in small blocks.
+// Stays describes the part of an entry that stays resident: what allocators keep or, where that is not known, what is
+// in small blocks. It returns "" if the part is little.
 func Stays(f *model.Freeing) string {
 	bytes, before, behind := f.Small, ", ", " of it small objects"
 	if f.Resident != nil {
@@ -50,7 +50,8 @@ func Stays(f *model.Freeing) string {
 	return before + Bytes(bytes) + behind
 }
 
-// SinceAttach says by how much more memory a process has than at the attach; a change below least bytes is none.
+// SinceAttach says how much more memory a process has than at the attach. A change of less than least bytes counts as
+// none.
 func SinceAttach(more, least int64) string {
 	switch {
 	case more >= least:
@@ -61,7 +62,7 @@ func SinceAttach(more, least int64) string {
 	return "no more than at the attach"
 }
 
-// Alone returns the bytes that go with a name: "12.00 MiB + 1.00 GiB GPU".
+// Alone returns the bytes that are freed with a name: "12.00 MiB + 1.00 GiB GPU".
 func Alone(x *model.Variable) string {
 	bytes := x.Bytes + model.SumOf(x.Maps)
 	text := Bytes(bytes)
@@ -79,7 +80,8 @@ func Alone(x *model.Variable) string {
 	return text
 }
 
-// Reaches returns the bytes that a name leads to; "" if they are the same that go with it, or not known.
+// Reaches returns the bytes of everything that a name leads to. It returns "" if they are not known, or if they are as
+// many as are freed with the name.
 func Reaches(x *model.Variable) string {
 	if x.Reaches <= 0 || x.Reaches == x.Bytes {
 		return ""

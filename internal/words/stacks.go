@@ -11,7 +11,7 @@ import (
 
 // CallPath is a stack in words, from the cell inwards: the lines of cells and of the user's own files. For calls in a
 // library it has the called function, the number of calls, and their packages. The number is separate: paths that
-// differ only in it become one.
+// differ only in the number become one.
 type CallPath struct {
 	before, after string
 	Calls         int
@@ -20,7 +20,7 @@ type CallPath struct {
 // Stack returns a stack in words, such as "In[3] line 2 › ones"; hostile, like the stack itself.
 func Stack(stack []model.Frame) string { return PathOf(stack).Text(0) }
 
-// Text puts a path into words; most is the largest number of calls of several such paths.
+// Text puts a path into words. Where one path stands for several, most is their largest number of calls.
 func (p CallPath) Text(most int) string {
 	text := p.before
 	switch {
@@ -147,7 +147,7 @@ func isWrapper(f model.Frame) bool {
 	return strings.Contains(f.Function, ".<locals>.") || slices.Contains(wrappers, f.Function)
 }
 
-// cutLast cuts around the last separator; without one it returns all as the part after it.
+// cutLast cuts around the last separator. Without a separator it returns the whole text as the part after it.
 func cutLast(s, separator string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, separator); i >= 0 {
 		return s[:i], s[i+len(separator):], true
@@ -190,9 +190,9 @@ func sameCode(a, b model.Frame) bool {
 	return a.File == b.File && a.Line == b.Line && a.Execution == b.Execution
 }
 
-// cutNative folds the native frames of a stack, which are its innermost, to the first and the last called, "libx: f …
-// g"; those without a name only if none has one. It returns them and the Python frames. For a thread without Python
-// frames it leaves out the beginning that every thread has.
+// cutNative folds the native frames of a stack, which are the innermost, to the first and the last called: "libx: f …
+// g". It shows frames without a name only if no frame has one. It returns the folded text and the Python frames. For a
+// thread without Python frames it leaves out the beginning that every thread has.
 func cutNative(stack []model.Frame) (native string, python []model.Frame) {
 	n := slices.IndexFunc(stack, func(f model.Frame) bool { return !f.Native })
 	if n < 0 {
@@ -229,7 +229,8 @@ func isNameless(f model.Frame) bool {
 		strings.HasPrefix(f.Function, "c10::reportOutOfMemory")
 }
 
-// nativeName returns "libx: f", or "libx+0x12ab" without a symbol; without the module if the reader knows it already.
+// nativeName returns "libx: f", or "libx+0x12ab" where there is no symbol. It leaves out the module that the reader
+// knows already.
 func nativeName(f model.Frame, known string) string {
 	name, separator := f.Function, ": "
 	if offset, ok := strings.CutPrefix(name, f.Module+"+0x"); ok {

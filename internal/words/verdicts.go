@@ -20,7 +20,7 @@ type Found struct {
 	Function string // the function with the local variable, for a traceback
 	Shown    string // the cell that displayed it, see [Cell]; "" for none
 	Until    string // the cell in which it was freed; "" if it is still live
-	// Raised is for [model.HeldByTraceback]: the cell that failed, if other cells allocated some of it; else ""
+	// Raised is for [model.HeldByTraceback]: the cell that failed, if other cells allocated some of the memory; else ""
 	Raised  string
 	GapNS   int64  // time from the end of its cell until it was freed
 	Unseen  bool   // some of it was allocated while probes were stepped down
@@ -30,7 +30,7 @@ type Found struct {
 	// EndedBy is what ends the processes of [model.ChildAlive] and [model.IdlePool].
 	EndedBy model.EndedBy
 	// For [model.LostInCycle]: the line that breaks the cycle while the object has a name, that name, the type of the
-	// object, and the type that hides what it refers to; "" for those that are not known.
+	// object, and the type whose objects do not show what they refer to. A field is "" where it is not known.
 	Breaks, Name, Object, Hides string
 
 	First string // for [model.HeldByView]: the first line to type
@@ -49,10 +49,10 @@ var titles = map[string]string{
 	model.LostInCycle: "lost in a cycle the collector cannot see",
 }
 
-// VerdictTitle returns a kind of verdict in words, or as it is in a report of a newer tracer.
+// VerdictTitle returns a kind of verdict in words. A kind that only a newer tracer knows is returned as it is.
 func VerdictTitle(kind string) string { return cmp.Or(titles[kind], kind) }
 
-// VerdictCells names the cells of a verdict: "In[3], In[5]"; those after the first few are counted.
+// VerdictCells names the cells of a verdict: "In[3], In[5]". It names the first few, and counts the others.
 func VerdictCells(v *model.Verdict) string {
 	const few = 6
 	var names []string
@@ -121,7 +121,7 @@ func verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	return "", ""
 }
 
-// output names the cell that displayed it, and the place of the display.
+// output names the cell that displayed the memory, and the place of the display.
 func output(v *model.Verdict, f Found) (evidence, advice string) {
 	shown := cmp.Or(f.Shown, "a cell")
 	if f.Shown != "" && v.Change != nil && v.Change.Line > 0 {
@@ -227,7 +227,7 @@ func held(v *model.Verdict, f Found) (evidence, advice string) {
 		"look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
 }
 
-// lost says that the collector does not come for a cycle, and how the next one is broken.
+// lost says that the collector does not free a cycle, and how to break the next such cycle.
 func lost(f Found) (evidence, advice string) {
 	evidence = "nothing that can be reached refers to it: it is in a reference cycle that the garbage collector " +
 		"cannot see, or only such a cycle has it; gc.collect() does not free it"

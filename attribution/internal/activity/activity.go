@@ -90,8 +90,8 @@ func OutcomeStatus(o event.Outcome) string {
 	return model.OK
 }
 
-// unseenBefore marks, when the next cell begins, the window in which cells ran that are in In but were not seen to
-// begin. between is the time between cells that ends there, nil if there is none.
+// unseenBefore is called when a cell begins. If In has earlier cells that were not seen to begin, it marks the window
+// in which these ran. between is the time between cells that ends now; nil if there is none.
 func (ac *Activity) unseenBefore(process *windows.Process, boundary *event.Boundary, between *windows.Window) {
 	first, last := process.Inputs, boundary.Inputs-2
 	if boundary.Late || process.Inputs < 0 || last < first {

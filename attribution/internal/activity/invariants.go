@@ -8,8 +8,9 @@ import (
 )
 
 // Invariants are conditions that hold for every session, whatever the target does: a process ends once, a tree is at
-// least as high as each of its processes, and a window as each window inside it. Where one of them does not hold, an
-// input was taken in that the kernel half cannot have meant. Figures are then wrong, and nothing else would report it.
+// least as high as each of its processes, and a window as each window inside it. Where one of them does not hold,
+// attribution took in an input that the kernel half cannot have meant. Figures are then wrong, and nothing else would
+// report that.
 type Invariants struct {
 	words.Broken
 
@@ -20,8 +21,8 @@ type Invariants struct {
 // Inside is the highest values, so far, of the closed windows inside an open one.
 type Inside struct{ Own, Tree course.Levels }
 
-// Skew is the number of boundaries of a tree by which a process's maximum may come before or after its tree's. One is
-// taken a moment before the other, and boundaries on other CPUs may be drawn in between.
+// Skew is the number of boundaries of a tree by which a process's maximum may come before or after its tree's. One
+// maximum is taken a moment before the other, and other CPUs may draw boundaries in between.
 const Skew = 16
 
 // maxOwed limits the maxima that are kept because a tree has yet to reach them.
@@ -48,8 +49,8 @@ func (i *Invariants) Ends(p *windows.Process) {
 	}
 }
 
-// Segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec, the
-// maxima of the old memory and of the new one belong to one process, and were not in the tree together.
+// Segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec the
+// maxima of the old memory and of the new memory belong to one process, but the two were not in the tree together.
 func (i *Invariants) Segment(boundary *event.Boundary, moved course.SegmentEnds, ps *windows.Processes,
 	meters []event.Meter) {
 	tree := i.trees[boundary.Root]

@@ -193,10 +193,10 @@ func (j *judge) known(s *Site) {
 	}
 }
 
-// grows reports whether each run of a site's cell leaves more. The growth of mapped memory must be steady, at least
-// half of the mean with 95 % confidence, and over at least four runs: allocators keep freed memory, an arena for each
-// thread and more, and stop taking new memory after a while. And the memory after a run must have grown: the memory
-// that each run left can all be in use by the last one, see [judge.mappedAfter].
+// grows reports whether each run of a site's cell leaves more. The growth of mapped memory must be steady: at least
+// half of the mean with 95 % confidence, and over at least four runs. The reason is that allocators keep freed memory,
+// such as an arena for each thread, and stop taking new memory after a while. The memory after a run must also have
+// grown: the last run may use all memory that earlier runs left, see [judge.mappedAfter].
 func (j *judge) grows(s *Site, left *portion) bool {
 	runs := j.runs[runKey{s.pid, windows.DigestOf(s.text)}]
 	g := growthOf(runs, left.runs)

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// smallRequest is the size up to which PyTorch takes memory from segments of smallSegment, which have nothing else
-	// (kSmallSize, kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp, PyTorch 1.0 to 2.11).
+	// smallRequest is the size up to which PyTorch takes memory from segments of smallSegment bytes. These segments
+	// have no larger blocks (kSmallSize, kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp, PyTorch 1.0 to 2.11).
 	smallRequest = 1 << 20
 	smallSegment = 2 << 20
-	// MaxDividers is the number of blocks that are named for a request, of stacks that differ.
+	// MaxDividers is the largest number of blocks that are named for a request. Their stacks differ.
 	MaxDividers = 8
-	// maxDivided is the most live blocks in which dividers are looked for, maxLooks the sum over all requests of a
-	// session.
+	// maxDivided is the largest number of live blocks in which dividers are looked for. maxLooks is the largest sum
+	// over all requests of a session.
 	maxDivided = 1 << 20
 	MaxLooks   = 1 << 23
 )
@@ -34,9 +34,10 @@ func (s span) size() event.Bytes { return event.Bytes(s.end - s.start) }
 // DividersAt returns the blocks without which a request that PyTorch refused would have fitted into its cache: the
 // smallest first, at most one for each stack. All changes before the refusal must be in.
 //
-// There are none where the records are not the allocator's own figures: not all blocks are known that it counts, they
-// overlap, or some leave their segment. Nor where a free piece was large enough all the same: then PyTorch keeps it for
-// another stream or pool, and which block is whose is not recorded.
+// It returns none where the records do not agree with the allocator's own figures: some blocks that the allocator
+// counts are not known, blocks overlap, or some lie partly outside of their segment. It also returns none where a free
+// piece was large enough all the same. PyTorch then keeps the piece for another stream or pool, and it is not recorded
+// which block belongs to which.
 func (a *Blocks) DividersAt(e *event.Refusal) []windows.Divider {
 	number, kind, ok := e.Meter.Device()
 	key := course.Key{PID: e.PID, Meter: e.Meter}
@@ -98,8 +99,8 @@ func before(blocks []span, address uint64) int {
 	return n
 }
 
-// dividing returns the blocks of a segment without which a request would have fitted there. ok is false where it would
-// have fitted as it was.
+// dividing returns the blocks of a segment without which a request would have fitted into it. ok is false where the
+// request would have fitted as it was.
 func dividing(segment span, blocks []span, asked event.Bytes) (all []windows.Divider, ok bool) {
 	free := segment.start
 	for i, b := range blocks {
@@ -120,7 +121,7 @@ func dividing(segment span, blocks []span, asked event.Bytes) (all []windows.Div
 	return all, true
 }
 
-// smallest returns the smallest divider of each stack, of few stacks.
+// smallest returns the smallest divider of each stack, for at most [MaxDividers] stacks.
 func smallest(all []windows.Divider) (out []windows.Divider) {
 	slices.SortStableFunc(all, func(x, y windows.Divider) int { return cmp.Compare(x.Size, y.Size) })
 	for _, d := range all {

@@ -7,12 +7,12 @@ import (
 	"ipytracer/event"
 )
 
-// Takes reports whether a change is of a block, or of a value from which a meter fell.
+// Takes reports whether [Blocks.Move] takes a change: one of a block, or a value from which a meter fell.
 func (a *Blocks) Takes(c *event.Change) bool {
 	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident
 }
 
-// Move takes in a change of a block or a range: in the live blocks, and in the windows of its segment.
+// Move takes in a change of a block or a range. It changes the live blocks, and the windows of the change's segment.
 func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
 	if a.GivenUp != "" {
 		return
@@ -115,8 +115,8 @@ func (a *Blocks) Forget(root uint32, which func(event.Meter) bool) {
 
 // If a program allocates small blocks by the hundred thousand, only samples of them are streamed. The meter counts the
 // other blocks, and no stack is recorded for them. A sample stands for [event.SampleOf] bytes. Its stack has a number
-// of its own, so that wherever stacks are added up it is known which sums are estimates; both numbers have the same
-// calls.
+// of its own beside the usual number, and both numbers have the same calls. So wherever stacks are added up, it is
+// known which sums are estimates.
 
 // sampled returns the block that a sample stands for; an empty one for a free.
 func (a *Blocks) sampled(c *event.Change) stacks.Block {
@@ -126,8 +126,8 @@ func (a *Blocks) sampled(c *event.Change) stacks.Block {
 	return stacks.Block{Size: event.SampleOf, Stack: a.Stacks.Sample(c.Stack)}
 }
 
-// turn handles a value from which a meter fell when a block that was not streamed was freed: the meter had that value
-// while the blocks before that lived.
+// turn takes in a value from which a meter fell when a block that was not streamed was freed. The meter had that value
+// while the blocks from before the change lived.
 func (a *Blocks) turn(r *windows.Tree, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
 	a.Unstreamed = true

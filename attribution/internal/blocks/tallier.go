@@ -55,10 +55,10 @@ func (a *Blocks) beforeMove(w *windows.Window, key course.Key) {
 	w.Tallies[key.Meter] = a.Holdings.Tallies(key, w.IsSettled)
 }
 
-// A window lists the stacks that allocated, of the meters of which a block moved in it. A cell that only uses blocks of
-// earlier cells moves none, and can be the highest of the session all the same; the blocks that fill the memory at that
-// time are the first thing to look for in a report. So each cell that, when it is over, is the highest of its process
-// so far also lists the blocks that stood throughout.
+// A window lists the stacks that allocated, for those meters of which a block moved in the window. A cell that only
+// uses blocks of earlier cells moves none, and can be the highest of the session all the same. The blocks that fill the
+// memory at that time are the first thing to look for in a report. So a cell that is the highest of its process so far
+// when it is over also lists the blocks that stood throughout.
 
 // Keeps reports that all windows are kept.
 func (a *Blocks) Keeps(windows.WindowKind) bool { return true }

@@ -7,10 +7,10 @@ import (
 	"ipytracer/event"
 )
 
-// The changes of a meter of blocks lead from one value to the next. That gives their true order, where two threads
-// passed each other between taking a number and changing the meter. It also gives the side of a boundary on which a
-// change lies that was made while the boundary was being drawn: the boundary lies where the changes had led to the
-// value that the kernel recorded at it, and had reached its maximum.
+// The changes of a meter of blocks lead from one value to the next. That gives the true order of the changes, even
+// where one thread overtook another between taking a number and changing the meter. It also gives the side of a
+// boundary on which a change lies that was made while the boundary was being drawn. The boundary lies where the changes
+// had led to the value that the kernel half recorded at the boundary, and had reached the recorded maximum.
 
 // Chains has the values at a tree's boundaries, and its chains of changes.
 type Chains struct {
@@ -35,13 +35,13 @@ type chain struct {
 	known bool
 	anew  bool   // some changes were not streamed: the next change begins the chain
 	of    uint64 // the segment of the last change
-	// high is the highest value in that segment, where all of its changes are known.
+	// high is the highest value in segment of. knowHigh: all changes of that segment are known, so high is right.
 	high     event.Bytes
 	knowHigh bool
-	// loose are changes that do not begin at value: those in between are on their way, or were lost.
+	// loose are changes that do not begin at value. The changes in between are still to come, or were lost.
 	loose []event.Change
-	since uint64 // the last segment that had ended when the first of them came
-	// until is the segment that a change waits for to begin, 0 for none: all later changes wait with it.
+	since uint64 // the last segment that had ended when the first loose change came
+	// until is the segment whose beginning a change waits for; 0 for none. All later changes wait with it.
 	until uint64
 	kept  int // changes that wait
 	skips uint64
@@ -50,10 +50,11 @@ type chain struct {
 const (
 	// MaxCuts is the number of segment ends that are kept: a change comes soon after its boundary.
 	MaxCuts = 64
-	// MaxWaiting is the number of changes that wait for a boundary. It may not come: the kernel may have had no room
-	// for it.
+	// MaxWaiting is the largest number of changes that wait for a boundary. The boundary may never come: the kernel
+	// half may have had no room for it.
 	MaxWaiting = 1 << 12
-	// maxLoose is the number of loose changes that wait for the one before them, maxSince the number of segments.
+	// maxLoose is the largest number of loose changes that wait for the change before them. maxSince is the largest
+	// number of segments for which they wait.
 	maxLoose = 32
 	maxSince = 8
 	// manyMoved is the number of processes of a boundary above which its maps are not kept.
@@ -177,8 +178,8 @@ func chained(of *event.Readings, meters []event.Meter) (all Levels) {
 // cut returns the place in the ring of the n-th boundary.
 func (s *Chains) cut(n int) *cutValues { return &s.cuts[n%MaxCuts] }
 
-// at returns a meter's value where a segment ended. A process that a boundary does not name had not moved since an
-// earlier one.
+// at returns a meter's value at the end of a segment. A process that a boundary does not name has not moved since an
+// earlier boundary.
 func (s *Chains) at(segment uint64, key Key) (event.Bytes, bool) {
 	i, first := s.recorded-1, s.recorded-len(s.cuts)
 	for i >= first && s.cut(i).segment != segment {
@@ -206,15 +207,16 @@ func (s *Chains) highest(segment uint64, key Key) (event.Bytes, bool) {
 	return 0, false
 }
 
-// Restart begins a meter's chain anew: a change that is of no block shows that other changes are not streamed.
+// Restart begins a meter's chain anew. It is called for a change of no block: such a change shows that other changes
+// are not streamed.
 func (s *Chains) Restart(c *event.Change, handOn func(*event.Change)) {
 	ch := s.chain(Key{c.PID, c.Meter})
 	ch.giveUp(handOn)
 	ch.anew, ch.knowHigh = true, false
 }
 
-// WaitsFor returns the segment that a change has to wait for to begin, 0 for not at all. Where too many changes wait,
-// late is the segment up to which the waiting ones are to be processed first.
+// WaitsFor returns the segment whose beginning a change has to wait for; 0 where the change need not wait. Where too
+// many changes wait, late is the segment up to which waiting changes are to be processed first.
 func (s *Chains) WaitsFor(c *event.Change, ended uint64) (until, late uint64) {
 	if !c.Meter.Facts().Chained() {
 		return 0, 0
@@ -273,8 +275,8 @@ func (s *Chains) Segment(c *event.Change) uint64 {
 	return min(max(ch.of, c.Segment), c.Segment+uint64(c.Passed))
 }
 
-// begin moves the chain on to a segment, with a change that leads from a value. all: that is the value at which the
-// segment begins, so no change is missing.
+// begin moves the chain on to a segment, with a change that leads from a value. all: the segment begins at that value,
+// so no change is missing.
 func (ch *chain) begin(segment uint64, value event.Bytes, all bool) {
 	ch.of, ch.high, ch.knowHigh = segment, value, all
 }

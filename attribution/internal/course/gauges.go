@@ -7,9 +7,9 @@ import (
 )
 
 // Open windows have no readings of their own. The course of the meters of a process, and of a tree, is kept once, as
-// far back as any open window may ask; each window has the cut at which it opened. Cuts are the boundaries of all
-// trees, in the order they came. So the cost of a boundary does not depend on the number of open windows, nor the cost
-// of a window on the number of processes.
+// far back as any open window may ask. Cuts number the boundaries of all trees, in the order in which they came. Each
+// window keeps the cut at which it opened. So the cost of a boundary does not depend on the number of open windows, and
+// the cost of a window does not depend on the number of processes.
 
 // Gauge is the course of one meter.
 type Gauge struct {
@@ -17,8 +17,8 @@ type Gauge struct {
 	value Steps
 	High  Peaks // by the kernel's ledger
 	Seen  Peaks // by the change stream
-	// least is the certain part of it; nil where the meter was never paused, and all of it is certain. before is
-	// the value before the last segment.
+	// least is the certain part of the value. It is nil where the meter was never paused: all of the value is then
+	// certain. before is the value before the last segment.
 	least  *lowerBound
 	before event.Bytes
 }
@@ -26,7 +26,7 @@ type Gauge struct {
 // Gauges is the course of the meters of one process, or of a tree. Meters that were always 0 are not in it.
 type Gauges struct{ gauges []Gauge }
 
-// of returns a meter's gauge, nil if the meter has always been 0.
+// of returns a meter's gauge; nil if the meter has always been 0.
 func (p *Gauges) of(m event.Meter) *Gauge {
 	for i := range p.gauges {
 		if p.gauges[i].meter == m {
@@ -36,7 +36,7 @@ func (p *Gauges) of(m event.Meter) *Gauge {
 	return nil
 }
 
-// Need returns a meter's gauge, and adds it if it is not there.
+// Need returns a meter's gauge. It adds the gauge if there is none.
 func (p *Gauges) Need(m event.Meter) *Gauge {
 	if g := p.of(m); g != nil {
 		return g
@@ -70,7 +70,7 @@ func (p *Gauges) See(cut, latest uint64, value, high *event.Readings, meters []e
 	}
 }
 
-// Reach takes in the values at a cut, to which the change stream must have led.
+// Reach takes in the values at a cut. They must be the ones to which the change stream led.
 func (p *Gauges) Reach(cut uint64, value *event.Readings) {
 	for i := range p.gauges {
 		g := &p.gauges[i]
@@ -99,7 +99,7 @@ func (p *Gauges) Clear(cut, latest uint64) {
 	}
 }
 
-// Figures returns the figures of a window that began at a cut and ends now. Without a start the meters were 0 at that
+// Figures returns the figures of a window that began at a cut and ends now. If start is false, the meters were 0 at the
 // cut.
 func (p *Gauges) Figures(since uint64, start bool) Figures {
 	out := make(Figures, 0, len(p.gauges))
@@ -120,7 +120,8 @@ func (p *Gauges) Figures(since uint64, start bool) Figures {
 	return out
 }
 
-// Recomputed returns the peaks of a window that began at a cut, by the change stream, given its figures.
+// Recomputed returns the peaks of a window as the change stream shows them. The window began at the cut since, and own
+// are its figures by the kernel's ledger.
 func (p *Gauges) Recomputed(since uint64, own Figures) Levels {
 	var out Levels
 	for i := range p.gauges {
@@ -136,8 +137,8 @@ func (p *Gauges) Recomputed(since uint64, own Figures) Levels {
 	return out
 }
 
-// Thin drops the marks of gauges with more than most, except those that open windows need: cuts returns the cuts at
-// which these opened.
+// Thin drops marks of gauges that have more than most marks. It keeps the marks that open windows need: cuts returns
+// the cuts at which open windows began.
 func (p *Gauges) Thin(most int, cuts func() []uint64) {
 	for i := range p.gauges {
 		g := &p.gauges[i]

@@ -7,7 +7,7 @@ import (
 )
 
 // seeLeast takes in a segment that ended at a cut. Where the driver takes memory from an allocator, the allocator's
-// meter falls without a total from the allocator.
+// meter falls although the allocator has reported no total.
 func (g *Gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 	l := g.least
 	if l.waits && (high > g.before || value != g.before && g.meter.Facts().Kind == event.Total) {
@@ -27,8 +27,9 @@ func (g *Gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 	l.top = max(l.top, high-slack+s.slack-s.base)
 }
 
-// lower returns the certain part of a figure, in a window in which its meter was paused: of the peak, and of its
-// height above the start and above the end. Start and end are the believed values, as far as these fit together.
+// lower returns the certain part of a figure in a window in which its meter was paused: the certain part of the peak,
+// and of the peak's height above the start and above the end. Start and end are the believed values, as far as these
+// fit together.
 func (g *Gauge) lower(f Figure, w Opening) Figure {
 	l := g.least
 	if l == nil { // the meter was never paused
@@ -61,7 +62,7 @@ func (g *Gauge) lower(f Figure, w Opening) Figure {
 	return Figure{Start: peak - need, Peak: peak, End: min(peak, max(f.End, peak-l.drop(f.End, w))), Meter: f.Meter}
 }
 
-// Restart begins the certain part anew for meters that are seen, but not from the beginning.
+// Restart begins the certain part anew for meters that are seen now, but were not seen from the beginning.
 func (p *Gauges) Restart(cut uint64, freed *event.Frees) {
 	for i := range p.gauges {
 		g := &p.gauges[i]
@@ -84,7 +85,7 @@ func (p *Gauges) Certain(cut uint64, value, high *event.Readings, freed *event.F
 }
 
 // Lowered replaces figures of a window that opened at a cut by their certain part, where meters were paused. freed are
-// the frees of unknown blocks by then.
+// the frees of unknown blocks up to that cut.
 func (p *Gauges) Lowered(all Figures, meters []event.Meter, cut uint64, freed *event.Frees, there bool) {
 	for _, m := range meters {
 		i := slices.IndexFunc(all, func(f Figure) bool { return f.Meter == m })
@@ -94,7 +95,7 @@ func (p *Gauges) Lowered(all Figures, meters []event.Meter, cut uint64, freed *e
 	}
 }
 
-// SlackOf returns the most bytes that a tree can have freed so far of blocks with unseen allocations.
+// SlackOf returns how many bytes at most a tree can have freed so far of blocks whose allocations were not seen.
 func SlackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
 	for _, kind := range m.Facts().Unknown {
 		sum += freed.Slack[kind]
@@ -112,7 +113,8 @@ func (g *Gauge) Pause(cut uint64, life event.Bytes) {
 	g.least.end(cut)
 }
 
-// Resume begins the certain part again. An allocator's total keeps its old value until the allocator reports the next.
+// Resume begins the certain part again after a pause. For an allocator's total, which keeps its old value until the
+// allocator reports the next one, the certain part waits for that report.
 func (g *Gauge) Resume(cut uint64, slack event.Bytes) {
 	g.PausedFromStart()
 	switch g.meter.Facts().Kind {
@@ -131,8 +133,8 @@ func (g *Gauge) PausedFromStart() {
 	}
 }
 
-// IsUnreported reports whether an allocator with probes that are back had not reported its total yet at a cut: until
-// then the total is that from before the pause.
+// IsUnreported reports whether, at a cut, an allocator whose probes are back had not reported its total yet. Until it
+// does, the total is that from before the pause.
 func (p *Gauges) IsUnreported(m event.Meter, cut uint64) bool {
 	g := p.of(m)
 	return g != nil && g.least != nil && g.least.of(cut) < 0

@@ -6,15 +6,15 @@ import (
 	"ipytracer/event"
 )
 
-// Order passes changes on in the order in which the kernel made them: two CPUs may pass each other on the way into the
-// ring. Where numbers are missing it waits for a while, then goes on without them.
+// Order passes changes on in the order in which the kernel half made them: on the way into the ring one CPU may
+// overtake another. Where numbers are missing, Order waits for a while, and then goes on without them.
 type Order struct {
 	next    uint64                       // the stream number that comes next; 0: 1
 	waiting *btree.BTreeG[waitingChange] // by their numbers
 	skips   uint64                       // how often numbers were given up on
 }
 
-// waitingChange is a change that waits for a missing one; nil for a number that is no change.
+// waitingChange is a change that waits for a missing one. The change is nil for a number that is no change.
 type waitingChange struct {
 	number uint64
 	change *event.Change
@@ -23,7 +23,8 @@ type waitingChange struct {
 // Patience is the number of changes that wait for a missing one.
 const Patience = 1024
 
-// Add adds a change, nil for a number that is no change, and passes on the changes that are next in order.
+// Add adds the change with a number of the stream, and passes on the changes that are next in order. c is nil where the
+// number is no change.
 func (o *Order) Add(stream uint64, c *event.Change, handOn func(*event.Change)) {
 	if o.waiting == nil {
 		o.next = 1
@@ -41,7 +42,7 @@ func (o *Order) Add(stream uint64, c *event.Change, handOn func(*event.Change)) 
 		}
 		return
 	}
-	isNext := stream == o.next // else it was given up on
+	isNext := stream == o.next // else Order has given up on the number
 	if isNext {
 		o.next++
 	}
@@ -68,7 +69,7 @@ func (o *Order) run(handOn func(*event.Change)) {
 	}
 }
 
-// skip gives up on the numbers before the first that waits.
+// skip gives up on the missing numbers before the first change that waits.
 func (o *Order) skip() {
 	if first, ok := o.waiting.Min(); ok {
 		o.next = first.number
@@ -76,7 +77,7 @@ func (o *Order) skip() {
 	o.skips++
 }
 
-// Flush passes on everything: no more will come.
+// Flush passes on all changes that wait: no more will come.
 func (o *Order) Flush(handOn func(*event.Change)) {
 	for o.isWaiting() {
 		o.skip()
@@ -90,5 +91,5 @@ func (o *Order) isWaiting() bool { return o.waiting != nil && o.waiting.Len() > 
 // Skips returns how often changes were given up on.
 func (o *Order) Skips() uint64 { return o.skips }
 
-// WaitsFor reports whether changes wait for others, and not all up to a number have come.
+// WaitsFor reports whether changes wait for others, and some change up to a number has not come.
 func (o *Order) WaitsFor(number uint64) bool { return o.next <= number && o.isWaiting() }

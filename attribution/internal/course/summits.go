@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// Share is the most that a process had of a meter in a segment.
+// Share is the highest value of a process's meter in a segment.
 type Share struct {
 	PID   int32
 	Bytes event.Bytes
@@ -22,8 +22,8 @@ type Summit struct {
 // Tree has the summits of a tree, by meter. The zero value has none.
 type Tree struct{ all []Summit }
 
-// Rises takes in the highest value of a meter in a segment that is over. Where it is higher than all before, Rises
-// replaces the shares of the summit by those that shares appends, and returns true.
+// Rises takes in the highest value of a meter in a segment that is over. If it is higher than all before, the segment
+// becomes the summit: Rises replaces the summit's shares by those that the function shares appends, and returns true.
 func (t *Tree) Rises(m event.Meter, high event.Bytes, shares func([]Share) []Share) bool {
 	i, found := slices.BinarySearchFunc(t.all, m, func(s Summit, m event.Meter) int { return int(s.Meter) - int(m) })
 	switch {

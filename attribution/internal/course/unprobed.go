@@ -11,7 +11,7 @@ import (
 // Unprobed records, by meter, the times in which something could not be probed. gpu.0 stands for all GPUs.
 type Unprobed map[event.Meter]Spans
 
-// Add records one such time.
+// Add records a time in which a meter could not be probed.
 func (b *Unprobed) Add(one event.Unprobed) {
 	if *b == nil {
 		*b = Unprobed{}
@@ -39,7 +39,7 @@ type Span struct{ Since, Until event.Nanoseconds }
 // Spans are in order of time and do not overlap.
 type Spans []Span
 
-// With returns the spans and one more, which is joined with those that it meets.
+// With returns the spans and one more. The new span is joined with the spans that it overlaps or touches.
 func (s Spans) With(one Span) Spans {
 	from := s.from(one.Since)
 	to := from
@@ -57,7 +57,7 @@ func (s Spans) from(since event.Nanoseconds) int {
 	return at
 }
 
-// Meet reports whether a span has a part of a time.
+// Meet reports whether one of the spans overlaps a time.
 func (s Spans) Meet(since, until event.Nanoseconds) bool {
 	at := s.from(since)
 	return at < len(s) && s[at].Since <= until

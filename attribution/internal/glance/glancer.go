@@ -114,7 +114,7 @@ func (gl *Glancer) glanceAtCell(process *windows.Process, kernel *model.Kernel) 
 	}
 }
 
-// grownIn lists the allocations in a cell, those that grew most first.
+// grownIn lists the allocations in a cell. Those that grew most come first.
 func (gl *Glancer) grownIn(
 	window *windows.Window, kernel *model.Kernel,
 ) ([]model.Allocation, map[string]model.Coverage) {
@@ -139,7 +139,7 @@ func (gl *Glancer) grownIn(
 	return slices.Clip(all), coverage
 }
 
-// grownSince lists by how much the stacks of a process have grown since the mark.
+// grownSince lists by how much the memory of each stack of a process has changed since [Glancer.Mark].
 func (gl *Glancer) grownSince(process *windows.Process, kernel *model.Kernel) {
 	window := gl.Processes.SessionOf(process)
 	if window == nil {

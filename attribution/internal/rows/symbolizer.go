@@ -14,14 +14,14 @@ type symbolizer struct {
 	shown shown
 }
 
-// shown are stacks that a report has shown a short while ago: windows that follow each other list the same ones, and
-// share them.
+// shown are stacks that a report has shown a short while ago. Windows that follow each other list the same stacks, and
+// so share them.
 type shown struct {
 	recent [recentlyShown]shownStack
 	cells  []inCell // of the stack that is looked up
 }
 
-// shownStack is a stack as it is shown where its calls are in some cells.
+// shownStack is a stack as a report shows it if the stack's calls are in certain cells.
 type shownStack struct {
 	first  uint32 // of its calls in the table, which no other has
 	cells  []inCell
@@ -56,8 +56,8 @@ func (sy *symbolizer) Frames(w *windows.Window, s *stacks.Stack) []model.Frame {
 	return one.frames
 }
 
-// CellsIn returns the cells that the calls of a stack lie in, up to the outermost call that lies in one; of all calls
-// if none does. The next call overwrites the result.
+// CellsIn returns the cells in which the calls of a stack lie, up to the outermost call that lies in a cell. If no call
+// does, it returns an item for each call. The next call of CellsIn overwrites the result.
 func (sy *symbolizer) CellsIn(w *windows.Window, s *stacks.Stack) []inCell {
 	cells := sy.shown.cells[:0]
 	within := 0

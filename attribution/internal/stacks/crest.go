@@ -2,21 +2,21 @@ package stacks
 
 import "ipytracer/event"
 
-// Crest remembers which blocks a process had when its tree was highest. It keeps no copy of them: it keeps, for each
-// stack, the bytes that came since, so a moment costs no more than the changes after it. The blocks of the moment are
-// those of now without these.
+// Crest remembers which blocks a process had when its tree was highest. It keeps no copy of these blocks. For each
+// stack it keeps the bytes that were allocated since, so a moment costs no more than the changes after it. The blocks
+// of the moment are the present blocks without those bytes.
 //
 // A moment is a value from which resident memory fell, or the end of a segment. An allocator says that a block is free
-// before it gives the pages back. So where resident memory falls, the blocks that were freed since the last one was
-// allocated were still in memory.
+// before it gives the pages back. So at the moment from which resident memory falls, blocks were still in memory if
+// they were freed after the last allocation.
 type Crest struct {
-	// top is the highest moment of the tree so far, here the process's own highest in the segment that runs.
+	// top is the highest moment of the tree so far. here is the process's own highest moment in the segment that runs.
 	top, here highMoment
 	freed     map[On]event.Bytes // since a block was last allocated
 	lost      bool
 }
 
-// On is a meter of blocks and a stack that allocated some.
+// On is a meter of blocks, and a stack that allocated blocks of the meter.
 type On struct {
 	Meter event.Meter
 	Stack uint64
@@ -28,16 +28,17 @@ type highMoment struct {
 	since map[On]event.Bytes // bytes allocated since, less those freed
 }
 
-// maxSince bounds the stacks that a moment remembers; with more, the blocks of the crest are lost.
+// maxSince bounds the stacks for which a moment remembers bytes. With more stacks the crest gives up: the blocks at the
+// highest moment are then unknown.
 const maxSince = 1 << 18
 
-// NewCrest returns the crest of a process that has no blocks yet, or none that are known.
+// NewCrest returns the crest of a process without known blocks.
 func NewCrest() *Crest {
 	return &Crest{top: highMoment{since: map[On]event.Bytes{}}, here: highMoment{since: map[On]event.Bytes{}},
 		freed: map[On]event.Bytes{}}
 }
 
-// Moves takes in that a stack's blocks became more, or less, by some bytes.
+// Moves takes in by how many bytes a stack's blocks became more or, if by is negative, less.
 func (c *Crest) Moves(k On, by event.Bytes) {
 	if c.lost || by == 0 {
 		return
@@ -65,8 +66,8 @@ func (c *Crest) Falls(from event.Bytes) {
 	}
 }
 
-// Ends takes in the end of a segment in which the process's own resident memory had a highest value. isTop: the tree
-// was never higher than in it.
+// Ends takes in the end of a segment. high is the highest value of the process's own resident memory in the segment.
+// isTop: the tree was never higher than in this segment.
 func (c *Crest) Ends(high event.Bytes, isTop bool) {
 	if c.lost {
 		return
@@ -80,11 +81,11 @@ func (c *Crest) Ends(high event.Bytes, isTop bool) {
 	c.here.value, c.here.since = 0, emptied(c.here.since)
 }
 
-// Lose forgets the blocks of the crest for good: some have come or gone unseen.
+// Lose gives the crest up for good, because blocks have come or gone unseen.
 func (c *Crest) Lose() { *c = Crest{lost: true} }
 
-// Since returns the bytes that each stack has now and did not have at the crest; negative for those that it had and has
-// no more. ok is false if that is not known. The caller must not change them.
+// Since returns by how many bytes each stack has more now than at the crest. The number is negative for a stack that
+// has less now. ok is false if that is not known. The caller must not change the map.
 func (c *Crest) Since() (since map[On]event.Bytes, ok bool) {
 	if c == nil || c.lost {
 		return nil, false
@@ -92,7 +93,8 @@ func (c *Crest) Since() (since map[On]event.Bytes, ok bool) {
 	return c.top.since, true
 }
 
-// emptied returns an empty map: a large one is not kept, as it would take as long to empty as it once was large.
+// emptied returns an empty map. It does not keep a map that was large: the larger a map has ever been, the longer it
+// takes to clear.
 func emptied(m map[On]event.Bytes) map[On]event.Bytes {
 	const small = 64
 	if len(m) > small {

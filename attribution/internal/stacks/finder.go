@@ -1,13 +1,13 @@
 package stacks
 
-// finder finds items of a list by their hashes: open addressing, 5 to 11 bytes an item, with nothing for the garbage
-// collector to scan. The hash must be one that a target cannot foresee.
+// finder finds items of a list by their hashes. It uses open addressing, takes 5 to 11 bytes an item, and has nothing
+// for the garbage collector to scan. A target must not be able to foresee the hash.
 type finder struct {
 	places []uint32 // in the list, from 1; 0 is free. The length is a power of two
 	used   int
 }
 
-// find returns the place of an item in the list; is reports whether a place holds the item looked for.
+// find returns the place of an item in the list. is reports whether a place holds the wanted item.
 func (x *finder) find(hash uint64, is func(at uint32) bool) (at uint32, known bool) {
 	if len(x.places) == 0 {
 		return 0, false
@@ -21,7 +21,8 @@ func (x *finder) find(hash uint64, is func(at uint32) bool) (at uint32, known bo
 	return 0, false
 }
 
-// add adds the item at a place of the list, which must not be in the finder yet; hashOf returns the hash of any item.
+// add adds the item at a place of the list. The item must not be in the finder yet. hashOf returns the hash of the item
+// at any place.
 func (x *finder) add(at uint32, hashOf func(at uint32) uint64) {
 	const least, fullFourths = 64, 3
 	if 4*(x.used+1) > fullFourths*len(x.places) {

@@ -2,8 +2,8 @@ package timeline
 
 import "ipytracer/event"
 
-// A segment may have millions of changes. For each meter they are kept at the resolution of a chart: the lowest and the
-// highest value in each of a number of columns of time. The columns get wider as the segment goes on.
+// A segment may have millions of changes. For each meter a fold keeps them at the resolution of a chart: the lowest and
+// the highest value in each of a number of columns of time. The columns get wider as the segment goes on.
 
 const (
 	FoldColumns = 64 // the most columns of a segment
@@ -31,7 +31,8 @@ type fold struct {
 	columns []column
 }
 
-// add adds one value. Threads may report values out of order: the first column includes those from before it.
+// add adds one value. Threads may report values out of order, so the first column also takes values from before its
+// beginning.
 func (f *fold) add(m Moment) {
 	i := uint64(max(0, m.At-f.origin)) >> f.shift
 	for ; i >= FoldColumns; i >>= 1 {

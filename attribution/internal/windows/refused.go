@@ -15,7 +15,7 @@ func (r *Tree) isUnread(cut uint64) bool {
 	return found || i >= MaxUnread
 }
 
-// LoosenOpen loosens the open windows, for records that found no room. Windows that opened before the last loosening
+// LoosenOpen loosens the open windows because of records that found no room. Windows that opened before it last did so
 // for the same reason are loose already.
 func (r *Tree) LoosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 	for kind, n := range [looseKinds]uint64{
@@ -26,7 +26,7 @@ func (r *Tree) LoosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 			continue
 		}
 		for _, w := range slices.Backward(r.Open) {
-			if !w.IsOpen { // it is to be removed, and has lost the cut at which it began
+			if !w.IsOpen { // the window is to be removed, and has lost the cut at which it began
 				continue
 			}
 			if w.Since < r.loose[kind] {
@@ -38,8 +38,8 @@ func (r *Tree) LoosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 	}
 }
 
-// RefusedSince returns the records that found no room since the boundary before. Two CPUs' boundaries may pass each
-// other.
+// RefusedSince returns the records that found no room since the boundary before. Boundaries of two CPUs may come in the
+// wrong order.
 func (r *Tree) RefusedSince(d *event.Doubts) (refused [event.RefusedKinds]uint64) {
 	for kind, n := range d.Refused {
 		if before := r.Doubts.Refused[kind]; n > before {
@@ -58,7 +58,8 @@ func (w *Window) DoubtOpened(r *Tree, b *event.Boundary) {
 	}
 }
 
-// lacks loosens a window for the records that found no room while it was open, if they may have been its ends.
+// lacks notes that the ends of a window are uncertain, if a record of them may be among those that found no room while
+// the window was open.
 func (w *Window) lacks(refused *[event.RefusedKinds]uint64) {
 	switch {
 	case refused[event.RefusedBoundaries]+refused[event.RefusedReadings] > 0:
@@ -78,7 +79,7 @@ func (w *Window) Loosen(why words.NoteKind) {
 	d.Loose = true
 }
 
-// inDoubt returns the doubts of a window, for more to be added; most windows have none.
+// inDoubt returns the doubts of a window, so that more can be added. Most windows have none.
 func (w *Window) inDoubt() *doubts {
 	if w.Doubts == nil {
 		w.Doubts = &doubts{}

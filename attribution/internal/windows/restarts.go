@@ -53,8 +53,8 @@ func (ps *Processes) Restarts() map[*Process]int {
 	return out
 }
 
-// lastBefore returns the process of ended, which is in order of the end, that ended last before p began; the first of
-// several that ended at once.
+// lastBefore returns the process that ended last before p began. ended is in the order of ends. Of several that ended
+// at once it returns the first.
 func lastBefore(ended []*Process, p *Process) (before *Process) {
 	n := sort.Search(len(ended), func(i int) bool { return ended[i].Gone > p.Began })
 	for _, other := range slices.Backward(ended[:n]) {

@@ -45,11 +45,11 @@ type arrivals struct {
 	Changes map[uint64]map[int32]course.Levels
 	Ahead   int    // pairs of segment and pid in changes
 	purged  uint64 // value of ended when old segments were last removed from changes
-	// Learned are values that windows had from their beginning, and asked are the requests; both of segments not yet
-	// ended.
+	// Learned are values that windows have had since they began. Asked are the requests. Both are of segments that have
+	// not ended yet.
 	Learned []*event.Change
 	Asked   []event.Event
-	// Readings are those that came with a boundary of another tree, or are of a segment that is not over yet.
+	// Readings are readings that came with a boundary of another tree, or are of a segment that is not over yet.
 	Readings []*event.Reading
 	// Straddling are the changes that were made while a boundary was being drawn.
 	Straddling []event.Change
@@ -65,7 +65,7 @@ type pauses struct {
 	Crowded      Pause                 // more processes came than are followed
 }
 
-// Pause is whether something is paused, and the cut at which that last changed.
+// Pause says whether something is paused, and at which cut that last changed.
 type Pause struct {
 	Now bool
 	Cut uint64
@@ -111,8 +111,8 @@ func (r *Tree) PausedStacksIn(w *Window) (stacks []event.Group) {
 // in reports whether the meter or stack was paused at some time since a cut.
 func (s Pause) in(since uint64) bool { return s.Now || s.Cut > since }
 
-// CutOf returns a cut at which every open window that holds a segment that is over was open, and none that opened after
-// that segment.
+// CutOf returns a cut for a segment that is over. At the cut every open window that holds the segment was open, and no
+// window that opened after the segment.
 func (r *Tree) CutOf(segment, now uint64) uint64 {
 	i := sort.Search(len(r.Open), func(i int) bool { return r.Open[i].FirstSegment > segment })
 	for ; i < len(r.Open); i++ {
@@ -151,8 +151,8 @@ func (r *Tree) WhyPaused(m event.Meter) (why event.Group) {
 	return why
 }
 
-// TakeChanges removes and returns the highs of a segment that ends. It drops those of segments that have not ended for
-// long.
+// TakeChanges removes and returns the highs of a segment that ends. It drops the highs of segments that have not ended
+// for a long time.
 func (r *Tree) TakeChanges(segment uint64) map[int32]course.Levels {
 	of := r.Changes[segment]
 	delete(r.Changes, segment)
@@ -170,9 +170,10 @@ func (r *Tree) TakeChanges(segment uint64) map[int32]course.Levels {
 	return of
 }
 
-// Follows moves a boundary's time behind that of the boundary before it of its tree. A CPU that is held up between
-// reading the clock and cutting the tree may have read the clock before the other CPU did. The time is then set a
-// nanosecond after the earlier boundary, so that a window and the timeline of its meters agree on what lies in it.
+// Follows makes a boundary's time later than that of the boundary before it in the tree. A CPU may be held up between
+// reading the clock and cutting the tree: it may have read the clock before the CPU that drew the earlier boundary. The
+// time is then set a nanosecond after the earlier boundary, so that a window and the timeline of its meters agree on
+// what lies in the window.
 func (r *Tree) Follows(b *event.Boundary) {
 	if b.Time <= r.DrawnAt {
 		b.Time = min(r.DrawnAt, math.MaxInt64-1) + 1
@@ -189,10 +190,12 @@ func (r *Tree) IsOne(b *event.Boundary, own *course.SegmentEnd) {
 	}
 }
 
-// ArrayPause is a stretch of time in which a meter's blocks came and went unseen, up to the end of the search for them.
+// ArrayPause is a stretch of time in which a meter's blocks came and went unseen. It ends with the search for these
+// blocks.
 type ArrayPause struct {
 	Segment uint64 // the last segment before it
-	// by process: the cell that ran as the blank began, or else the last one before; no entry for none
+	// after has, by process, the cell that ran as the pause began, or else the last cell before; no entry where there
+	// is none
 	after   map[int32]*Window
 	settled bool // the search is over
 	stacks  map[foundStack]uint64

@@ -19,15 +19,15 @@ const (
 	KindCell
 	KindStatement
 	KindBetween // not reported: the time in which a process runs no cell
-	KindLife    // not reported: a process that another of its tree started; it is for the report's lines
+	KindLife    // not reported: a process that another process of its tree started. It is for the report's lines
 )
 
 var KindNames = [...]string{model.Session, model.Experiment, model.Cell, model.Statement, "between", "life"}
 
 // window and process refer to each other, so both are here.
 
-// Window is a run of segments of one tree, seen from one process. Fields that other windows need are here; the rest is
-// in its detail, which an archived window lacks: see [Table.Whole].
+// Window is a run of segments of one tree, seen from one process. It has the fields that other windows need. Its other
+// fields are in its detail, which an archived window lacks: see [Table.Whole].
 type Window struct {
 	*Detail
 	windowPlace
@@ -48,7 +48,7 @@ type Window struct {
 type windowPlace struct {
 	ID       int
 	Slot     int    // place in all windows, from 1; 0 for none
-	number   int32  // place in those that are never archived whole, from 1; 0 for none
+	number   int32  // place in the windows that are never archived whole, from 1; 0 for none
 	Closing  uint64 // place, from 1, in the order of closing
 	archived uint64 // place in the archive, 0 for none
 }
@@ -87,7 +87,7 @@ type cellEnding uint8
 const (
 	endingOpen       cellEnding = iota // the cell runs, or nothing has to be reported
 	EndingReported                     // the front end reported that the cell finished
-	EndingUnreported                   // it did not, and had to
+	EndingUnreported                   // the front end did not report it, and had to
 )
 
 // links are the other windows that a window refers to.
@@ -112,9 +112,10 @@ type Detail struct {
 	Tallies      map[event.Meter]*stacks.Tallies
 	// talliesAt is their place in the archive, 0 for none.
 	talliesAt uint64
-	// IsSettled: it closed long ago, and its tallies are summed up.
+	// IsSettled: the window closed long ago, and its tallies are summed up.
 	IsSettled bool
-	// Uncounted: too many others of its process were open, so the stacks that allocated in it are not known.
+	// Uncounted: too many other windows of the process were open, so the stacks that allocated in this one are not
+	// known.
 	Uncounted bool
 	Refused   []model.Refusal
 	// RefusedBy are the largest requests in refused.
@@ -131,11 +132,12 @@ type Counts struct {
 	OpenFrees, CloseFrees   event.Frees
 	// OpenCounters and closeCounters are nil where nothing was counted.
 	OpenCounters, CloseCounters *event.Counters
-	// openStatements and openMarkers are the numbers of them that had been refused when it opened.
+	// openStatements and openMarkers are how many statements and markers had been refused when the window opened.
 	openStatements, openMarkers uint64
 }
 
-// IsOwn reports whether a cell is a request of its front end: no cell within a cell, nor one of another thread.
+// IsOwn reports whether a cell is a request of its front end: neither a cell within a cell, nor a cell of another
+// thread.
 func (w *Window) IsOwn() bool {
 	return w.TID == w.Process.Info.PID && (w.Parent == nil || w.Parent.Kind != KindCell)
 }
@@ -153,8 +155,8 @@ const (
 	maxStatements  = 400_000
 	MaxExperiments = 100_000 // so that a flood of them leaves cells their room
 	maxWindows     = 700_000
-	// maxOpen is the most cells and experiments of a tree that may be open at once; maxCounted is the most windows of a
-	// process in which the stacks that allocate are counted.
+	// maxOpen is the largest number of cells and experiments of a tree that may be open at once. MaxCounted is the
+	// largest number of windows of a process in which the stacks that allocate are counted.
 	maxOpen    = 1 << 16
 	MaxCounted = 256
 	// MaxEnded is the most closed experiments of a process that are kept for [Tracker.ExperimentsAfter].
@@ -176,7 +178,7 @@ func (w *Window) Unknown(m event.Meter) bool {
 	})
 }
 
-// LineOf returns a line of a cell, 0 where it has no such line: a line that its text does not have is of other code.
+// LineOf returns a line of a cell; 0 where the cell's text has no such line: the line is then of other code.
 func (w *Window) LineOf(line int) int {
 	if w != nil && w.Lines > 0 && line > w.Lines {
 		return 0
@@ -190,12 +192,12 @@ type Measured struct {
 	Recomputed course.Levels // the process's own peaks, by the change stream
 	Children   []child
 	Unlisted   int // children that had no room
-	// Shared is the memory that forked children had from their parent at birth and have not replaced by a program. The
-	// tree counts it once, and copies they made of it by writing are in no counter, so while there is sharing it is a
-	// lower bound.
+	// Shared is memory that forked children had from their parent at birth, and have kept because they have not
+	// executed a program. The tree counts it once. Copies that children made of it by writing are in no counter. So
+	// while memory is shared, the tree's figures are lower bounds.
 	Shared  course.Levels
 	Sharing bool
-	// Crowded: there were more processes than are followed, so what they share with their parents is not known.
+	// Crowded: there were more processes than are followed, so it is not known what they share with their parents.
 	Crowded bool
 	// the most that meters may be off at any time since they were paused
 	unsure [event.UnknownKinds]event.Bytes
@@ -217,7 +219,7 @@ type Birth struct {
 // Failed reports whether an exception ended the statement.
 func (b *Birth) Failed() bool { return b.Status == model.Error || b.Status == model.Interrupted }
 
-// IsAudited reports whether an audit keeps windows of a kind. Of a statement, the births of its blocks remain.
+// IsAudited reports whether an audit keeps windows of a kind. Of a statement it keeps only the births of blocks.
 func (k WindowKind) IsAudited() bool { return k != KindStatement && k != KindLife }
 
 // MissesStacks reports whether stacks of a meter were not walked at some time in the window.
@@ -227,8 +229,8 @@ func (w *Window) MissesStacks(m event.Meter) bool {
 	})
 }
 
-// Freed reports whether frees of blocks with unseen allocations change a window's figures. off is the bytes by which
-// the figures are off for that and because a meter was paused. sized: off can be stated.
+// Freed reports whether frees of blocks with unseen allocations change a window's figures. off is the number of bytes
+// by which the figures are off, because of these frees and because a meter was paused. sized: off is known.
 func (w *Window) Freed(kind event.UnknownKind) (freed bool, off event.Bytes, sized bool) {
 	off = w.unsure[kind]
 	if w.IsOpen || w.CloseFrees.Unknown[kind] <= w.OpenFrees.Unknown[kind] {
@@ -247,8 +249,8 @@ func (w *Window) Left(y *stacks.Tally) event.Bytes {
 	return max(0, y.Held)
 }
 
-// IsOfTop reports whether the window's process is the one with the tree that the kernel half adds up: the process that
-// was attached to or started, not one below it.
+// IsOfTop reports whether the window's process is the one whose tree the kernel half adds up: the process that was
+// attached to or started, and not a process below it.
 func (w *Window) IsOfTop() bool {
 	top := w
 	for top.Parent != nil {
@@ -271,8 +273,8 @@ func (w *Window) EndsAnywhere() {
 	}
 }
 
-// OverAt marks the cell of a process with a front end that waited for the next request: a cell of its main thread, if
-// it was open then, and any that its front end did not report as finished.
+// OverAt marks cells of a process whose front end waited for the next request, which means that they are over. It marks
+// a cell of the main thread if the cell was open then, and each cell that the front end did not report as finished.
 func (w *Window) OverAt(at event.Nanoseconds) {
 	if w.IsOwn() && w.Note.Is(words.StillRuns) && w.Opened < at {
 		w.Missed, w.Note = true, NewNote(words.NoEnd)

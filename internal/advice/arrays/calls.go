@@ -145,7 +145,8 @@ func (s *values) drawn(name string, call *syntax.Call, p at, depth int) value {
 	return s.sized(v, sizeAt(call, "size", place), p, depth-1)
 }
 
-// dtypeAt returns the dtype that a call has as a keyword or at a place; another one if it has none.
+// dtypeAt returns the dtype that a call has as a keyword or at a place among its arguments. It returns or if the call
+// names none.
 func dtypeAt(s *values, call *syntax.Call, place int, or string) string {
 	if d := call.Keyword("dtype"); d != nil {
 		return dtypeOf(s, d)

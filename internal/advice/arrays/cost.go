@@ -11,7 +11,7 @@ import (
 // by its result.
 type cost struct{ temps, held int64 }
 
-// costOf returns an upper bound on the memory of arrays that the evaluation of an expression makes; ok is false where
+// costOf returns an upper bound on the memory of arrays that the evaluation of an expression makes. ok is false where
 // that is not known.
 func (s *values) costOf(expr syntax.Expr, p at) (c cost, ok bool) {
 	if !s.step() {
@@ -110,7 +110,8 @@ func (s *values) costOfCall(call *syntax.Call, p at) (c cost, ok bool) {
 	return s.costOfNew(call, p)
 }
 
-// isNew reports whether an expression makes an array of zeros or of random numbers: it needs no memory but its own.
+// isNew reports whether an expression makes an array of zeros or of random numbers: that needs only the array's own
+// memory.
 func (s *values) isNew(expr syntax.Expr, p at) bool {
 	call, ok := expr.(*syntax.Call)
 	if !ok {
@@ -132,7 +133,7 @@ func (s *values) isNew(expr syntax.Expr, p at) bool {
 	return of != nil && s.isGenerator(of, p)
 }
 
-// isConstant reports whether an expression has names and numbers only, and is free to evaluate.
+// isConstant reports whether an expression has only names and numbers, so that its evaluation costs nothing.
 func isConstant(expr syntax.Expr) bool {
 	switch x := expr.(type) {
 	case *syntax.Tuple:
@@ -148,7 +149,8 @@ func isConstant(expr syntax.Expr) bool {
 	return isPath(expr)
 }
 
-// isOrdered reports whether steps in another order draw the same random numbers: an expression draws once at most.
+// isOrdered reports whether the steps of an expression draw the same random numbers in another order: they do if the
+// expression draws once at most.
 func (s *values) isOrdered(expr syntax.Expr, p at) bool {
 	draws := 0
 	s.walk(expr, func(n syntax.Node) bool {
@@ -169,7 +171,8 @@ func (s *values) costOfNew(call *syntax.Call, p at) (c cost, ok bool) {
 	return cost{temps: v.bytes, held: v.bytes}, true
 }
 
-// costOfReduction returns what a sum needs, or a standard deviation. Along an axis the result is at most half as large.
+// costOfReduction returns the memory that a sum, or a standard deviation, needs. Along an axis the result is at most
+// half as large.
 func (s *values) costOfReduction(name string, of syntax.Expr, call *syntax.Call, p at) (c cost, ok bool) {
 	c, ok = s.costOf(of, p)
 	v := s.of(of, p)
@@ -188,7 +191,7 @@ func (s *values) costOfReduction(name string, of syntax.Expr, call *syntax.Call,
 	return out, true
 }
 
-// hasAxis reports whether a reduction has more than its array: it may then return an array.
+// hasAxis reports whether a reduction has further arguments beside its array: it may then return an array.
 func (s *values) hasAxis(call *syntax.Call) bool {
 	args := len(call.Args)
 	if s.numpy(call.Func) != "" {

@@ -18,7 +18,7 @@ const numpyMeter = "cpu.numpy"
 // least is the smallest array that a rule looks at: smaller ones do not decide about a peak.
 const least = 2 << 20
 
-// maxSteps bounds the nodes that all rules together look at: sources are hostile, and names lead to names.
+// maxSteps bounds the nodes that all rules together look at, because sources are hostile, and names lead to names.
 const maxSteps = 4_000_000
 
 // step counts a node that is looked at, and reports whether there may be more.
@@ -111,8 +111,8 @@ func (s *scene) read(st *notebook.Statement) {
 	})
 }
 
-// isBody reports whether a node is a function or a class, which has names of its own. It notes those that are declared
-// global there.
+// isBody reports whether a node is a function or a class: these have names of their own. It notes the names that the
+// node declares global.
 func (s *scene) isBody(node syntax.Node) bool {
 	switch node.(type) {
 	case *syntax.FunctionDef, *syntax.ClassDef:
@@ -126,7 +126,7 @@ func (s *scene) isBody(node syntax.Node) bool {
 	return false
 }
 
-// bind notes a target; parts of a display have values that are not known.
+// bind notes a target and its value. The parts of a display have unknown values.
 func (s *scene) bind(st *notebook.Statement, target, value syntax.Expr) {
 	switch x := target.(type) {
 	case *syntax.Name:
@@ -151,7 +151,8 @@ func (s *scene) bindAll(st *notebook.Statement, targets []syntax.Expr, value syn
 	}
 }
 
-// before returns the binding of a name that holds at an order and an offset of its cell; ok is false if there is none.
+// before returns the binding of a name that is in force at a place: an order, and an offset in its cell. ok is false if
+// there is none.
 func (s *scene) before(name string, order, offset int) (found bind, ok bool) {
 	for _, b := range s.binds[name] {
 		if b.order < order || b.order == order && b.at < offset {
@@ -162,7 +163,7 @@ func (s *scene) before(name string, order, offset int) (found bind, ok bool) {
 }
 
 // full returns the full name of a function or constant of a library: np.sqrt → numpy.sqrt; "" for all others. Names
-// that cells bind by themselves are none.
+// that cells bind in another way count as others.
 func (s *scene) full(expr syntax.Expr) string {
 	switch x := expr.(type) {
 	case *syntax.Name:

@@ -242,7 +242,8 @@ func (s *values) name(name string, p at, depth int) value {
 
 func isArray(v *model.Variable) bool { return v.Type == "numpy.ndarray" || v.Type == "ndarray" }
 
-// timed returns the statement that %time runs in a line, or the only one of a cell of %%time; others as they are.
+// timed returns the statement that %time runs in a line, or the only statement of a cell of %%time. It returns other
+// statements as they are.
 func timed(node syntax.Stmt) syntax.Stmt {
 	if m, ok := node.(*syntax.Magic); ok && m.Name() == "time" && len(m.Body) == 1 {
 		return m.Body[0]

@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// family is a family of types, as far as it decides what methods and operators return.
+// family is a family of types whose methods and operators return the same kinds of values.
 type family int
 
 const (
@@ -18,7 +18,8 @@ const (
 	scalars
 )
 
-// lasting returns the variable of the end that a name leads to when a statement runs; nil if it may be bound anew.
+// lasting returns the variable at the session's end that has the value of a name when a statement runs; nil if the name
+// may be bound anew in between.
 func (s *Flow) lasting(name string, at *Statement) *model.Variable {
 	v := s.n.Variable(name)
 	if v == nil || s.declared[name] {
@@ -34,7 +35,7 @@ func (s *Flow) lasting(name string, at *Statement) *model.Variable {
 	return v
 }
 
-// family returns the family of a name's value when a statement runs, by the variables of the end.
+// family returns the family of a name's value when a statement runs, as the variables at the session's end show it.
 func (s *Flow) kind(name string, at *Statement) family { return familyOf(s.lasting(name, at)) }
 
 func familyOf(v *model.Variable) family {
@@ -67,14 +68,15 @@ func (s *Flow) isArray(name string, at *Statement) bool {
 // plain reports whether the value of a name is data that leads to no module.
 func (s *Flow) plain(name string, at *Statement) bool { return s.kind(name, at) != others }
 
-// dull reports whether the value of a name is data whose elements are no objects that could be held.
+// dull reports whether the value of a name is data whose elements are plain values, and no objects that something else
+// could hold.
 func (s *Flow) dull(name string, at *Statement) bool {
 	v := s.lasting(name, at)
 	return familyOf(v) != others && v.DType != "object"
 }
 
-// numbers reports whether the value of a name is data that holds no other objects, and that is nothing else before its
-// name is bound anew.
+// numbers reports whether the value of a name is data that holds no other objects, and stays so until the name is bound
+// anew.
 func (s *Flow) numbers(name string, at *Statement) bool {
 	v := s.lasting(name, at)
 	k := familyOf(v)

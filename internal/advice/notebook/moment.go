@@ -24,8 +24,8 @@ func bytesOf(all map[*Site]int64, of func(*Site) bool) int64 {
 }
 
 // Resident returns the part of the memory of some sites that was certainly in memory at the moment. Pages that were
-// never written to are not: where the blocks are more than the memory that came since the first cell, the sites have at
-// least the rise of the statements that made them.
+// never written to are not in memory. If all blocks are larger than the memory that came since the first cell, some
+// were not written to. Then the sites have at least the rise of the statements that made their blocks.
 func (n *Notebook) Resident(m *Moment, of func(*Site) bool) int64 {
 	bytes := m.Bytes(of)
 	if n.Meter != "cpu.resident" || bytes == 0 {

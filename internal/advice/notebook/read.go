@@ -11,13 +11,14 @@ import (
 
 // Options choose what is judged.
 type Options struct {
-	// Meter is the judged meter; "" for the one that is nearest to its limit.
+	// Meter is the judged meter; "" for the meter that is nearest to its limit.
 	Meter string
-	// PID is the kernel; 0 for the one that goes highest.
+	// PID is the judged kernel; 0 for the kernel with the highest peak.
 	PID int
 	// Input is N of the In[N] in which the highest moment is looked for; 0 for the whole session.
 	Input int
-	// Room is the most sites of all moments together; 0 for four million, which take some seconds.
+	// Room is the largest number of sites that are kept, those of all moments counted together. 0 stands for four
+	// million, which take some seconds to read.
 	Room int
 }
 
@@ -87,7 +88,7 @@ func judged(r *model.Report) string {
 	return cmp.Or(meter, "cpu.resident")
 }
 
-// highest returns the process with cells that goes highest; 0 if there is none.
+// highest returns the process with the highest peak, of those that have cells; 0 if none has.
 func highest(r *model.Report, meter string) (pid int) {
 	most := int64(-1)
 	for w := range r.AllPassing() {

@@ -72,7 +72,7 @@ func (s *Flow) goneBefore(name string, bound *Statement, at *Moment) bool {
 	})
 }
 
-// touched reports whether a statement between another one and a moment may have a name let go of what it holds.
+// touched reports whether, between a statement and a moment, another statement may make a name let go of what it holds.
 func (s *Flow) touched(name string, bound *Statement, at *Moment) bool {
 	one := map[string]bool{name: true}
 	return slices.ContainsFunc(s.n.Statements, func(st *Statement) bool {
@@ -80,8 +80,8 @@ func (s *Flow) touched(name string, bound *Statement, at *Moment) bool {
 	})
 }
 
-// changes reports whether a statement may have one of the names let go of something: it binds it anew, stores in it,
-// hands it to a call, or calls a method of it.
+// changes reports whether a statement may make one of the names let go of something: the statement binds the name anew,
+// stores in it, hands it to a call, or calls a method of it.
 func (s *Flow) changes(st *Statement, names map[string]bool) bool {
 	if st.Node == nil {
 		return true

@@ -12,15 +12,15 @@ type Block struct {
 	Owner syntax.Stmt // nil for a cell
 }
 
-// Spot is a statement in the source of a cell. Blocks has the lists of statements around it, the outermost first: the
-// last one has the statement itself.
+// Spot is a statement in the source of a cell. Blocks has the lists of statements around it, the outermost first. The
+// last list has the statement itself.
 type Spot struct {
 	Cell   *Cell
 	Stmt   syntax.Stmt
 	Blocks []Block
 }
 
-// Below returns the spots right below one.
+// Below returns the statements right below this one.
 func (p Spot) Below() (all []Spot) {
 	for _, stmts := range syntax.Blocks(p.Stmt) {
 		for i, stmt := range stmts {
@@ -31,8 +31,8 @@ func (p Spot) Below() (all []Spot) {
 	return all
 }
 
-// Spots visits all statements of the cells, from the outside to the inside. Where visit returns false, it leaves out
-// those below.
+// Spots visits all statements of the cells, from the outside to the inside. Where visit returns false, Spots leaves out
+// the statements below.
 func (n *Notebook) Spots(visit func(Spot) bool) {
 	for _, c := range n.Cells {
 		for _, p := range c.spots() {
@@ -59,8 +59,8 @@ func descend(p Spot, visit func(Spot) bool) {
 	}
 }
 
-// SpotOn returns the innermost statement on a line of a cell; ok is false where there is none. Of several on the line
-// it is a part of the running one, or else the first.
+// SpotOn returns the innermost statement on a line of a cell; ok is false where there is none. If several statements
+// share the line, SpotOn looks into the running one if it is among them, and else into the first.
 func (c *Cell) SpotOn(line int, running *Statement) (found Spot, ok bool) {
 	holds := func(p Spot) bool {
 		at := p.Stmt.Place()

@@ -6,9 +6,9 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// strays reports whether a call in a node keeps one of the names although its last name is that of a function that
-// keeps nothing: a method such as store.save(x), sum of lists, round of whole numbers. at is nil in the body of a
-// function.
+// strays reports whether a call in a node keeps one of the names although the called function has the last name of one
+// that keeps nothing. Examples are a method such as store.save(x), sum of lists, and round of whole numbers. at is nil
+// in the body of a function.
 func strays(s *Flow, node syntax.Node, names map[string]bool, at *Statement) bool {
 	return anyIn(s, node, func(call *syntax.Call) bool {
 		callee := dotted(call.Func)
@@ -43,7 +43,7 @@ func getsAny(s *Flow, call *syntax.Call, names map[string]bool) (found bool) {
 			case *syntax.Name:
 				found = found || names[x.ID]
 			case *syntax.Attribute, *syntax.Call, *syntax.BinOp, *syntax.Compare:
-				return false // of what they return the tree tells
+				return false // the tree tells what they return
 			}
 			return !found && s.step()
 		})
@@ -69,11 +69,11 @@ func (s *Flow) fresh(name, method string, at *Statement) bool {
 	case k == tensors:
 		return method != "flatten"
 	}
-	return method != "round" || strings.HasPrefix(v.DType, "float") // of whole numbers it is the array itself
+	return method != "round" || strings.HasPrefix(v.DType, "float") // round of whole numbers returns the array itself
 }
 
-// handsElements reports whether a function that keeps no argument may return one, or an element: max of a list does,
-// and so do functions of NumPy where elements are objects. at is nil in the body of a function.
+// handsElements reports whether a function that keeps no argument may return an argument, or an element of one. max of
+// a list does, and so do functions of NumPy where elements are objects. at is nil in the body of a function.
 func handsElements(s *Flow, u *syntax.Use, at *Statement) bool {
 	full := s.full(u.Callee)
 	last := lastPart(full)
@@ -86,7 +86,7 @@ func handsElements(s *Flow, u *syntax.Use, at *Statement) bool {
 	case last == "around" || last == "round":
 		v := s.n.Variable(u.Name)
 		return !dull || !strings.HasPrefix(v.DType, "float")
-	case last == "array" && u.How == syntax.Kept: // old releases make arrays of objects of arrays of several lengths
+	case last == "array" && u.How == syntax.Kept: // old releases make objects of arrays of several lengths
 		return at == nil || !bindsNumbers(s, at)
 	}
 	return !dull && !facts[last]
@@ -104,13 +104,14 @@ func bindsNumbers(s *Flow, st *Statement) bool {
 	return true
 }
 
-// writesInto reports whether a function of NumPy in a node gets a name where its result goes, which it returns then.
+// writesInto reports whether a node passes a name to a function of NumPy as the array for its result. The function then
+// returns that array.
 func writesInto(s *Flow, node syntax.Node, name string) bool {
 	return anyIn(s, node, func(call *syntax.Call) bool {
 		first, called := 2, syntax.LastName(call.Func)
 		switch {
 		case unary[called] || called == "histogram" || called == "histogram2d":
-			first = 1 // of a histogram it is the edges
+			first = 1 // a histogram has its edges there
 		case ternary[called]:
 			first = 3
 		}

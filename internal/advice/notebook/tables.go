@@ -11,14 +11,15 @@ func Set(names string) map[string]bool {
 	return all
 }
 
-// What keeps nothing, with the reason. What is in no table may keep its arguments.
+// Functions that keep no argument, by the reason. A function that is in no table may keep its arguments.
 var (
 	// harmless are builtins that return numbers, texts or answers.
 	harmless = Set("len print type id repr str isinstance issubclass hash bool int float complex abs sum any all " +
 		"round callable hasattr format min max bytes bytearray divmod pow")
 
-	// functions of NumPy write their result to memory of its own: ufuncs, reductions, and those that gather, sort or
-	// join. Not here: those that may return an argument or a view (asarray, reshape, ravel, squeeze, einsum, split).
+	// functions are functions of NumPy that write their result to new memory: ufuncs, reductions, and functions that
+	// gather, sort or join. Functions that may return an argument or a view are not here (asarray, reshape, ravel,
+	// squeeze, einsum, split).
 	functions = Set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh " +
 		"arcsinh arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians " +
 		"degrees abs absolute fabs sign add subtract multiply divide true_divide floor_divide mod remainder " +
@@ -37,16 +38,16 @@ var (
 	// measures end the names of functions of sklearn.metrics that return numbers.
 	measures = Set("score error loss")
 
-	// summaries are methods that return numbers, texts, or a table of these, and of which types of all libraries mean
-	// the same; or that write to a file.
+	// summaries are methods that return numbers, texts or a table of these, or that write to a file. A method here does
+	// the same in the types of all libraries.
 	summaries = Set("sum mean max min std var prod any all argmax argmin count nunique median quantile item " +
 		"tolist describe info memory_usage to_csv to_parquet to_pickle to_json to_excel tofile tobytes dump corr cov " +
 		"skew kurt isna isnull notna notnull value_counts __len__ __sizeof__ numel dim nelement score")
 
-	// elements are those whose result may be an element, where elements are objects.
+	// elements are methods and functions whose result may be an element of an array, where the elements are objects.
 	elements = Set("sum max min any all prod median quantile item tolist describe")
 
-	// facts are functions of NumPy whose result has no elements of what they get.
+	// facts are functions of NumPy whose result has no element of an argument.
 	facts = Set("mean std var size ndim shape argmax argmin argsort count_nonzero isnan isinf allclose array_equal " +
 		"save savez savez_compressed savetxt nonzero flatnonzero argwhere zeros_like ones_like empty_like")
 
@@ -56,21 +57,21 @@ var (
 	// draws are methods of generators of random numbers.
 	draws = Set("normal standard_normal uniform integers random_sample exponential poisson binomial")
 
-	// unary are functions of NumPy whose second argument without a name is where the result goes, ternary those that
-	// have it behind three others.
+	// unary are functions of NumPy whose second positional argument is the array for the result. ternary are functions
+	// that take this array behind three other arguments.
 	unary = Set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh " +
 		"arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians degrees abs " +
 		"absolute fabs sign logical_not isnan isinf isclose")
 	ternary = Set("where interp clip searchsorted insert take percentile quantile")
 
-	// containers are types that keep what their methods get, and do nothing else.
+	// containers are types that keep the arguments of their methods, and do nothing else with them.
 	containers = Set("list dict tuple set frozenset range slice OrderedDict collections.OrderedDict deque " +
 		"collections.deque")
 
 	// viewed are attributes of arrays that are views.
 	viewed = Set("T mT real imag flat")
 
-	// copies are methods of arrays and tensors whose result is memory of its own.
+	// copies are methods of arrays and tensors whose result has new memory.
 	copies = Set("copy astype clone cumsum cumprod argsort sort nonzero round clip ptp repeat take searchsorted " +
 		"flatten trace dot fill put norm")
 
@@ -84,8 +85,8 @@ var (
 	// storing are methods of containers that store an argument.
 	storing = Set("append appendleft insert add extend update setdefault __setitem__ __setattr__ register put")
 
-	// stateless are modules that keep arguments in nothing but their results, the object whose method is called, and
-	// other arguments. pyplot is none: it has the current figure.
+	// stateless are modules that keep an argument only in the result, in the object whose method is called, or in
+	// another argument. pyplot is not one of them: it keeps the current figure.
 	stateless = Set("numpy scipy pandas sklearn torch math cmath statistics itertools functools collections copy " +
 		"json pickle random time datetime os sys re string operator builtins typing dataclasses pathlib io csv zlib " +
 		"hashlib heapq bisect array struct skimage PIL statsmodels xgboost lightgbm polars pyarrow gc contextlib")
@@ -97,5 +98,5 @@ var (
 		"StopIteration MemoryError")
 )
 
-// onceIn are magics that run the rest of their cell once, with its names.
+// onceIn are magics that run the rest of their cell once, with the names of the notebook.
 var onceIn = Set("time capture prun")

@@ -7,7 +7,7 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// keepsNothing reports whether a use that may alias a value is known not to.
+// keepsNothing reports whether a use that may alias a value is known to make no alias.
 func (s *Flow) keepsNothing(st *Statement, u *syntax.Use) bool {
 	if a, ok := st.Node.(*syntax.AugAssign); ok && (u.How == syntax.Part || u.How == syntax.Kept) && u.Callee == "" {
 		target, is := a.Target.(*syntax.Name)
@@ -44,8 +44,9 @@ func copiesInto(node syntax.Stmt) bool {
 	return ok
 }
 
-// passesOn reports whether functions of NumPy that a node calls may return an argument, because of a keyword such as
-// out=, or have it as an element of their result, which has the dtype object then.
+// passesOn reports whether a function of NumPy that a node calls may pass on an argument. It returns the argument where
+// a keyword such as out= says so. It returns an array with the argument as an element where the array has the dtype
+// object.
 func passesOn(node syntax.Node) bool {
 	return syntax.Any(node, func(n syntax.Node) bool {
 		switch x := n.(type) {
@@ -86,8 +87,8 @@ func (s *Flow) knownCallee(u *syntax.Use) bool {
 	return false
 }
 
-// handsOnOtherwise reports whether a statement hands on one of the names by something that is no alias in its tree: an
-// operator of lists, a method that is not known, a magic.
+// handsOnOtherwise reports whether a statement hands on one of the names in a way that is no alias in its tree: by an
+// operator of lists, by an unknown method, or by a magic.
 func (s *Flow) handsOnOtherwise(st *Statement, names map[string]bool) (found bool) {
 	syntax.Walk(st.Node, func(n syntax.Node) bool {
 		switch x := n.(type) {
@@ -126,9 +127,9 @@ func mentionsAny(text string, names map[string]bool) bool {
 	return false
 }
 
-// surely returns the names of what surely holds a value behind a statement that uses it: the targets of an assignment
-// of it, of a display with it or of a view of it that made no memory of that size by itself, or a list that it is
-// appended to.
+// surely returns the names that surely hold a value behind a statement that uses it. These are the targets of an
+// assignment of the value, of a display with the value, or of a view of it that made no memory of that size by itself.
+// A list that the value is appended to is one, too.
 func (s *Flow) surely(st *Statement, u *syntax.Use) []string {
 	if e, ok := st.Node.(*syntax.ExprStmt); ok {
 		call, _ := e.Value.(*syntax.Call)

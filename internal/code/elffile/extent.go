@@ -11,7 +11,8 @@ type extent struct {
 	at, size uint64
 }
 
-// extent returns the place of a section; an empty one where the file lacks it or it is compressed.
+// extent returns the place of a section. The extent is empty where the file lacks the section, or the section is
+// compressed.
 func (f *File) extent(name string) extent {
 	if s := f.headers.section(name); s != nil && s.held() {
 		return extentOf(f.reader, s)
@@ -21,7 +22,7 @@ func (f *File) extent(name string) extent {
 
 func extentOf(r io.ReaderAt, s *section) extent { return extent{r, s.offset, s.size} }
 
-// read returns size bytes from an offset on, fewer at the end.
+// read returns size bytes from an offset on; fewer at the end of the extent.
 func (e extent) read(at, size uint64) []byte {
 	if at >= e.size {
 		return nil
@@ -34,7 +35,8 @@ func (e extent) read(at, size uint64) []byte {
 // usualText is the number of bytes of a text that are read first.
 const usualText = 256
 
-// text returns the text at an offset, up to a NUL, and the first longest bytes of a longer text.
+// text returns the text at an offset, up to its NUL. Of a text that is longer than longest bytes it returns these first
+// bytes.
 func (e extent) text(at, longest uint64) string {
 	raw := e.read(at, usualText)
 	end := bytes.IndexByte(raw, 0)

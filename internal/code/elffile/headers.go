@@ -39,8 +39,8 @@ type section struct {
 	link                uint32
 }
 
-// held reports whether the file has the section's bytes as they are. Compressed ones are not read: a few bytes may
-// stand for as many as one likes.
+// held reports whether the file has the section's bytes as they are. Compressed sections are not read: a few bytes may
+// stand for any number of bytes.
 func (s *section) held() bool {
 	return s.kind != elf.SHT_NOBITS && s.flags&elf.SHF_COMPRESSED == 0 && s.offset+s.size >= s.offset &&
 		s.offset+s.size < 1<<63
@@ -67,7 +67,7 @@ type layout struct {
 	wide  bool // 64 bits
 }
 
-// fields takes the fields of a header off the front of its bytes, which are as many as the fields need.
+// fields takes the fields of a header from the front of its bytes. There must be enough bytes for all fields.
 type fields struct {
 	layout
 	data []byte
@@ -97,7 +97,7 @@ func (f *fields) word() (n uint64) {
 	return n
 }
 
-// pick returns a size in files of 64 bits, or that in files of 32.
+// pick returns the first size for a file of 64 bits, and the second for a file of 32 bits.
 func (l layout) pick(wide, narrow int) int {
 	if l.wide {
 		return wide
@@ -221,7 +221,7 @@ func (h *headers) nameSections(r io.ReaderAt, table *section, nameAt []uint32) e
 	return nil
 }
 
-// textIn returns the name at an offset of a table of names, "" where it has no end within longest bytes.
+// textIn returns the name at an offset of a table of names; "" where the name has no end within longest bytes.
 func textIn(table string, at uint32, longest int) string {
 	if uint64(at) >= uint64(len(table)) {
 		return ""
@@ -234,7 +234,8 @@ func textIn(table string, at uint32, longest int) string {
 	return rest[:end]
 }
 
-// readTable reads a part of a file, which must have it all: nothing is made room for on the word of a header.
+// readTable reads a part of a file. The file must have the whole part. readTable checks that before it makes room for
+// the part, because a header may claim any size.
 func readTable(r io.ReaderAt, at, size uint64) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
@@ -261,7 +262,7 @@ func missing(err error) error {
 	return err
 }
 
-// section returns the first section with a name, nil if there is none.
+// section returns the first section with a name; nil if there is none.
 func (h *headers) section(name string) *section {
 	for i := range h.sections {
 		if h.sections[i].name == name {
@@ -281,7 +282,7 @@ func (h *headers) kind(kind elf.SectionType) *section {
 	return nil
 }
 
-// linked returns the section that a section's header leads to, nil if there is none.
+// linked returns the section to which another section's header leads; nil if there is none.
 func (h *headers) linked(s *section) *section {
 	if s == nil || s.link == 0 || uint64(s.link) >= uint64(len(h.sections)) {
 		return nil

@@ -18,13 +18,13 @@ const (
 	maxRelocations = 1 << 19 // pointers in data
 )
 
-// Image is a file with the bounds of its functions, and the functions of other files that it calls. It must not be
-// changed while it is in use.
+// Image is a file with the bounds of its functions, and the functions of other files that it calls. The file must not
+// be changed while it is in use.
 type Image struct {
 	*File
 	Symbols map[string]Symbol // those that were wanted
-	// Imports are the functions of other files, by the address of the pointer to each: the pointers through which the
-	// PLT jumps, and, after [Image.Relocate], those of the global offset table.
+	// Imports are the functions of other files, each by the address of the pointer to it. The pointers are those
+	// through which the PLT jumps and, after [Image.Relocate], those of the global offset table.
 	Imports map[uint64]Import
 
 	kinds     relocationKinds
@@ -36,8 +36,8 @@ type Image struct {
 	pointers  map[uint64]uint64 // by the address of a pointer in data: the value that the dynamic linker puts there
 }
 
-// OpenImage reads headers, dynamic symbols, the PLT and the ranges of functions; only symbols with a wanted name are
-// kept. The error matches [ErrNotELF].
+// OpenImage reads headers, dynamic symbols, the PLT and the ranges of functions. It keeps only symbols with a wanted
+// name. The error matches [ErrNotELF].
 func OpenImage(r io.ReaderAt, wanted func(string) bool) (*Image, error) {
 	f, err := Open(r)
 	if err != nil {
@@ -115,7 +115,7 @@ func (img *Image) InPLT(vaddr uint64) bool {
 	return slices.ContainsFunc(img.plt, func(s Span) bool { return s.Contains(vaddr) })
 }
 
-// Fragment returns the code range that .eh_frame gives for the function, or split off part of one, an address is in.
+// Fragment returns the range of code around an address, as .eh_frame has it: a function, or a split-off part of one.
 func (img *Image) Fragment(vaddr uint64) (Span, bool) {
 	i := sort.Search(len(img.frames), func(i int) bool { return img.frames[i].Start > vaddr })
 	if i == 0 || !img.frames[i-1].Contains(vaddr) {

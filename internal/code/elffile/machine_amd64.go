@@ -2,8 +2,8 @@ package elffile
 
 import "debug/elf"
 
-// Native is the processor of the machine that the tracer runs on: files for others are not read, but as [AnyMachine].
-// NativeName names it to people.
+// Native is the processor of the machine that the tracer runs on. Files for other processors are read only as
+// [AnyMachine]. NativeName is the processor's name for people.
 const (
 	Native     = elf.EM_X86_64
 	NativeName = "x86-64"

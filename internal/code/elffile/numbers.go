@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// Numbers takes numbers off the front of a slice, as DWARF and notes have them; Failed turns true for ever at the first
-// that is not there.
+// Numbers takes numbers from the front of a slice, in the forms of DWARF and of notes. Failed becomes true at the first
+// number that is not there, and stays true.
 type Numbers struct {
 	Data   []byte
 	Failed bool
@@ -84,7 +84,7 @@ func (r *Numbers) SLEB() (n int64) {
 	return 0
 }
 
-// Block reads bytes with their number in front.
+// Block reads a number, and then as many bytes.
 func (r *Numbers) Block() []byte { return r.Take(r.ULEB()) }
 
 // Text reads up to a NUL.

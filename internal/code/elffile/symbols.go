@@ -15,8 +15,8 @@ type Symbol struct {
 	Function    bool
 }
 
-// MaxTable bounds a table of symbols, of their names, or of relocations, in bytes. The largest seen among the libraries
-// that are looked through: 1.1 MiB of symbols and 3.1 MiB of names (LLVM 15), 8.9 MiB of relocations.
+// MaxTable bounds the bytes of a table of symbols, of names, or of relocations. The largest tables seen in the
+// libraries that are looked through: 1.1 MiB of symbols and 3.1 MiB of names (LLVM 15), 8.9 MiB of relocations.
 const MaxTable = 16 << 20
 
 // maxName bounds the name of a symbol in bytes. The longest seen, of a template of PyTorch's, has 3,000.
@@ -48,7 +48,8 @@ type symbolEntry struct {
 
 func (l layout) entrySize() int { return l.pick(symbolSize, 16) }
 
-// readSymbols reads the table of dynamic symbols, which its kind leads to, and their names, which its link leads to.
+// readSymbols reads the table of dynamic symbols, and the table of their names. It finds the first by its kind, and the
+// second by the first one's link.
 func readSymbols(r io.ReaderAt, h *headers, room, work *Room) (symbols, error) {
 	table := h.kind(elf.SHT_DYNSYM)
 	names := h.linked(table)
@@ -90,7 +91,8 @@ func readSection(r io.ReaderAt, s *section, room *Room) ([]byte, error) {
 
 func (s *symbols) count() int { return len(s.data) / s.entrySize() }
 
-// at returns an entry by its number, where the first one that the file counts has none.
+// at returns an entry of the table by its index. Index 0 is the second entry of the file's table: the first entry of
+// that is left out.
 func (s *symbols) at(i int) (e symbolEntry) {
 	f := fields{s.layout, s.data[i*s.entrySize():]}
 	var info byte
@@ -108,14 +110,15 @@ func (s *symbols) at(i int) (e symbolEntry) {
 	return e
 }
 
-// name returns the name of an entry, which is part of the table of names: "" where it has none, or a longer one than
-// any that is known. ok is false once more bytes of names have been looked at than any file has.
+// name returns the name of an entry. The name is a part of the table of names. It is "" where the entry has no name, or
+// one that is longer than any known name. ok is false once more bytes of names have been looked at than any file has.
 func (s *symbols) name(e symbolEntry) (name string, ok bool) {
 	name = textIn(s.names, e.nameAt, maxName)
 	return name, s.work.take(uint64(len(name)) + symbolSize)
 }
 
-// named returns the name and the value of an entry by the number that relocations have for it, as [symbols.name] does.
+// named returns the name and the value of an entry by the entry's number in relocations. It fails as [symbols.name]
+// does.
 func (s *symbols) named(n int) (e symbolEntry, name string, known bool) {
 	if n <= 0 || n > s.count() {
 		return e, "", false

@@ -1,7 +1,8 @@
 package isa
 
-// Addresses are the addresses in a file that registers hold, as far as code shows that makes them: in one step, or in
-// two as where an instruction makes the address of a page and the next one adds the rest. The zero value knows none.
+// Addresses are the addresses in a file that registers are known to hold, because the code that makes them was seen.
+// Code makes an address in one step, or in two: one instruction makes the address of a page, and the next one adds the
+// rest. The zero value knows none.
 type Addresses struct {
 	known Registers
 	held  [MaxRegisters]uint64

@@ -5,34 +5,36 @@ type Instruction struct {
 	Addr uint64
 	Len  int
 	Kind Kind
-	// Emulated: the kernel carries it out itself where a uprobe is on it, instead of stepping the thread over a copy.
-	// Refused: it takes no uprobe on it, or a step over a copy would do something else. That is known of code that is
-	// no known instruction, too.
+	// Emulated: where a uprobe is on the instruction, Linux carries it out itself instead of stepping the thread over a
+	// copy. Refused: Linux takes no uprobe on the instruction, or a step over a copy would do something else. Both are
+	// also right for code that is no known instruction.
 	Emulated, Refused bool
-	// MarksEntry: it does nothing but mark where a call through a pointer may go. Its kind is [Nop].
+	// MarksEntry: the instruction only marks where a call through a pointer may go. Its kind is [Nop].
 	MarksEntry bool
 	// Plain: the instruction writes no general register but Writes and Also, apart from the stack pointer in a push, a
-	// pop, a call or a return. An instruction that is not Plain may write any, unless its kind rules that out. The
-	// registers in Also have unknown contents behind it, unless its kind says what they have.
+	// pop, a call or a return. An instruction that is not Plain may write any register, unless its kind rules that out.
+	// The registers in Also have unknown contents behind it, unless its kind says what they have.
 	Plain  bool
 	Writes Register
 	Also   Registers
 	// Makes is the register in which a [Convert] or a [Multiply] makes a value. Loses is a register with unknown
-	// contents behind these, or behind a [Branch].
+	// contents behind such an instruction, or behind a [Branch].
 	Makes, Loses Register
 
 	Comparison
 
-	// Exclusive: it is one of a load and a store that are to be one; all code between the two belongs to them.
+	// Exclusive: the instruction is a load or a store of a pair that must not be interrupted. All code between the two
+	// belongs to the pair.
 	Exclusive Exclusive
 
 	Stack StackEffect
 	By    int64 // the distance that a StackEffect goes by
 	Frame FrameEffect
-	// FrameBy is how far above the stack pointer the frame pointer is behind FrameSet.
+	// FrameBy is how far the frame pointer is above the stack pointer behind a FrameSet.
 	FrameBy int64
 
-	// Operands; the first one is written where anything is. The rest are of kind NoOperand.
+	// Operands are the operands. If the instruction writes an operand, it writes the first. Missing operands are of
+	// kind NoOperand.
 	Operands [4]Operand
 }
 
@@ -113,17 +115,17 @@ func (r Relation) Otherwise() Relation {
 // Relations is a set of them.
 type Relations uint8
 
-// Has reports whether one is among them.
+// Has reports whether a relation is in the set.
 func (s Relations) Has(r Relation) bool { return s&(1<<r) != 0 }
 
-// Add puts one among them where it holds.
+// Add adds a relation to the set if it holds.
 func (s *Relations) Add(r Relation, holds bool) {
 	if holds {
 		*s |= 1 << r
 	}
 }
 
-// Condition is the state of the processor's flags with which a hit counts: flags & Mask == Value. The zero Condition
+// Condition is the state of the processor's flags in which a hit counts: flags & Mask == Value. The zero Condition
 // always holds.
 type Condition struct{ Mask, Value uint32 }
 
@@ -144,7 +146,8 @@ const (
 	ExclusiveStore
 )
 
-// StackEffect is an instruction's effect on the stack pointer. Words that a call pushes are gone when it has returned.
+// StackEffect is an instruction's effect on the stack pointer. It leaves out words that a call pushes: they are gone
+// when the call has returned.
 type StackEffect uint8
 
 // The effects on the stack pointer.
@@ -181,12 +184,12 @@ func (in *Instruction) Jumps() bool { return in.Kind == Jump || in.Kind == Branc
 // GoesOn reports whether control may go on to the next instruction.
 func (in *Instruction) GoesOn() bool { return in.Kind != Return && in.Kind != Jump && in.Kind != Trap }
 
-// Compares reports whether it does nothing but compare, or test, its operands.
+// Compares reports whether the instruction only compares, or tests, its operands.
 func (in *Instruction) Compares() bool {
 	return in.Kind == Compare || in.Kind == CompareIf || in.Kind == Test
 }
 
-// Through returns the address of the pointer in the file's data through which it calls or jumps.
+// Through returns the address of the pointer, in the file's data, through which the instruction calls or jumps.
 func (in *Instruction) Through() (pointer uint64, ok bool) {
 	m := &in.Operands[0]
 	return uint64(m.Value), m.Relative() && m.Index == None && (in.Kind == Call || in.Kind == Jump)
@@ -197,13 +200,13 @@ func (in *Instruction) ThroughRegister() (r Register, ok bool) {
 	return in.Operands[0].Base, in.Operands[0].Kind == InRegister
 }
 
-// ThroughMember returns where in a structure the pointer lies that a call or jump goes through.
+// ThroughMember returns the offset, in a structure, of the pointer through which a call or jump goes.
 func (in *Instruction) ThroughMember() (offset int64, ok bool) {
 	m := &in.Operands[0]
 	return m.Value, m.Kind == InMemory && m.Index == None
 }
 
-// LoadsMember returns the offset in a structure of the word that it loads into a register.
+// LoadsMember returns the offset, in a structure, of the word that the instruction loads into a register.
 func (in *Instruction) LoadsMember(into Register) (offset int64, ok bool) {
 	m := &in.Operands[1]
 	if to := &in.Operands[2]; in.Kind == Pair && to.Kind == InRegister && to.Base == into {

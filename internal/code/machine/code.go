@@ -32,8 +32,8 @@ func (c *Code) segment(s elffile.Segment) []byte {
 	return data
 }
 
-// maxWork bounds the work on one file's routines, in instructions gone through. NumPy's take some thousands; this many
-// take seconds.
+// maxWork is the largest number of instructions that are gone through for the routines of one file. NumPy's routines
+// take some thousands. This many take seconds.
 const maxWork = 1 << 18
 
 // OpenCode parses the headers and relocations of an ELF file, and keeps the exported symbols for which wanted returns

@@ -38,7 +38,7 @@ type flow struct {
 	// linked are the places that jumps into the PLT lead to.
 	linked  map[uint64]uint64
 	endless map[uint64]bool // functions that are called, and whether they never return
-	// inCallees is how many instructions of these have been looked at.
+	// inCallees is how many instructions of called functions have been looked at.
 	inCallees int
 }
 

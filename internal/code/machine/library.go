@@ -35,9 +35,9 @@ func (l *Library) Has(name string) bool {
 	return ok
 }
 
-// SystemCalls returns, for each system call instruction of a function, the place behind it at which the registers still
-// have its result and its arguments: the conditional jump that looks for an error, if that comes next, else the very
-// next instruction.
+// SystemCalls returns a place behind each system call instruction of a function. At that place the registers still have
+// the call's result and arguments. It is the conditional jump that looks for an error, if the jump comes next, and else
+// the very next instruction.
 func (l *Library) SystemCalls(name string) (sites []Site) {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -74,24 +74,24 @@ func (t *Text) behind(flow *flow, name string, entry, addr uint64) Site {
 	return t.site(name, entry, addr, 0)
 }
 
-// Entry returns the place where a function's first arguments are seen: an emulated instruction that every call passes
-// once, with so many arguments still in their registers, or else its first one. It is not present where the library
-// does not define the function.
+// Entry returns the place where a function's first arguments are seen. It is an emulated instruction that every call
+// passes once while that many arguments are still in their registers, or else the function's first instruction. The
+// place is not present where the library does not define the function.
 func (l *Library) Entry(name string, arguments int) Site {
 	return l.text().Entry(name, arguments)
 }
 
-// Returns returns the places where a function's result is seen, see [ReturnSite]. Tail calls to other functions of the
-// file that are not exported are followed. Those to functions with the names this library was opened with are no ways
-// out: the call is seen there from then on, with the same stack pointer. complete is false where the function may be
-// left otherwise.
+// Returns returns the places where a function's result is seen, see [ReturnSite]. Tail calls to functions of the file
+// that are not exported are followed. A tail call to a function with a name that this library was opened with is no way
+// out: from then on the call is seen in that function, with the same stack pointer. complete is false where the
+// function may be left otherwise.
 func (l *Library) Returns(name string) (sites []ReturnSite, complete bool) {
 	code := l.text()
 	return code.returnSites(name, func(target uint64) tail { return l.tail(code, target) })
 }
 
-// Ends returns the ret instructions by which a function is left, where everything that it stores is stored; otherwise
-// as [Library.Returns].
+// Ends returns the ret instructions by which a function is left: there the function has stored everything that it
+// stores. In all else it is like [Library.Returns].
 func (l *Library) Ends(name string) (sites []ReturnSite, complete bool) {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -133,7 +133,8 @@ func (l *Library) tail(code *Text, target uint64) tail {
 	return tail{}
 }
 
-// Start returns a function's first instruction, behind the mark of an entry, where a return probe may go.
+// Start returns the place where a return probe of a function may go: the function's first instruction, or the second
+// where the first only marks an entry.
 func (l *Library) Start(name string) Site {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -148,8 +149,8 @@ func (l *Library) Start(name string) Site {
 	return code.site(name, fn.Value, at, 0)
 }
 
-// Aliases returns the names, of those the library was opened with, of the function that a function only jumps to; none
-// where it does more. A probe there sees the call.
+// Aliases returns the names of the function to which a function only jumps, of the names that the library was opened
+// with. It returns none where the function does more than jump. A probe on such a name sees the call.
 func (l *Library) Aliases(name string) (names []string) {
 	fn, ok := l.image.Function(name)
 	if !ok {

@@ -9,29 +9,29 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// Bounds on the instructions that are followed from a load, and on the calls of a function, and the places that take
-// the address of one, that are kept.
+// Bounds on the instructions that are followed from a load. Also bounds on what is kept of a function: its calls, and
+// the places that take its address.
 const (
 	maxToCall = 24
 	maxCalls  = 1 << 12
 	maxTaken  = 1 << 16
-	maxLoads  = 1 << 14 // of the variable that are followed
+	maxLoads  = 1 << 14 // loads of the variable that are followed
 )
 
 // maxSegmentBytes bounds the segments of a file that are looked through, together: NumPy's have 10 MiB, Arrow's 53.
 const maxSegmentBytes = 64 << 20
 
 // References are the places that refer to a variable and to some functions of an image. Bytes that only look like a
-// reference are rare enough for a count; code that places a probe checks more.
+// reference are rare enough to count all the same. Code that places a probe checks more.
 type References struct {
 	text     *Text
 	variable string
 	address  uint64              // of the variable; 0 where the image does not define it
 	loads    []isa.Reference     // instructions that load its value, or its address from the global offset table
 	callers  map[string]int      // calls and jumps to a function from outside it, by its name
-	calls    map[string][]uint64 // where they are, up to one more than maxCalls of each
+	calls    map[string][]uint64 // the places of these, for each function up to one more than maxCalls
 	slots    map[uint64]string   // the global offset table: the symbol of each pointer
-	stubs    map[uint64]string   // the same for places in the PLT
+	stubs    map[uint64]string   // the symbol of each place in the PLT
 	bodies   map[string]elffile.Span
 	taken    map[uint64]string // instructions that take or load a function's address
 }
@@ -97,7 +97,7 @@ func (r *References) count(at uint64, name string) {
 	}
 }
 
-// take keeps where a function's address is taken or loaded; where that is in too many places all of them count as one.
+// take keeps the places where a function's address is taken or loaded. If there are too many places, they count as one.
 func (r *References) take(at uint64, name string) {
 	if name != "" && len(r.taken) < maxTaken {
 		r.taken[at] = name
@@ -112,13 +112,15 @@ func (r *References) takes(at uint64, name string) bool {
 // Callers returns the number of calls and jumps to a function from outside it.
 func (r *References) Callers(name string) int { return r.callers[name] }
 
-// Calls returns their places. ok is false where there are too many to look at.
+// Calls returns the places of the calls and jumps to a function from outside it. ok is false where there are too many
+// to look at.
 func (r *References) Calls(name string) (addrs []uint64, ok bool) {
 	return r.calls[name], len(r.calls[name]) <= maxCalls
 }
 
-// Passing returns the calls of functions, of those that were asked for, with the variable's value as first argument, as
-// far as that is seen by following it from where it is loaded. By the call's address: the function's name.
+// Passing returns calls with the variable's value as first argument: the called function's name, by the call's address.
+// It returns only calls of the given functions. It follows the value from where it is loaded, and may not see all
+// calls.
 func (r *References) Passing(functions []string) map[uint64]string {
 	calls := map[uint64]string{}
 	for _, load := range r.loads {
@@ -127,7 +129,7 @@ func (r *References) Passing(functions []string) map[uint64]string {
 	return calls
 }
 
-// walk is somewhere on the way from a load, with the registers that hold the variable's value and its address there.
+// walk is a place on the way from a load, with the registers that hold the variable's value and its address there.
 type walk struct {
 	addr          uint64
 	value, addrOf locations
@@ -202,7 +204,7 @@ func (w *walk) load(in *isa.Instruction, r *References, first isa.Reference) {
 	}
 }
 
-// called returns the name of the wanted function that a call or jump leads to, "" for none.
+// called returns the name of the wanted function to which a call or jump leads; "" for none.
 func (r *References) called(in *isa.Instruction) string {
 	if pointer, ok := in.Through(); ok {
 		return r.slots[pointer]
@@ -213,8 +215,8 @@ func (r *References) called(in *isa.Instruction) string {
 	return ""
 }
 
-// Passed returns the constants and addresses that are the first two arguments of a call, as far as the code in front of
-// it in its function shows them, 0 for others. ok is false where that code is not known.
+// Passed returns the first two arguments of a call, if they are constants or addresses that the code in front of the
+// call shows; 0 for any other. ok is false where the code in front of the call in its function is not known.
 func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 	body, ok := t.image.Fragment(call)
 	if !ok || call-body.Start > maxFragment {
@@ -281,7 +283,7 @@ func (t *Text) callsOf(
 	return addrs, true
 }
 
-// targets are some addresses, with the first and the last of them: nearly all others are ruled out by the two alone.
+// targets are some addresses, with the first and the last of them. These two alone rule out nearly all other addresses.
 type targets struct {
 	addrs       map[uint64]bool
 	first, last uint64

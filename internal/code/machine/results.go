@@ -21,11 +21,12 @@ func (g *graph) returned() locations { return general(g.arch.Result) }
 type effect struct {
 	kills            locations // hold something else afterwards
 	source, copiedTo locations // copiedTo, if any, holds the value of source afterwards
-	// otherSource and otherCopiedTo are the same, of a second copy.
+	// otherSource and otherCopiedTo are source and copiedTo of a second copy.
 	otherSource, otherCopiedTo locations
 }
 
-// preimage returns the locations with the value, before the instruction, that a location of after holds afterwards.
+// preimage returns the locations that held a value before the instruction, given the locations after that hold it
+// afterwards.
 func (e effect) preimage(after locations) locations {
 	before := after &^ e.kills
 	if after&e.copiedTo != 0 {
@@ -37,8 +38,8 @@ func (e effect) preimage(after locations) locations {
 	return before
 }
 
-// findResults works out for each node which locations hold the function's result: backwards from the returns, where it
-// is in the register for it, and at a fork only the locations that hold it both ways.
+// findResults works out for each node which locations hold the function's result. It goes backwards from the returns,
+// where the result is in its register. At a fork it keeps only the locations that hold the result on both ways.
 func (g *graph) findResults() {
 	g.findSlots()
 	effects := make([]effect, len(g.nodes))
@@ -105,8 +106,8 @@ func (g *graph) second(n *node, e *effect) {
 // maxFrame is more than any stack frame.
 const maxFrame = 1 << 32
 
-// written returns the slots that a store to m may change. Other memory than the stack has no slots: their
-// addresses were never handed out.
+// written returns the slots that a store to m may change. Memory other than the stack has no slots: the addresses of
+// slots were never handed out.
 func (g *graph) written(n *node, m *isa.Operand) locations {
 	if at, ok := g.slot(n, m); ok {
 		return g.slots.within(at, at+written(m))
@@ -117,10 +118,10 @@ func (g *graph) written(n *node, m *isa.Operand) locations {
 	return 0
 }
 
-// maxStore is more than an instruction stores.
+// maxStore is more bytes than any instruction stores.
 const maxStore = 64
 
-// written returns how many bytes a store to an operand writes at most.
+// written returns the largest number of bytes that a store to an operand writes.
 func written(m *isa.Operand) int64 {
 	if m.Width == 0 {
 		return maxStore
@@ -128,8 +129,8 @@ func written(m *isa.Operand) int64 {
 	return int64(m.Width)
 }
 
-// copied returns from where to where an instruction copies eight bytes between two of its operands, if that is all it
-// does with them.
+// copied returns the locations between which an instruction copies eight bytes, from its operand src to dst. It returns
+// 0 if the instruction does more than copy.
 func (g *graph) copied(n *node, dst, src *isa.Operand) (from, to locations) {
 	switch {
 	case n.Kind == isa.Clear:
@@ -162,10 +163,10 @@ type Register = isa.Result
 // Returned is the register that functions return in.
 const Returned = isa.Returned
 
-// Condition is the state of the flags with which a hit counts.
+// Condition is the state of the flags in which a hit counts.
 type Condition = isa.Condition
 
-// resultRegister chooses one of the locations that hold a result: zero before any other.
+// resultRegister chooses one of the locations that hold a result. It prefers zero to any other.
 func (g *graph) resultRegister(l locations) (Register, bool) {
 	best, found := Register(0), false
 	for r, place := range g.arch.Results {

@@ -15,20 +15,21 @@ type Routine struct {
 	track *tracking
 }
 
-// Call is a call, or a jump out of a [Routine], in it.
+// Call is a call in a [Routine], or a jump out of it.
 type Call struct {
 	Address uint64
-	Import  string // the name of the function it is to, where that is called through the linkage table
-	Target  uint64 // the function of this file that it goes to; 0 for one of another file
-	// Slot is, for a call through a pointer in a structure, where in the structure that is; -1 where that is not seen.
+	Import  string // the called function's name, where it is called through the linkage table
+	Target  uint64 // the called function's address in this file; 0 for a function of another file
+	// Slot is the pointer's offset in its structure, for a call through a pointer in a structure; -1 where the offset
+	// is not seen.
 	Slot     int64
 	Indirect bool
 	Tail     bool // a jump: it does not come back
 	node     int
 }
 
-// Routine looks at the function that begins at an address. ok is false where its control flow, or its stack, is not
-// known for sure, and where too much has been looked at in the file.
+// Routine analyses the function that begins at an address. ok is false where its control flow or its stack is not known
+// for sure. ok is also false once too much of the file has been analysed.
 func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 	body, ok := c.image.Fragment(entry)
 	if !ok || body.Start != entry || c.work > maxWork {
@@ -130,8 +131,8 @@ func (r *Routine) held(i int) (to elffile.Import) {
 	return r.code.image.Imports[t.a]
 }
 
-// loadedFrom returns where in a structure the pointer lies that an indirect call takes out of a register; -1 where that
-// is not seen.
+// loadedFrom returns the offset, in its structure, of the pointer that an indirect call takes out of a register; -1
+// where the offset is not seen.
 func (r *Routine) loadedFrom(i int) int64 {
 	reg, ok := r.graph.nodes[i].ThroughRegister()
 	if !ok {
@@ -169,10 +170,10 @@ func (r *Routine) Result(c Call) Value {
 	return r.track.terms.of(term{kind: termResult, a: c.Address})
 }
 
-// Product returns the value that the routine has where it has multiplied two values.
+// Product returns the value that the routine has at the place where it has multiplied two values.
 func (r *Routine) Product(x, y Value) Value { return r.track.terms.product(x, y) }
 
-// Loaded returns the address in the file that a value was loaded from, where it was.
+// Loaded returns the address in the file that a value was loaded from; ok is false for any other value.
 func (r *Routine) Loaded(v Value) (addr uint64, ok bool) {
 	t, ok := r.track.terms.term(v)
 	return t.a, ok && t.kind == termLoad
@@ -190,7 +191,7 @@ func (r *Routine) Constant(v Value) (n uint64, ok bool) {
 	return t.a, ok && t.kind == termConstant
 }
 
-// AtMost returns a bound of a value where a call is made, by the comparisons on every way there.
+// AtMost returns an upper bound of a value at a call. The bound comes from the comparisons on every way to the call.
 func (r *Routine) AtMost(c Call, v Value) (n uint64, ok bool) {
 	n, ok = r.track.before[c.node].atMost[v]
 	return n, ok

@@ -10,14 +10,14 @@ import (
 // named by its distance from the stack pointer at entry, which is negative.
 type slotTable struct {
 	// escaped is the lowest stack address that the function hands out. An object lies above its address, so everything
-	// below belongs to the function alone.
+	// below escaped belongs to the function alone.
 	escaped int64
 	offsets []int64   // the slots that are copied to or from; offsets[i] is location first<<i
 	first   locations // behind those of the registers
 	room    int       // for slots, among locations
 }
 
-// newSlotTable makes one without slots.
+// newSlotTable returns a table without slots.
 func newSlotTable(a *isa.Architecture) slotTable {
 	return slotTable{first: 1 << a.Count, room: 63 - a.Count}
 }
@@ -42,7 +42,7 @@ func (g *graph) findSlots() {
 	}
 }
 
-// bit returns the location of the slot at an offset, 0 where it is none.
+// bit returns the location of the slot at an offset; 0 where there is no slot.
 func (t *slotTable) bit(at int64) locations {
 	for i, o := range t.offsets {
 		if o == at {
@@ -74,8 +74,8 @@ func (g *graph) pointer(n *node, r isa.Register) (at int64, ok bool) {
 	return 0, false
 }
 
-// slot returns the stack offset of an operand in memory. ok is false for other memory, and for a place on the
-// stack that an index chooses.
+// slot returns the stack offset of an operand in memory. ok is false for other memory, and where an index chooses the
+// place on the stack.
 func (g *graph) slot(n *node, m *isa.Operand) (at int64, ok bool) {
 	if m.Kind != isa.InMemory || m.Index != isa.None || m.Apart {
 		return 0, false
@@ -84,7 +84,7 @@ func (g *graph) slot(n *node, m *isa.Operand) (at int64, ok bool) {
 	return at + m.Value, ok
 }
 
-// ofStack reports whether an operand in memory is reckoned from a stack address that is known.
+// ofStack reports whether the address of an operand in memory is computed from a known stack address.
 func (g *graph) ofStack(n *node, m *isa.Operand) bool {
 	if m.Kind != isa.InMemory {
 		return false
@@ -97,8 +97,8 @@ func (g *graph) ofStack(n *node, m *isa.Operand) bool {
 // everything stands for the address of the whole stack.
 const everything = math.MinInt64
 
-// escape returns the lowest stack offset with an address that an instruction puts where it may be used to write: 0 for
-// none, everything where that is not known.
+// escape returns the lowest stack offset whose address an instruction hands out, so that others may write there. It
+// returns 0 if the instruction hands out none, and everything where that is not known.
 func (g *graph) escape(n *node) int64 {
 	switch n.Kind {
 	case isa.Call, isa.Compare, isa.CompareIf, isa.Test, isa.Leave, isa.Return:
@@ -123,7 +123,7 @@ func (g *graph) escape(n *node) int64 {
 	return 0
 }
 
-// escapeMove is escape for a copy of a register.
+// escapeMove does what escape does, for a copy of a register.
 func (g *graph) escapeMove(n *node, dst, src *isa.Operand) int64 {
 	if src.Kind != isa.InRegister {
 		return 0
@@ -137,7 +137,7 @@ func (g *graph) escapeMove(n *node, dst, src *isa.Operand) int64 {
 	return at
 }
 
-// escapeAddress is escape for the making of an address.
+// escapeAddress does what escape does, for an instruction that makes an address.
 func (g *graph) escapeAddress(n *node) int64 {
 	dst, m := &n.Operands[0], &n.Operands[1]
 	if dst.Whole() && dst.Base == g.arch.StackPointer || n.Frame == isa.FrameSet || !g.ofStack(n, m) {

@@ -30,7 +30,7 @@ func (h *holdings) clone() *holdings {
 	return c
 }
 
-// meet keeps the part that holds in both, and reports whether that is less.
+// meet keeps what is the same in both holdings. It reports whether that is less than before.
 func (h *holdings) meet(o *holdings) (changed bool) {
 	for i, v := range h.registers {
 		if v != 0 && v != o.registers[i] {
@@ -86,11 +86,11 @@ type tracking struct {
 	steps  int         // instructions that have been gone through
 }
 
-// maxKnown bounds how many slots, and how many values' bounds, are known at one place. The rest counts as not known.
+// maxKnown bounds how many slots, and how many bounds of values, are known at one place. Others count as unknown.
 const maxKnown = 128
 
-// track works out the contents of registers and of the stack before each instruction: forwards from the entry, and
-// where ways meet only the part that holds on both. ok is false where that takes more steps than allowed.
+// track works out the contents of registers and of the stack before each instruction. It goes forwards from the entry.
+// Where ways meet, it keeps only what is the same on both. ok is false where that takes more steps than allowed.
 func track(g *graph, img *elffile.Image, allowed int) (t *tracking, ok bool) {
 	t = &tracking{
 		graph: g, image: img, terms: terms{numbers: map[term]Value{}}, before: make([]*holdings, len(g.nodes)),
@@ -165,7 +165,7 @@ func (t *tracking) step(n *node, h *holdings) {
 	}
 }
 
-// lose takes the values of registers for unknown.
+// lose makes the values of registers unknown.
 func (t *tracking) lose(h *holdings, registers isa.Registers) {
 	for r := range registers.All {
 		h.set(r, 0)
@@ -243,7 +243,7 @@ func (t *tracking) compute(n *node, h *holdings) {
 	}
 }
 
-// product returns the value that an instruction makes which multiplies two registers, 0 for any other.
+// product returns the value that an instruction makes if it multiplies two registers; 0 for any other instruction.
 func (t *tracking) product(n *node, h *holdings) Value {
 	one, other := &n.Operands[0], &n.Operands[1]
 	switch third := &n.Operands[2]; {
@@ -276,7 +276,7 @@ func (t *tracking) move(n *node, h *holdings, to, from *isa.Operand) {
 		}
 		return
 	}
-	// A write of one or two bytes leaves the rest of the register as it was; one of four makes the rest zero.
+	// A write of one or two bytes leaves the rest of the register as it was. A write of four makes the rest zero.
 	if v == 0 {
 		v = t.load(n, h, from)
 	}
@@ -288,8 +288,8 @@ func (t *tracking) move(n *node, h *holdings, to, from *isa.Operand) {
 	}
 }
 
-// load returns the value that a copy takes from an address in the file, or that address where the instruction makes the
-// address.
+// load returns the value that a copy takes from an address in the file. Where the instruction makes the address, load
+// returns the address.
 func (t *tracking) load(n *node, h *holdings, m *isa.Operand) Value {
 	if !m.Memory() || m.Index != isa.None || m.Apart {
 		return 0
@@ -335,7 +335,8 @@ func (t *tracking) read(n *node, h *holdings, o *isa.Operand) Value {
 	return 0
 }
 
-// written drops the slots that an instruction may change which stores to an operand, if that is in memory.
+// written drops the slots that an instruction may change by a store to an operand. It drops none where the operand is
+// not in memory.
 func (t *tracking) written(n *node, h *holdings, m *isa.Operand) {
 	if at, ok := t.graph.slot(n, m); ok {
 		h.forget(at, at+written(m))

@@ -6,8 +6,8 @@ import (
 	"ipytracer/internal/code/elffile"
 )
 
-// Registers are a thread's, as far as unwinding takes them. Link is the one with the return address, on processors that
-// have such a register.
+// Registers are those of a thread's registers that unwinding needs. Link is the register with the return address, on
+// processors that have one.
 type Registers struct{ IP, SP, BP, Link uint64 }
 
 // End is the reason why a chain of calls ends.
@@ -15,22 +15,22 @@ type End uint8
 
 // The ends.
 const (
-	EndFull      End = iota // there is more than is kept, or than was copied of the stack
+	EndFull      End = iota // there are more calls than are kept, or more of the stack than was copied
 	EndOutermost            // the thread begins here
-	EndStopped              // where it was to stop
+	EndStopped              // stop said so
 	EndUnknown              // no rule leads on
 )
 
-// Unwind returns the return addresses of a thread's calls, the innermost first, at most limit. stack is a copy of its
-// memory from the stack pointer upwards. rule returns the rule for the instruction at ip (leaf) or for a return
-// address. stop reports whether the caller at a return address is not to be followed. Unwind does the same as
-// next_native_frame in bpf/native.h.
+// Unwind returns the return addresses of a thread's calls, the innermost first, at most limit. stack is a copy of the
+// stack's memory from the stack pointer upwards. rule returns the rule for an address: leaf says that it is the
+// instruction pointer, else it is a return address. stop reports whether the chain is to end at a return address.
+// Unwind does the same as next_native_frame in bpf/native.h.
 func Unwind(r Registers, stack []byte, limit int,
 	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
 	return processors[elffile.Native].unwind(r, stack, limit, rule, stop)
 }
 
-// unwind is [Unwind] of a thread on a processor.
+// unwind does what [Unwind] does, for a thread on a processor.
 func (p *processor) unwind(r Registers, stack []byte, limit int,
 	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
 	at := r // the frame looked at
@@ -66,8 +66,8 @@ func (p *processor) unwind(r Registers, stack []byte, limit int,
 	}
 }
 
-// returnAddress reads the return address of the frame that a rule leads to. It can be in a register only at the
-// beginning of the chain. end is EndStopped if there is an address.
+// returnAddress reads the return address of the frame that a rule leads to. Only at the beginning of the chain can the
+// address be in a register. end is EndStopped if there is an address.
 func (p *processor) returnAddress(how Rule, frame uint64, r Registers, leaf bool,
 	word func(uint64) (uint64, bool)) (pc uint64, end End) {
 	below := uint64(how.Return)
@@ -86,8 +86,8 @@ func (p *processor) returnAddress(how Rule, frame uint64, r Registers, leaf bool
 	return p.code(pc), EndStopped
 }
 
-// caller applies a rule: the frame's address and the caller's frame pointer. A frame may be empty where nothing is on
-// the stack yet. end is EndStopped if there is a caller.
+// caller applies a rule. It returns the frame's address and the caller's frame pointer. A frame is empty where the
+// function has put nothing on the stack yet. end is EndStopped if there is a caller.
 func (r Registers) caller(how Rule, mayBeEmpty bool,
 	word func(uint64) (uint64, bool)) (frame, bp uint64, end End) {
 	bp = r.BP

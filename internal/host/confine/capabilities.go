@@ -11,13 +11,13 @@ import (
 // sets are the capabilities of a thread, 32 to a word (capset(2)).
 type sets [2]unix.CapUserData
 
-// KeepCapabilities gives up, in all threads and for good, every capability but some. Of those it keeps the ones that
-// the program has. It forbids new privileges ([NoNewPrivileges]). The inheritable and ambient sets are empty then.
+// KeepCapabilities gives up, in all threads and for good, every capability but some. Of these it keeps the ones that
+// the program has. It forbids new privileges ([NoNewPrivileges]). After it the inheritable and ambient sets are empty.
 //
-// The bounding set stays as it is. It limits the capabilities that a program gains by being executed, which are none
-// without new privileges: the kernel then cuts the program's set down to the earlier one (cap_bprm_creds_from_file,
-// security/commoncap.c). To empty the set takes a system call for each of its 41 capabilities in each thread, one after
-// the other.
+// The bounding set stays as it is. It limits the capabilities that a program gains when it is executed. Without new
+// privileges a program gains none: Linux cuts its set down to the earlier one (cap_bprm_creds_from_file,
+// security/commoncap.c). To empty the bounding set would take a system call for each of its 41 capabilities, in one
+// thread after the other.
 func KeepCapabilities(keep ...uint) error {
 	now, err := capabilities()
 	if err != nil {
@@ -30,8 +30,9 @@ func KeepCapabilities(keep ...uint) error {
 	return setCapabilities(now.only(keep))
 }
 
-// WithholdCapabilities makes programs that are started get none of this one's capabilities, neither by inheritance nor
-// as ambient ones, which are inheritable (capabilities(7)). A service manager may have given some.
+// WithholdCapabilities empties the set of inheritable capabilities, which a service manager may have filled. Programs
+// that this program starts then inherit none. They get no ambient ones either, because ambient capabilities are
+// inheritable (capabilities(7)).
 func WithholdCapabilities() error {
 	now, err := capabilities()
 	if err != nil {
@@ -44,9 +45,9 @@ func WithholdCapabilities() error {
 	return setCapabilities(now)
 }
 
-// WithOnly runs a function on a thread of its own, with some of this program's capabilities in effect and no other: the
-// function's result then shows whether they are enough. The function must not start goroutines that are meant to do
-// without the others, too.
+// WithOnly runs a function on a thread of its own, with only some of this program's capabilities in effect. The
+// function's result then shows whether these are enough. The restriction does not hold for goroutines that the function
+// starts.
 func WithOnly(some []uint, f func() error) error {
 	failed := make(chan error)
 	go OnOwnThread(func() {
@@ -56,7 +57,7 @@ func WithOnly(some []uint, f func() error) error {
 			for i := range now {
 				now[i].Effective = only[i].Effective
 			}
-			// Permitted they stay: threads of one program must not differ in that (psx).
+			// The capabilities stay permitted: all threads of a program must be permitted the same (psx).
 			header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 			err = unix.Capset(&header, &now[0])
 		}
@@ -68,7 +69,7 @@ func WithOnly(some []uint, f func() error) error {
 	return <-failed
 }
 
-// only returns the held capabilities among some; none is inheritable.
+// only returns those of some capabilities that are held. None of them is inheritable.
 func (s sets) only(some []uint) (kept sets) {
 	for _, c := range some {
 		bit := uint32(1) << (c % 32)

@@ -16,12 +16,11 @@ var ErrNoFilter = errors.New("the kernel takes no filter of system calls")
 // Rule allows or refuses a system call, by its number on this machine.
 type Rule struct {
 	Call uintptr
-	// When are the cases in which the call is allowed: a case holds if all its tests hold. Without a case the call is
-	// always allowed.
+	// When has the cases in which the call is allowed. A case holds if all its tests hold. If there are no cases, the
+	// call is always allowed.
 	When [][]Test
 	// Refuse makes the call fail with this error in those cases, whatever other rules allow, and without a line in the
-	// kernel's log. A program is used to such an error from machines that have not got the call, or that do not let its
-	// user make it.
+	// kernel's log. Programs expect such an error: some machines have no such call, or do not let the user make it.
 	Refuse unix.Errno
 }
 
@@ -29,29 +28,29 @@ type Rule struct {
 // afterwards.
 type Test struct {
 	Argument int // from 0
-	// the bits to compare; of the upper half only if one of its bits is set, for most arguments are ints
+	// the bits to compare. The upper half is compared only if one of its bits is set: most arguments are ints
 	Mask  uint64
 	Value uint64
 }
 
-// Is holds where an argument that is an int has a value.
+// Is returns the test that an argument, which is an int, has a value.
 func Is(argument int, value uint32) Test { return Test{argument, math.MaxUint32, uint64(value)} }
 
-// Without allows a call where an int argument has none of these bits set.
+// Without returns the test that an argument, which is an int, has none of some bits set.
 func Without(argument int, bits uint32) Test { return Test{argument, uint64(bits), 0} }
 
-// Nil holds where an argument is the null pointer.
+// Nil returns the test that an argument is the null pointer.
 func Nil(argument int) Test { return Test{argument, math.MaxUint64, 0} }
 
-// denied is the effect of a call that is not allowed: EPERM, or, in a build for tests ("trap"), the end of the program
-// with the stacks of all goroutines, so that no call that the program needs is missed.
+// denied is the effect of a call that is not allowed. "" stands for EPERM. In a build for tests it is "trap": the
+// program ends and prints the stacks of all goroutines, so that no call that the program needs is missed.
 var denied = ""
 
-// Allow takes from all threads, also from later ones, every system call but those that rules allow. It needs
-// CAP_SYS_ADMIN or [NoNewPrivileges], which is passed on to all threads. The error may be [ErrNoFilter].
+// Allow forbids every system call that no rule allows, to all present and later threads. It needs CAP_SYS_ADMIN or
+// [NoNewPrivileges], which is passed on to all threads. The error may be [ErrNoFilter].
 func Allow(rules []Rule) error {
-	// Refused calls are no misdeed: a filter of their own, which is not logged, refuses them. Of two filters the
-	// stricter one counts, unless that one ends the program. So the other filter allows the refused calls.
+	// A refused call is no misdeed and is not logged: a filter of its own refuses it. Of two filters the stricter one
+	// counts, unless the stricter one ends the program. So the other filter allows the refused calls.
 	var refused, rest []Rule
 	for _, r := range rules {
 		if r.Refuse != 0 {
@@ -76,7 +75,7 @@ func install(rules []Rule, otherwise unix.SockFilter, log uintptr) error {
 	}
 	const (
 		tsync = unix.SECCOMP_FILTER_FLAG_TSYNC // in all threads, or in none
-		// Before Linux 5.16 a filter slows the whole program down, as a measure against scripts in it that spy on other
+		// Before Linux 5.16 a filter slows the whole program down, to keep scripts in the program from spying on other
 		// memory.
 		specAllow = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 	)
@@ -147,8 +146,8 @@ func assemble(rules []Rule, otherwise unix.SockFilter) ([]unix.SockFilter, error
 	return program, nil
 }
 
-// block is the part of the program for the calls of one rule. It ends with a verdict, or, where a refusal does not
-// hold, goes on to the next rule.
+// block returns the part of the program for the calls of one rule. The part ends with a verdict. Where a refusal does
+// not hold, it goes on to the next rule.
 func (r Rule) block() (code []unix.SockFilter) {
 	yes, no := verdict(unix.SECCOMP_RET_ALLOW, 0), deny()
 	if r.Refuse != 0 {
@@ -159,7 +158,7 @@ func (r Rule) block() (code []unix.SockFilter) {
 	}
 	for _, tests := range r.When {
 		body := []unix.SockFilter{yes}
-		for i := len(tests) - 1; i >= 0; i-- { // from behind: how far to skip is known
+		for i := len(tests) - 1; i >= 0; i-- { // from the last to the first: how far to skip is then known
 			body = append(tests[i].code(len(body)), body...)
 		}
 		code = append(code, body...)
@@ -184,7 +183,7 @@ func (t Test) code(behind int) (code []unix.SockFilter) {
 	return append(lower, code...)
 }
 
-// merge makes one rule of all rules on the same call, which allows every call that one of them allows.
+// merge makes one rule of all rules on the same system call. It allows what any of these rules allows.
 func merge(rules []Rule) (merged []Rule) {
 	at := map[uintptr]int{}
 	for _, r := range rules {

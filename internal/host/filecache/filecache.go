@@ -1,14 +1,14 @@
-// Package filecache keeps the results of analyses of code in files, for later sessions. Its users define the results
-// and the files for which they hold: a value of some bytes, under a key of others.
+// Package filecache keeps the results of analyses of code in files, for later sessions. To the cache a result is a
+// value of some bytes, under a key of some bytes. Its users define both, and the files for which a result holds.
 //
-// A session parses files that a traced process has mapped, and by then it has given up its rights
-// ([ipytracer/internal/host/confine]). So a [Cache] is opened before, as root. Afterwards it has two descriptors left:
-// of a file that is only read, and of one that is appended to. All else, the folder above all, can no longer be
-// reached.
+// A session parses files that a traced process has mapped, and by then the session has given up its rights
+// ([ipytracer/internal/host/confine]). So a [Cache] is opened before that, as root. Afterwards the cache has two
+// descriptors left: one of a file that is only read, and one of a file that is appended to. Nothing else can be reached
+// any more, least of all the folder.
 //
-// The files are hostile in turn: a process may be made to take a session over, which then writes what it likes. So each
-// cache belongs to one [Domain]: the user of a process, and the root in which its names are looked up. Only sessions
-// for a user's processes read what a session for that user's processes has written.
+// The files are hostile in turn: a process may take over its session, and the session then writes what the process
+// likes. So each cache belongs to one [Domain]: the user of a process, and the root in which its names are looked up.
+// Only sessions for a user's processes read what a session for that user's processes has written.
 //
 // A cache is never needed. Where the folder or a file is not as it should be, there is no room, or the file is damaged,
 // nothing is found and nothing is kept, and a session takes longer.
@@ -30,8 +30,8 @@ type Domain struct {
 	Inode  uint64
 }
 
-// name returns the name of the domain's files for a build of the program: builds that take turns keep each other's
-// files.
+// name returns the name of the domain's files for a build of the program. Builds that are used in turns do not drop
+// each other's files.
 func (d Domain) name(program string) string {
 	return fmt.Sprintf("%d-%x-%x-%x", d.UID, d.Device, d.Inode, header(program)[len(magic):][:8])
 }
@@ -39,11 +39,12 @@ func (d Domain) name(program string) string {
 // Bounds of a cache, in bytes. The places in an interpreter and in NumPy take some 10 KiB each.
 const (
 	maxValue = 64 << 10
-	// maxFile is the largest size of a file. From the size turn on a session begins another file. Then each entry of
-	// the older file is moved to the new one when it is found, and the rest goes with the next turn.
+	// maxFile is the largest size of a file. When a file has reached the size turn, a session begins another file. Each
+	// entry of the older file is moved to the new one when a session finds it. The older file's other entries are
+	// dropped at the next turn.
 	maxFile, turn = 1 << 20, 512 << 10
-	// maxDomains is how many domains are kept, those of other builds included. A file takes as much as is in it, and
-	// has a predecessor.
+	// maxDomains is the number of domains that are kept, with those of other builds. Each domain has a file and the
+	// file's predecessor. A file takes only as much room as its contents.
 	maxDomains = 64
 )
 
@@ -57,7 +58,8 @@ type Cache struct {
 	found   int
 }
 
-// Get returns the value that was kept under a key, which must not be changed. ok is false where there is none.
+// Get returns the value that was kept under a key. The caller must not change the value. ok is false where there is
+// none.
 func (c *Cache) Get(key []byte) (value []byte, ok bool) {
 	if c == nil {
 		return nil, false
@@ -90,7 +92,8 @@ func (c *Cache) Put(key, value []byte) {
 	c.append(at, value)
 }
 
-// append adds an entry to the file. One write to a file that is open for appending is not cut in two by another's.
+// append adds an entry to the file. Where a file is open for appending, no other write comes between the bytes of one
+// write.
 func (c *Cache) append(at [sha256.Size]byte, value []byte) {
 	if c.file == nil {
 		return
@@ -111,7 +114,7 @@ func (c *Cache) append(at [sha256.Size]byte, value []byte) {
 	c.entries[at] = value
 }
 
-// Found is how many values were asked for and there.
+// Found returns how many values were asked for and found.
 func (c *Cache) Found() int {
 	if c == nil {
 		return 0
@@ -160,7 +163,7 @@ func encode(at [sha256.Size]byte, value []byte) []byte {
 	return append(record, sum[:sumSize]...)
 }
 
-// decode takes a file apart. whole is false where something is behind the last entry that is none: then no entry behind
+// decode takes a file apart. whole is false where something that is no entry follows the last entry: no entry behind
 // that can be found.
 func decode(data []byte, program string) (entries map[[sha256.Size]byte][]byte, whole bool) {
 	entries = map[[sha256.Size]byte][]byte{}

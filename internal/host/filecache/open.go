@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder is the folder of the tracer's caches, which it opens as root.
+// Folder is the folder of the tracer's caches. The tracer opens it as root.
 const Folder = "/var/cache/ipytracer"
 
 // ErrUnsafe is the error for a folder or a file that is not this user's alone.
@@ -23,9 +23,9 @@ var ErrUnsafe = errors.New("others may have written there")
 // before is the end of the name of a file's predecessor.
 const before = ".before"
 
-// Open opens the cache of a domain in a folder, which is made if it is missing. program tells builds of this program
-// from each other: entries of another build are not read. It is called while the program still has the right to open
-// the files. Nothing waits for another program. A nil cache comes with every error.
+// Open opens the cache of a domain in a folder. It makes the folder if it is missing. program tells builds of this
+// program from each other: entries of another build are not read. Open must be called while the program still has the
+// right to open the files. It waits for no other program. With every error the cache is nil.
 func Open(folder string, d Domain, program string) (*Cache, error) {
 	if program == "" {
 		return nil, errors.New("which build of the program this is cannot be said")
@@ -44,14 +44,15 @@ func Open(folder string, d Domain, program string) (*Cache, error) {
 	return c, nil
 }
 
-// The number of attempts to have the folder alone, and the wait between them: the other program, which has the folder
-// now, does as much work as this one will.
+// The number of attempts to lock the folder, and the wait between two attempts. The program that has locked the folder
+// has as little to do there as this one.
 const (
 	lockTries = 10
 	lockWait  = 2 * time.Millisecond
 )
 
-// lock reports whether no other program changes the folder from now on. Else the files are read as they are.
+// lock locks the folder against changes by other programs, and reports whether it could. If not, the files are read as
+// they are.
 func (o *opener) lock() bool {
 	for try := range lockTries {
 		if try > 0 {
@@ -84,7 +85,7 @@ func openFolder(folder string, create bool) (*os.File, error) {
 	return dir, nil
 }
 
-// isOurs reports whether a file or folder is of a kind, this user's, and closed to all others for writing and reading.
+// isOurs reports whether a file or folder is of a given kind, is this user's, and lets nobody else read or write.
 func isOurs(st *unix.Stat_t, kind uint32) bool {
 	return st.Mode&unix.S_IFMT == kind && st.Uid == uint32(os.Geteuid()) && st.Mode&0o077 == 0 &&
 		(kind == unix.S_IFDIR || st.Nlink == 1)
@@ -126,9 +127,9 @@ func (o *opener) open() (*Cache, error) {
 	return c, nil
 }
 
-// readInto reads the domain's file into a cache, and reports whether all of it is sound. A program that appends to it
-// at this moment may have written half an entry, which looks like damage. So the file is read again, as many times as
-// there are attempts to have the folder alone.
+// readInto reads the domain's file into a cache, and reports whether all of it is sound. A program that appends to the
+// file at this moment may have written half an entry, which looks like damage. So the file is read again, as many times
+// as there are attempts to lock the folder.
 func (o *opener) readInto(c *Cache) (whole bool, err error) {
 	for try := range lockTries {
 		if try > 0 {
@@ -172,7 +173,7 @@ func (o *opener) read(name string) (*os.File, []byte, error) {
 	return file, data, nil
 }
 
-// begin begins a new file in the place of a full one, which becomes its predecessor, or of a useless one.
+// begin begins a new file in the place of a full or useless one. A full file becomes the new file's predecessor.
 func (o *opener) begin(c *Cache, keep bool) error {
 	if !keep {
 		o.makeRoom()

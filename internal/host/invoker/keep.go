@@ -16,14 +16,15 @@ type Kept struct {
 	path   string
 }
 
-// maxNames bounds the names of a folder that are read: the folder is the user's, who may have put any number there.
+// maxNames bounds the names of a folder that are read: the folder is the user's, and the user may have put any number
+// of files there.
 const maxNames = 10000
 
 // ErrCrowded is the error for a folder with more files than are looked through.
 var ErrCrowded = errors.New("there are too many files in it")
 
-// MakeFolder holds the folder at an absolute path. It and those above it that are not there are made, for the user
-// alone (mode 0700).
+// MakeFolder opens the folder at an absolute path, and keeps it open. It makes the folder, and the folders above it,
+// where they are missing. They are for the user alone (mode 0700).
 func (r *Rights) MakeFolder(path string) (k *Kept, err error) {
 	err = r.Do(func() error {
 		fd, err := r.makeFolder(filepath.Clean(path))
@@ -52,11 +53,11 @@ func (r *Rights) makeFolder(path string) (fd int, err error) {
 	return unix.Openat(up, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
-// Close gives the folder up.
+// Close closes the folder.
 func (k *Kept) Close() { unix.Close(k.fd) }
 
-// Thin removes files that belong here by their names, in the order of their names, until at most a number are left. It
-// removes the user's regular files only.
+// Thin removes files whose names belong here, in the order of the names, until at most a number of them are left. It
+// removes only regular files of the user's.
 func (k *Kept) Thin(most int, belongs func(name string) bool) error {
 	return k.rights.Do(func() error {
 		names, err := k.names()

@@ -42,8 +42,8 @@ type job struct {
 	done chan error
 }
 
-// Of returns the rights of a user. One thread takes them on, until Close. To root itself nothing is forbidden and
-// nothing changes. For anybody else the program must be root, or that user.
+// Of returns the rights of a user. One thread takes them on, until Close. Where the user is root, nothing is forbidden
+// and nothing changes. For any other user the program must run as root, or as that user.
 func Of(u User) (*Rights, error) {
 	r := &Rights{user: u}
 	if u.UID == 0 && os.Geteuid() == 0 {
@@ -65,7 +65,8 @@ func (r *Rights) Close() {
 	}
 }
 
-// Do runs a function with the user's rights. It must not start goroutines that shall have them, nor threads.
+// Do runs a function with the user's rights. The function must start no threads, and no goroutines that are to have
+// these rights.
 func (r *Rights) Do(f func() error) error {
 	if r.jobs == nil {
 		return f()
@@ -82,7 +83,7 @@ func (r *Rights) serve(begun chan<- error) {
 	}
 	begun <- nil
 	for j := range r.jobs {
-		// Whatever sets the capabilities of all threads may have given this one some again.
+		// A function that sets the capabilities of all threads may have given this thread some again.
 		if err := disarm(); err != nil {
 			j.done <- fmt.Errorf("do without capabilities: %w", err)
 			continue
@@ -91,8 +92,8 @@ func (r *Rights) serve(begun chan<- error) {
 	}
 }
 
-// become gives this thread, and no other, a user's groups and file system ids. Whoever is not root has the right groups
-// already.
+// become gives this thread, and no other, a user's groups and file system ids. It sets the groups only as root: a
+// program that runs as the user has the right groups already.
 func become(u User) error {
 	if os.Geteuid() == 0 {
 		groups := append([]uint32{u.GID}, u.Groups...)
@@ -122,8 +123,8 @@ func setID(call uintptr, id uint32) error {
 	return nil
 }
 
-// disarm takes every capability of this thread out of effect. They stay permitted: threads of one program must not
-// differ in that (psx).
+// disarm takes every capability of this thread out of effect. The capabilities stay permitted: all threads of a program
+// must be permitted the same (psx).
 func disarm() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData

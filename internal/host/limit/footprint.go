@@ -1,9 +1,9 @@
 package limit
 
-// A [Meter] measures the memory of this program, with the memory that the Linux kernel keeps for it, and the
-// limits on that memory: of the control groups that the program is in, and its own (RLIMIT_DATA, RLIMIT_AS). The OOM
-// killer kills a program that goes beyond the first, without a message. Go's runtime ends one that goes beyond the
-// second.
+// A [Meter] measures the memory of this program, with the memory that the Linux kernel keeps for it, and the limits on
+// that memory: of the control groups that the program is in, and its own (RLIMIT_DATA, RLIMIT_AS). The OOM killer kills
+// a program that goes beyond a limit of a control group, without a message. Go's runtime ends a program that goes
+// beyond its own limit.
 
 import (
 	"cmp"
@@ -20,16 +20,16 @@ import (
 
 // Bound is a limit on the memory of this program, alone or with other programs of a control group.
 type Bound struct {
-	// Name is the limit as administrators know it, such as "memory.max of control group /a/b"; hostile where it names a
-	// group.
+	// Name is the limit's name for administrators, such as "memory.max of control group /a/b". It is hostile where it
+	// names a group.
 	Name string
-	// Bytes is the limit. Used is the memory that counts in it now, without memory that the kernel takes back before it
-	// refuses anything, and without memory that Go has mapped and does not use. Own is the part of Used that is
+	// Bytes is the limit. Used is the memory that counts against it now. It leaves out memory that Linux takes back
+	// before it refuses anything, and memory that Go has mapped and does not use. Own is the part of Used that is
 	// certainly this program's.
 	Bytes, Used, Own int64
 }
 
-// Room is how many bytes are left; never negative.
+// Room returns how many bytes are left; never negative.
 func (b *Bound) Room() int64 { return max(0, b.Bytes-b.Used) }
 
 // Footprint is the program's memory at one moment.
@@ -50,11 +50,11 @@ type Meter struct {
 	pid    int
 	group  string
 	groups []process.Cgroup
-	limit  int64 // Go's, 0: it was not set
+	limit  int64 // Go's limit; 0: it was not set
 	before int64 // the limit before it was set
 }
 
-// NewMeter makes a meter. kernel returns the kernel half's memory in bytes; nil: nothing.
+// NewMeter returns a meter. kernel returns the kernel half's memory in bytes; nil: it has none.
 func NewMeter(fs process.FS, kernel func() int64) *Meter {
 	if kernel == nil {
 		kernel = func() int64 { return 0 }
@@ -65,7 +65,7 @@ func NewMeter(fs process.FS, kernel func() int64) *Meter {
 // Kernel sets the function that returns the kernel half's memory.
 func (m *Meter) Kernel(kernel func() int64) { m.kernel = kernel }
 
-// Look measures. Figures that cannot be read limit nothing.
+// Look measures the footprint. A limit that cannot be read counts as none.
 func (m *Meter) Look() Footprint {
 	status, err := m.fs.Proc(m.pid).Status()
 	if err != nil {
@@ -85,7 +85,7 @@ func (m *Meter) Look() Footprint {
 	return f
 }
 
-// cgroups are the groups that the program is in now: whoever started it may move it.
+// cgroups returns the groups that the program is in now: the user who started it may move it to others.
 func (m *Meter) cgroups() []process.Cgroup {
 	group, known := m.fs.Proc(m.pid).MemoryGroup()
 	if !known || group != m.group || len(m.groups) == 0 {
@@ -142,8 +142,8 @@ func (m *Meter) rlimits(status process.Status) (all []Bound) {
 	return all
 }
 
-// goMemory returns the memory that Go has mapped in all, and the part of it that Go does not use, whether the kernel
-// has it back or not.
+// goMemory returns all memory that Go has mapped, and the part that Go does not use. It does not matter whether Go has
+// given that part back to Linux.
 var goMemory = []string{"/memory/classes/total:bytes", "/memory/classes/heap/free:bytes",
 	"/memory/classes/heap/released:bytes"}
 
@@ -161,7 +161,7 @@ func readGo() (all [3]int64) {
 	return all
 }
 
-// InUse is how much memory Go has in use, garbage included, in bytes. It takes a microsecond or two.
+// InUse returns how many bytes Go has in use, with garbage. The call takes a microsecond or two.
 func InUse() int64 {
 	all := readGo()
 	return all[0] - all[1] - all[2]
@@ -176,8 +176,8 @@ func unusedByGo() int64 {
 const leastForGo = 20 << 20
 
 // KeepBelow sets Go's soft memory limit (debug.SetMemoryLimit) so that about margin bytes stay free below the bound:
-// its collector runs more often before anything is refused. A quarter of the bound is this program's in any case,
-// whatever else shares it. KeepBelow does nothing where there is no bound, or where GOMEMLIMIT sets the limit.
+// its collector runs more often before anything is refused. At least a quarter of the bound is this program's, whatever
+// else shares the bound. KeepBelow does nothing where there is no bound, or where GOMEMLIMIT sets the limit.
 func (m *Meter) KeepBelow(f *Footprint, margin int64) {
 	if f.Bound == nil || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -201,8 +201,8 @@ func (m *Meter) Restore() {
 	}
 }
 
-// Near reports whether less than margin bytes are left below the bound, and this program has a good part of it: a
-// quarter. Where another program fills a control group, giving something up gains nothing.
+// Near reports whether less than margin bytes are left below the bound, and at least a quarter of it is this program's.
+// Where another program fills a control group, it gains nothing to give something up.
 func (f *Footprint) Near(margin int64) bool {
 	return f.Bound != nil && f.Bound.Room() < margin && f.Bound.Own >= f.Bound.Bytes/4
 }
@@ -210,7 +210,7 @@ func (f *Footprint) Near(margin int64) bool {
 // Collect has Go's collector run, and gives the freed memory back to the kernel.
 func Collect() { debug.FreeOSMemory() }
 
-// TooSmallError is the error where less memory is left below a bound than is needed.
+// TooSmallError says that a bound leaves less memory than is needed.
 type TooSmallError struct {
 	Bound Bound
 	Needs int64 // bytes

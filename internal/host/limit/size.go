@@ -1,11 +1,11 @@
-// Package limit keeps a process from mapping more than it should. It has a soft RLIMIT_DATA, set from outside with
-// prlimit(2), the rule for a safe limit, and the guard that restores the earlier one. The kernel counts the same memory
-// against it as cpu.mapped (mm->data_vm, Linux 4.7): a request beyond it fails with ENOMEM, which is a MemoryError in
-// Python, at the line that asks. Hard limits are never touched, and nothing runs in the process. The kernel half sees
-// refused requests.
+// Package limit keeps a process from mapping more than it should. It sets the soft RLIMIT_DATA from outside, with
+// prlimit(2). It has the rule for a safe limit, and the guard that restores the earlier limit. Linux counts against the
+// limit what the meter cpu.mapped counts (mm->data_vm, Linux 4.7). A request beyond the limit fails with ENOMEM. In
+// Python that is a MemoryError at the line that asks. Hard limits are never touched, and nothing runs in the process.
+// The kernel half sees refused requests.
 //
-// A session sets limits through a [Guard]: a process of its own with the rights of the target's user only, which puts
-// the earlier limits back as soon as the tracer is gone, by whatever cause.
+// A session sets limits through a [Guard]: a process of its own with only the rights of the target's user. The guard
+// restores the earlier limits as soon as the tracer is gone, for whatever cause.
 package limit
 
 import (
@@ -25,7 +25,7 @@ type Size struct {
 // Set reports whether there is to be a limit.
 func (s Size) Set() bool { return s.Auto || s.Bytes > 0 }
 
-// Least is the smallest limit there is: no Python starts with less.
+// Least is the smallest limit that can be set: no Python starts with less.
 const Least = 1 << 20
 
 // Parse reads "auto" or a size such as 512MiB, 8G, 1.5GiB or a number of bytes; units are powers of 1024.
@@ -64,12 +64,12 @@ const (
 // OwnerOf returns the program that set a soft limit, and the allowed size without the mark.
 func OwnerOf(soft int64) (Owner, int64) { return thisMachine.ownerOf(soft) }
 
-// pages are the pages of memory of a machine, by the size of one in bytes.
+// pages stands for the pages of memory of a machine. Its value is the size of a page in bytes.
 type pages int64
 
 var thisMachine = pages(os.Getpagesize())
 
-// whole returns a number of bytes without what is no whole page.
+// whole returns a number of bytes, rounded down to whole pages.
 func (p pages) whole(bytes int64) int64 { return bytes &^ (int64(p) - 1) }
 
 func (p pages) ownerOf(soft int64) (Owner, int64) {
@@ -85,7 +85,7 @@ func (p pages) ownerOf(soft int64) (Owner, int64) {
 	return Other, soft
 }
 
-// marked returns a soft limit with its mark, never above the hard one.
+// marked returns a soft limit with its mark. It is never above the hard limit.
 func (p pages) marked(bytes int64, mark, hard uint64) uint64 {
 	soft := uint64(p.whole(bytes)) | mark
 	if soft > hard {

@@ -18,9 +18,9 @@ const NoLimit int64 = math.MaxInt64
 type Cgroup struct {
 	Version int    // 1 or 2
 	Path    string // in its hierarchy, "/" for the root; raw, as whoever made the group named it
-	// Limit is memory.max or memory.limit_in_bytes: beyond it, and with nothing left to reclaim, the OOM killer comes.
-	// High is memory.high of version 2: beyond it processes are slowed down, to a crawl. Either is NoLimit where there
-	// is none.
+	// Limit is memory.max or memory.limit_in_bytes. Beyond it the OOM killer comes when nothing is left to reclaim.
+	// High is memory.high of version 2. Beyond it processes are slowed down, to a crawl. Each is NoLimit where there is
+	// none.
 	Limit, High int64
 	// memory.current or memory.usage_in_bytes: with pages of files and the memory that the kernel itself keeps for the
 	// group
@@ -31,27 +31,28 @@ type Cgroup struct {
 	// Cache is the part of Usage that the kernel takes back before it kills: pages of files that are not in tmpfs,
 	// locked or to be written first.
 	Cache int64
-	// Above is the least limit of this group and of all above it, also of those that cannot be seen from here
-	// (hierarchical_memory_limit of version 1). It is NoLimit where there is none, or where the kernel does not show
-	// it: version 2.
+	// Above is the least limit of this group and of all groups above it, with those that cannot be seen from here
+	// (hierarchical_memory_limit of version 1). It is NoLimit where there is none, and in version 2, where Linux does
+	// not show it.
 	Above int64
 	// OOMKills is how many processes the OOM killer has ended in it; in version 2 with the groups below.
 	OOMKills int64
-	// OOMs is how often its own limit left nothing else than to kill, where the kernel counts that: version 2, since
-	// Linux 5.2 (memory.events.local).
+	// OOMs is how often the group's own limit left nothing to do but kill. Linux counts that in version 2, since 5.2
+	// (memory.events.local).
 	OOMs int64
 	dir  string // where it was read
 }
 
-// Again reads the group anew, by where it was: the process may have ended. It is not ok once the group is gone.
+// Again reads the group anew from the folder where it was: the process may have ended. It is not ok once the group is
+// gone.
 func (c Cgroup) Again() (Cgroup, bool) {
 	again, ok := readCgroup(c.dir, c.Version)
 	again.Path = c.Path
 	return again, ok
 }
 
-// Room returns how much more the group can take before its limit, or its High, is reached, if the kernel gives up all
-// of Cache; never negative, and NoLimit where there is no limit.
+// Room returns how much more the group can take before it reaches its limit or its High, if Linux gives up all of
+// Cache. It is never negative, and is NoLimit where there is no limit.
 func (c Cgroup) Room() int64 {
 	limit := min(c.Limit, c.High)
 	if limit == NoLimit {
@@ -69,9 +70,9 @@ const (
 )
 
 // MemoryCgroups returns the groups that account for a process's memory: its own first, then each ancestor that can be
-// seen from here. It is empty where none can, as with cgroup_disable=memory, or in a container without /sys/fs/cgroup.
-// Ancestors above the cgroup namespace, or above the mount, stay unseen: in a container these are the groups around it.
-// It fails as [Proc.Status] does.
+// seen from here. It is empty where none can be seen, as with cgroup_disable=memory, or in a container without
+// /sys/fs/cgroup. Ancestors above the cgroup namespace, or above the mount, stay unseen: in a container these are the
+// groups around the container. It fails as [Proc.Status] does.
 func (p Proc) MemoryCgroups() ([]Cgroup, error) {
 	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
@@ -92,9 +93,9 @@ func (p Proc) MemoryCgroups() ([]Cgroup, error) {
 	return cgroupsUpwards(dir, strings.TrimSuffix(name, below), below, version), nil
 }
 
-// MemoryGroup returns the name of the group that accounts for a process's memory, with its hierarchy's version: groups
-// with different names differ. It is not ok where the group is not known, as of a process that has ended in a hierarchy
-// of version 1 (proc_cgroup_show in kernel/cgroup/cgroup.c).
+// MemoryGroup returns the name of the group that accounts for a process's memory, with the version of the group's
+// hierarchy in front. Different groups have different names. ok is false where the group is not known: one example is a
+// process that has ended in a hierarchy of version 1 (proc_cgroup_show in kernel/cgroup/cgroup.c).
 func (p Proc) MemoryGroup() (name string, ok bool) {
 	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
@@ -108,7 +109,8 @@ func (p Proc) MemoryGroup() (name string, ok bool) {
 }
 
 // memoryPath finds the hierarchy with the memory controller in /proc/PID/cgroup: "4:memory:/path" of version 1, or
-// "0::/path" of version 2. A machine with both (hybrid) has the controller in one of them only, and version 1 names it.
+// "0::/path" of version 2. A machine with both versions (hybrid) has the controller in only one of them. If that is
+// version 1, a line names the controller.
 func memoryPath(data []byte) (version int, name string, ok bool) {
 	for line := range bytes.Lines(data) {
 		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
@@ -179,8 +181,8 @@ func cgroupMountOf(line string, version int) (root, point string, ok bool) {
 	return unescape(fields[3]), unescape(fields[4]), ok
 }
 
-// under takes the root of a mount off a path. The rest begins with "/", or is empty. A group outside our cgroup
-// namespace is "/../…", and so is the root of a mount that shows it.
+// under removes the root of a mount from the front of a path. The rest begins with "/", or is empty. A group outside
+// our cgroup namespace is "/../…", and so is the root of a mount that shows it.
 func under(root, name string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(strings.TrimSuffix(name, "/"), strings.TrimSuffix(root, "/"))
 	return rest, ok && (rest == "" || rest[0] == '/' && !strings.Contains(rest+"/", "/../"))
@@ -249,7 +251,7 @@ func (c *Cgroup) readVersion1(dir string) bool {
 	return true
 }
 
-// unlimited1 is the value that version 1 shows without a limit: PAGE_COUNTER_MAX pages, of 64 KiB at most
+// unlimited1 is the value that version 1 shows where there is no limit: PAGE_COUNTER_MAX pages, of 64 KiB at most
 // (include/linux/page_counter.h).
 const unlimited1 = math.MaxInt64 &^ (64<<10 - 1)
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// distantFile is a file that a helper's process has open. Reads ask for blocks, the last of which are kept.
+// distantFile is a file that a helper's process has open. Reads ask for blocks. The last blocks are kept.
 type distantFile struct {
 	helper     *Helper
 	of         subject
@@ -63,7 +63,7 @@ func (h *Helper) memory(pid int, key uint64, file *os.File) (*distantFile, error
 
 func (f *distantFile) Fd() uintptr { return f.descriptor.Fd() }
 
-// ReadAt is as of [io.ReaderAt]. It fails with [ErrNoAnswer] too.
+// ReadAt implements [io.ReaderAt]. It may also fail with [ErrNoAnswer].
 func (f *distantFile) ReadAt(p []byte, at int64) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,7 +100,7 @@ func (f *distantFile) block(at int64) (*distantBlock, error) {
 	return b, nil
 }
 
-// read asks for at most helperData bytes; fewer come at the end. The slice is not nil.
+// read asks for at most helperData bytes. At the end of the file fewer come. The slice is not nil.
 func (f *distantFile) read(at int64, size int) ([]byte, error) {
 	reply, err := f.ask(&helperRequest{Op: "read", Handle: f.handle, At: uint64(at), Length: size}, -1)
 	if err == nil && reply.answer.Failed {
@@ -133,7 +133,7 @@ func (f *distantFile) ask(r *helperRequest, pass int) (helperReply, error) {
 	return f.helper.ask(&f.of, r, pass)
 }
 
-// populate has the kernel read the pages at some offsets.
+// populate makes Linux read the pages at some offsets.
 func (f *distantFile) populate(offsets []uint64) error {
 	seen := map[uint64]bool{}
 	for _, at := range offsets {

@@ -19,8 +19,8 @@ const (
 	helperText = 8 << 10  // of all else
 )
 
-// A request is one packet of JSON. An answer is one packet: the length of the JSON in 4 bytes, little endian, the JSON,
-// data. A descriptor may come along with both.
+// A request is one packet of JSON. An answer is one packet, too: the length of its JSON in 4 bytes, little endian, then
+// the JSON, then data. A descriptor may come along with each.
 
 // helperRequest is one message to a helper's process.
 type helperRequest struct {
@@ -43,7 +43,7 @@ type openRequest struct {
 	Mapping Mapping
 	Path    string // by name
 	Kind    string // of file system, "" if not known
-	Names   []byte // Mapping.Path, NUL, Path as they are sent: JSON has no bytes that are no UTF-8
+	Names   []byte // Mapping.Path, NUL, Path as they are sent: JSON can only have bytes that are UTF-8
 }
 
 func (r *openRequest) String() string {
@@ -77,7 +77,8 @@ type helperReply struct {
 	fd     int // -1: none
 }
 
-// failed returns the error of an answer, nil if there is none. descriptor: a descriptor must have come along.
+// failed returns the error of an answer; nil if there is none. descriptor: a descriptor must have come along with the
+// answer.
 func (r *helperReply) failed(pid int, descriptor bool) error {
 	a := &r.answer
 	if !a.Failed && (!descriptor || r.fd >= 0) {
@@ -117,7 +118,7 @@ var errUnknown = errors.New("asked for something unknown")
 
 var errHelperMessage = errors.New("an answer that makes no sense")
 
-// request sends one; fd is -1 for none.
+// request sends a request, with the descriptor fd; -1 for none.
 func request(conn *net.UnixConn, r *helperRequest, fd int) error {
 	sent := *r
 	sent.Open.Names = []byte(r.Open.Mapping.Path + "\x00" + r.Open.Path)
@@ -130,7 +131,7 @@ func request(conn *net.UnixConn, r *helperRequest, fd int) error {
 	return err
 }
 
-// requested receives one, and the descriptor that came along, -1 for none.
+// requested receives a request, with the descriptor that came along; -1 for none.
 func requested(conn *net.UnixConn) (r helperRequest, fd int, err error) {
 	message, rights := make([]byte, 4*helperText), make([]byte, unix.CmsgSpace(4))
 	n, size, _, _, err := conn.ReadMsgUnix(message, rights)
@@ -181,7 +182,7 @@ func receive(conn *net.UnixConn) (a helperAnswer, data []byte, fd int, err error
 	return a, nil, -1, errHelperMessage
 }
 
-// descriptorIn is the descriptor that came along, -1 for none. The caller closes it.
+// descriptorIn returns the descriptor that came along with a message; -1 for none. The caller closes it.
 func descriptorIn(rights []byte) int {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil || len(messages) == 0 {

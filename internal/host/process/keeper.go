@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeperPatience is the time that the kernel may take to answer a question about a process: it waits for locks of the
+// keeperPatience is the time that Linux may take to answer a question about a process. It may wait for locks of the
 // process.
 const keeperPatience = 20 * time.Second
 
@@ -44,15 +44,15 @@ func (h *Helper) TakeOver(scope *Scope) error {
 	return nil
 }
 
-// Ended returns the reason why the helper cannot be asked any more, nil if it can.
+// Ended returns the reason why the helper cannot be asked any more; nil if it can.
 func (h *Helper) Ended() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.dead
 }
 
-// tell asks for a fact that the kernel itself has about a process. It waits for no turn. It fails where the answer is
-// an error, or should have a descriptor with it and has none.
+// tell asks for a fact that Linux itself has about a process. It waits for no turn. It fails where the answer is an
+// error, or where the answer lacks a descriptor that it should have.
 func (h *Helper) tell(r *helperRequest, descriptor bool) (helperReply, error) {
 	pid := r.Open.PID
 	of := subject{pid: pid, key: ofProcess | uint64(pid), what: fmt.Sprintf("/proc/%d/%s", pid, r.Name)}
@@ -68,7 +68,7 @@ func (h *Helper) tellOf(of *subject, r *helperRequest, descriptor bool, most tim
 	return reply, err
 }
 
-// file has a file of a process's directory opened.
+// file asks the helper to open a file of a process's directory.
 func (h *Helper) file(pid int, name string) (*os.File, error) {
 	reply, err := h.tell(&helperRequest{Op: "file", Open: openRequest{PID: pid}, Name: name}, true)
 	if err != nil {
@@ -77,13 +77,13 @@ func (h *Helper) file(pid int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(reply.fd), fmt.Sprintf("/proc/%d/%s", pid, name)), nil
 }
 
-// link has a symbolic link of a process's directory read.
+// link asks the helper to read a symbolic link of a process's directory.
 func (h *Helper) link(pid int, name string) (string, error) {
 	reply, err := h.tell(&helperRequest{Op: "link", Open: openRequest{PID: pid}, Name: name}, false)
 	return string(reply.data), err
 }
 
-// devices has the descriptors of a process looked through ([Proc.devices]).
+// devices asks the helper to look through the descriptors of a process ([Proc.devices]).
 func (h *Helper) devices(pid int) (files []string, open int, err error) {
 	reply, err := h.tell(&helperRequest{Op: "devices", Open: openRequest{PID: pid}, Name: "fd"}, false)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// near are the file systems with files on this machine's own disks or in its memory: reading them waits for nobody. A
-// file system that is not in the list may be served by another machine, or by another program (FUSE), which may be the
-// traced process itself. The kernel does not show the layers of an overlay: one that a user has mounted, in a user
-// namespace, may be above a server of that user's, and is not taken for near ([FS.kindsOf]).
+// near are the file systems with files on this machine's own disks or in its memory: a read of such a file waits for
+// nobody. A file system that is not in the list is distant: another machine may serve it, or another program (FUSE),
+// even the traced process itself. Linux does not show the layers of an overlay. A user can mount an overlay in a user
+// namespace, above a file system that the user serves: such an overlay is not near ([FS.kindsOf]).
 var near = func() map[string]bool {
 	all := map[string]bool{}
 	for name := range strings.FieldsSeq(`ext2 ext3 ext4 xfs btrfs f2fs zfs bcachefs jfs reiserfs nilfs2
@@ -27,8 +27,8 @@ var near = func() map[string]bool {
 	return all
 }()
 
-// maxMountinfo bounds the reads of a process's mounts: some thousand of them. File systems beyond are taken for distant
-// ones.
+// maxMountinfo bounds the bytes that are read of a process's list of mounts: they suffice for some thousand mounts.
+// File systems further down the list are taken to be distant.
 const maxMountinfo = 4 << 20
 
 // mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
@@ -50,8 +50,8 @@ func parseMount(line []byte) (m mount, ok bool) {
 	return m, true
 }
 
-// kindsOf returns the kinds of the file systems that a process sees, by device; none where its mounts cannot be read.
-// Overlays in another user namespace than this program's have a kind of their own.
+// kindsOf returns the kinds of the file systems that a process sees, by device. It returns none where the list of
+// mounts cannot be read. Overlays in another user namespace than this program's have a kind of their own.
 func (fs FS) kindsOf(pid string) map[device]string {
 	f, err := openUnpolled(fs.root() + "/" + pid + "/mountinfo")
 	if err != nil {
@@ -78,7 +78,8 @@ const (
 	usersOverlay = "overlay in a user namespace"
 )
 
-// kinds is [FS.kindsOf], of a moment ago where a Helper is there to remember it.
+// kinds returns what [FS.kindsOf] returns. Where there is a Helper, the result may be a moment old: the Helper
+// remembers it.
 func (fs FS) kinds(pid string) map[device]string {
 	if fs.Helper == nil || !fs.live() {
 		return fs.kindsOf(pid)
@@ -86,8 +87,8 @@ func (fs FS) kinds(pid string) map[device]string {
 	return fs.Helper.pace.kindsOf(pid, fs.kindsOf)
 }
 
-// sharesUsers reports whether a process is in this program's user namespace. No user can give another one the same map,
-// as it takes rights over each user in it (user_namespaces(7)).
+// sharesUsers reports whether a process is in this program's user namespace. No user can give another namespace the
+// same map: that takes rights over each user in the map (user_namespaces(7)).
 func (fs FS) sharesUsers(pid string) bool {
 	theirs, _, err := readBounded(fs.root()+"/"+pid+"/uid_map", maxStatus)
 	ours, _, failed := readBounded(fs.root()+"/"+self+"/uid_map", maxStatus)
@@ -109,8 +110,8 @@ var shared = sync.OnceValue(func() (id FileID) {
 	return id
 })
 
-// isDistant reports whether reading a mapped file may wait for another program, and the kind of its file system. Where
-// no mount of the file system is visible, kind is "", and the file is taken for a distant one.
+// isDistant reports whether a read of a mapped file may wait for another program. kind is the file's kind of file
+// system. Where no mount of the file system is visible, kind is "" and the file is taken to be distant.
 func (i Image) isDistant(id FileID) (kind string, distant bool) {
 	if memory := shared(); memory.Major == id.Major && memory.Minor == id.Minor {
 		return "memory", false
@@ -123,8 +124,8 @@ func (i Image) isDistant(id FileID) (kind string, distant bool) {
 	return "", true
 }
 
-// IsDistant reports whether reading a mapped file may wait for another program, such as a server of the traced
-// process's own: then a [Helper] reads it. Without a Helper nothing is taken to be distant.
+// IsDistant reports whether a read of a mapped file may wait for another program, such as a server that the traced
+// process runs. A [Helper] reads such files. Without a Helper no file is taken to be distant.
 func (i Image) IsDistant(id FileID) bool {
 	if i.proc.fs.Helper == nil {
 		return false
@@ -133,7 +134,8 @@ func (i Image) IsDistant(id FileID) bool {
 	return distant
 }
 
-// seesDistant reports whether any path of a process may lead to a file that is distant.
+// seesDistant reports whether the process sees a file system that is not near: a path of the process may then lead to a
+// distant file.
 func (i Image) seesDistant() bool {
 	for _, kind := range i.proc.fs.kinds(fmt.Sprint(i.proc.pid)) {
 		if !near[kind] {

@@ -12,11 +12,10 @@ import (
 )
 
 // Scope is the set of processes that a [Helper] looks into: some roots and the processes that they have started,
-// directly or not. A process with a parent that has ended belongs to the first process of its pid namespace, or to
-// systemd where that is a user's. It is taken for a root's where it is of the root's user, in the root's control
-// groups, and no older than the root. A process with rights that its root had not in the beginning ([Rights.Covers]),
-// such as after it executed a set-user-ID program, is not looked into. The zero value is every process. Safe for
-// concurrent use.
+// directly or not. When a process's parent ends, its parent becomes the first process of its pid namespace, or the
+// user's systemd. Such an orphan counts as a root's if it is of the root's user, in the root's control groups, and no
+// older than the root. A process with rights that its root had not in the beginning ([Rights.Covers]), such as after it
+// executed a set-user-ID program, is not looked into. The zero value is every process. Safe for concurrent use.
 type Scope struct {
 	Roots   []Identity
 	Signals bool    // the roots may be sent signals
@@ -38,13 +37,13 @@ type mark struct {
 	gone   bool // it had ended
 }
 
-// maxScope bounds the processes that are remembered, and how many ancestors of one are looked at.
+// maxScope bounds the processes that are remembered, and the ancestors of a process that are looked at.
 const maxScope = 1 << 16
 
 // allProcesses stands for a scope of every process.
 const allProcesses = "all"
 
-// String is the scope as [ParseScope] reads it.
+// String returns the scope as [ParseScope] reads it.
 func (s *Scope) String() string {
 	if len(s.Roots) == 0 {
 		return allProcesses
@@ -56,7 +55,7 @@ func (s *Scope) String() string {
 	return strings.Join(parts, ",")
 }
 
-// ParseScope reads a scope, and looks at its roots, which must be there.
+// ParseScope reads a scope. It looks at the scope's roots: all of them must be there.
 func ParseScope(text string) (*Scope, error) {
 	s := &Scope{known: map[Identity]int{}}
 	if text == allProcesses {
@@ -105,7 +104,8 @@ func (s *Scope) check(pid int) error {
 	return err
 }
 
-// mayLook fails as check does, and with [ErrNotPermitted] for a process that has other rights than its root had.
+// mayLook fails as check does. It also fails with [ErrNotPermitted] for a process that has other rights than its root
+// had.
 func (s *Scope) mayLook(pid int) error {
 	if len(s.Roots) == 0 {
 		return nil
@@ -147,7 +147,8 @@ func (s *Scope) rootOf(pid int) (root int, err error) {
 	return root, nil
 }
 
-// isTheirs returns the root that a process is, that started it, or that has an orphan above it; -1 for none.
+// isTheirs returns the root to which a process belongs; -1 for none. The process is the root, or was started by it, or
+// an orphan of the root is among its ancestors.
 func (s *Scope) isTheirs(st Stat) (root int) {
 	for range maxScope {
 		for i, root := range s.Roots {
@@ -175,7 +176,7 @@ func (s *Scope) reaps(st Stat) bool {
 		st.Comm == "systemd")
 }
 
-// isOrphan returns the root that has the orphan's mark in common with a process, -1 for none.
+// isOrphan returns the root that has the same mark as an orphaned process; -1 for none.
 func (s *Scope) isOrphan(id Identity) (root int) {
 	m, err := s.mark(id)
 	if err != nil {

@@ -1,9 +1,9 @@
 package resident
 
-// Memory of glibc's malloc (malloc/malloc.c, malloc/arena.c; the same since 2.26). A chunk has in front the size of the
-// one before it, if that is free, and its own size. The lowest bits of its own size are flags: the chunk before is in
-// use, it was mapped by itself, it is not of the main arena. Chunks lie side by side; the last is the top, which is
-// free.
+// Memory of glibc's malloc (malloc/malloc.c, malloc/arena.c; the same since 2.26). In front, a chunk has the size of
+// the chunk before it, if that is free, and then its own size. The lowest bits of its own size are flags: the chunk
+// before is in use, this chunk was mapped by itself, this chunk is not of the main arena. Chunks lie side by side. The
+// last is the top, which is free.
 const (
 	inUseBefore = 1
 	isMapped    = 2
@@ -30,7 +30,7 @@ type heap struct {
 	pages *chunkPages // what its blocks would give back
 }
 
-// heap walks a mapping as a heap, if it is one: the chunks must lead from its beginning to its end.
+// heap walks a mapping as a heap, if it is one: chunks must lead from the mapping's beginning to its end.
 func (x *explainer) heap(m mapping) (h heap, ok bool) {
 	if m.name == "[heap]" {
 		return x.chunks(m, m.start, m.end)
@@ -108,7 +108,7 @@ func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
 	}
 }
 
-// add takes a free chunk in, of memory with pages of so many bytes.
+// add takes in a free chunk. page is the size of the memory's pages in bytes.
 func (h *heap) add(start, end, page uint64) {
 	h.free = append(h.free, span{start + chunkHead, end})
 	if from, to := (start+freeHead+page-1)&^(page-1), end&^(page-1); from < to {
@@ -116,7 +116,7 @@ func (h *heap) add(start, end, page uint64) {
 	}
 }
 
-// mapped returns the size of a block that malloc mapped by itself, 0 if there is none at an address. Such a block
+// mapped returns the size of a block, at an address, that malloc mapped by itself; 0 if there is none. Such a block
 // begins with its page, has whole pages, and nothing is in front of it. From glibc 2.43 on its size does not count the
 // head.
 func (x *explainer) mapped(at, end uint64) uint64 {

@@ -76,8 +76,8 @@ func (b *Binary) endSites(text *machine.Text, refs *machine.References) (sites [
 // of Debian has two.
 const fewestEnds = 2
 
-// doubtful are the other functions that decide where windows begin and end. PyTraceMalloc_Track and _Untrack are none:
-// NumPy is another library and can only call the exported ones.
+// doubtful are the other functions that decide where windows begin and end. PyTraceMalloc_Track and _Untrack are not in
+// doubt: NumPy is another library, and can call only exported functions.
 var doubtful = []string{evalCodeSymbol, "PyOS_setsig", "Py_CompileStringObject"}
 
 // doubted returns which of the doubtful functions have no caller in the file. A function that only jumps to another is

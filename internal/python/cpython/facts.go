@@ -4,8 +4,8 @@ import (
 	"ipytracer/internal/code/elffile"
 )
 
-// Facts are the known facts about a build from its file, in a form that can be kept: the findings of [Open] and
-// [Binary.Sites].
+// Facts are what is known about a build from its file: the findings of [Open] and [Binary.Sites], in a form that can be
+// kept.
 type Facts struct {
 	Version  Version
 	Runtime  elffile.Symbol // _PyRuntime
@@ -23,9 +23,9 @@ func (b *Binary) Facts(s Sites) Facts {
 	return f
 }
 
-// Recall makes a Binary of facts about its file that were found out before; the file is not read. [Binary.Sites] finds
-// nothing there, as they are among the facts. The error matches [ErrUnsupported] for facts that this package would not
-// have found.
+// Recall makes a Binary from facts that were found out before, and does not read the file. [Binary.Sites] of the result
+// finds nothing: the sites are among the facts. The error matches [ErrUnsupported] for facts that this package would
+// not have found.
 func Recall(f Facts) (*Binary, error) {
 	b := &Binary{version: f.Version, runtime: f.Runtime, segments: f.Segments}
 	if !b.version.supported() || b.runtime.Value == 0 {

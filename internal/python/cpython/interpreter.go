@@ -7,7 +7,7 @@ import (
 )
 
 // Interpreter is the main interpreter of a live process, seen through the process's memory while it runs. Its results
-// were true at some moment during the call; a read that catches an object half-changed gives an error or a stale value.
+// were true at some moment during the call. A read that catches an object half-changed gives an error or a stale value.
 // It is not safe for concurrent use.
 type Interpreter struct {
 	objects
@@ -86,9 +86,9 @@ func (p *Interpreter) Global(module, name string) (uint64, error) {
 	return e.value, nil
 }
 
-// InputList returns the address of IPython's In list, __main__.In, and its length. The list object is the
-// same for the whole life of the process, %reset included; its length is one more than the number of the
-// last stored cell. The error matches [ErrNotFound] where there is none (not IPython, or not started up).
+// InputList returns the address of IPython's In list, __main__.In, and its length. The list object is the same for the
+// whole life of the process, even after %reset. Its length is one more than the number of the last stored cell. The
+// error matches [ErrNotFound] where there is none (not IPython, or not started up).
 func (p *Interpreter) InputList() (addr uint64, n int64, err error) {
 	addr, err = p.Global("__main__", "In")
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *Interpreter) String(module, name string) (string, error) {
 	return s, nil
 }
 
-// IPythonVersion returns the version of the IPython that is loaded, as it names itself: hostile text.
+// IPythonVersion returns the version that the loaded IPython gives itself: hostile text.
 func (p *Interpreter) IPythonVersion() (string, error) {
 	if v, err := p.String("IPython.core.release", "version"); err == nil {
 		return v, nil
@@ -148,9 +148,9 @@ const (
 	FrontendTerminal = "terminal"
 )
 
-// Frontend returns the front end that drives IPython: [FrontendKernel], [FrontendTerminal] or "" for neither. The class
-// of the shell that get_ipython in __main__ is bound to decides; where it is not one of IPython's own, the modules that
-// are loaded do.
+// Frontend returns the front end that drives IPython: [FrontendKernel], [FrontendTerminal] or "" for neither. It goes
+// by the class of the shell to which get_ipython in __main__ is bound. Where that is not one of IPython's own classes,
+// it goes by the loaded modules.
 func (p *Interpreter) Frontend() string {
 	switch p.shell() {
 	case "ZMQInteractiveShell":
@@ -170,8 +170,8 @@ func (p *Interpreter) Frontend() string {
 // AtTerminal reports whether IPython's shell is that of a terminal.
 func (p *Interpreter) AtTerminal() bool { return p.shell() == "TerminalInteractiveShell" }
 
-// IsEmbedded reports whether __main__ is that of IPython.embed(): its In is another with each call, and the last one's
-// may be freed.
+// IsEmbedded reports whether __main__ is that of IPython.embed(). Each call of embed has another In, and the In of the
+// last call may be freed.
 func (p *Interpreter) IsEmbedded() bool { return p.shell() == "InteractiveShellEmbed" }
 
 // shell returns the type name of __main__.get_ipython.__self__. A method object holds its function, then its

@@ -12,8 +12,8 @@ const (
 	maxTypeName = 128
 )
 
-// knownType is a built-in type. Its address is learnt from the first object with a type of the name: the address of the
-// symbol may not be it, where a program that links to libpython has its own copy (R_…_COPY).
+// knownType is a built-in type. Its address is learnt from the first object whose type has the name. The symbol's
+// address may be wrong: a program that links to libpython may have its own copy of the type (R_…_COPY).
 type knownType struct {
 	name string
 	addr uint64

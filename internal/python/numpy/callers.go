@@ -6,8 +6,8 @@ import (
 	"ipytracer/internal/code/machine"
 )
 
-// domain is NumPy's domain for its blocks in tracemalloc, which numbers Python's raw memory 0: numpy/ndarraytypes.h,
-// NPY_TRACE_DOMAIN; Include/pymem.h.
+// domain is the number under which NumPy reports its blocks to tracemalloc (NPY_TRACE_DOMAIN, numpy/ndarraytypes.h).
+// rawDomain is tracemalloc's number for Python's raw memory (Include/pymem.h).
 const (
 	domain    = 389047
 	rawDomain = 0
@@ -42,8 +42,8 @@ func (f *finder) callers() error {
 	return nil
 }
 
-// listen looks for the calls that report to tracemalloc. Those in the domain of Python's raw memory, to which NumPy's
-// blocks do not belong any more from 2.4 on, do not matter.
+// listen looks for the calls that report to tracemalloc. Calls in the domain of Python's raw memory do not matter: from
+// 2.4 on NumPy's blocks do not belong to it any more.
 func (c *caller) listen() error {
 	for _, call := range c.calls {
 		made := call.Import == "PyTraceMalloc_Track"
@@ -68,13 +68,14 @@ func (c *caller) listen() error {
 	return nil
 }
 
-// handlerSlot returns the function of a handler that a call may be to.
+// handlerSlot returns which function of a handler a call may go to.
 func handlerSlot(c machine.Call) (slot int64, ok bool) {
 	return c.Slot, c.Indirect && c.Slot >= mallocSlot && c.Slot <= freeSlot
 }
 
-// caller looks at one of them. Each block that it reports as made must come from one of its calls, with a site; each
-// that it reports as gone must be passed to one. A block that it takes and does not report is no array data.
+// caller looks at one function that reports blocks. Each block that the function reports as made must come from one of
+// its calls, and that call has a site. Each block that it reports as gone must be passed to one of its calls. A block
+// that it allocates and does not report is no array data.
 func (f *finder) caller(c *caller) error {
 	for _, call := range c.calls {
 		tells := slices.Contains(c.made, c.Result(call))

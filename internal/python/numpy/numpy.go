@@ -82,10 +82,10 @@ type Sites struct {
 	// Resizing are the places where realloc is called, with the old block and the new size; Resized are those where it
 	// has come back on the same thread.
 	Resizing, Resized []Site
-	// Handlers are the places where a memory handler is set, with the capsule of it as the block.
+	// Handlers are the places where a memory handler is set. Their block is the handler's capsule.
 	Handlers []Site
-	// Handler is the address of the default handler's structure, Variable that of the pointer to the context variable
-	// that has the current one.
+	// Handler is the address of the default handler's structure. Variable is the address of the pointer to the context
+	// variable that has the current handler.
 	Handler, Variable uint64
 	// Segments are the loaded segments of the file.
 	Segments elffile.Segments

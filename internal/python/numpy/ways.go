@@ -6,15 +6,15 @@ import (
 	"ipytracer/internal/code/machine"
 )
 
-// caller is a function that reports blocks to tracemalloc: it calls the functions of a handler, or the allocator
+// caller is a function that reports blocks to tracemalloc. It calls the functions of a handler, or calls the allocator
 // itself.
 type caller struct {
 	*machine.Routine
 	calls []machine.Call
-	// made are the blocks that it reports as made, gone those that it reports as gone.
+	// made are the blocks that the function reports as made, and gone the blocks that it reports as gone.
 	made, gone []machine.Value
-	// making and freeing are those of its calls that make or resize, and that free; passed are the blocks that they are
-	// passed.
+	// making are the function's calls that make or resize a block, and freeing the calls that free one. passed are the
+	// blocks that all these calls are passed.
 	making, freeing []machine.Call
 	passed          []machine.Value
 	sizes           []machine.Value // that making calls ask for
@@ -31,8 +31,8 @@ func (c *caller) frees(call machine.Call, block machine.Value) {
 	c.passed = append(c.passed, block)
 }
 
-// accounted returns an error unless the blocks that are reported to tracemalloc as made are all results that have been
-// seen, and those that are reported as gone have been passed.
+// accounted returns an error unless all blocks add up: a block that is reported to tracemalloc as made must be a result
+// that was seen, and a block that is reported as gone must have been passed to a call.
 func (c *caller) accounted() error {
 	for _, block := range c.made {
 		if !slices.ContainsFunc(c.making, func(call machine.Call) bool { return c.Result(call) == block }) {
@@ -47,9 +47,9 @@ func (c *caller) accounted() error {
 	return nil
 }
 
-// passes returns an error where a way through the function leads past the calls that a large block must pass. The size
-// is the one that the function is asked for; one that frees is passed it behind the block (npy_free_cache). A handler
-// that is not there makes and frees nothing.
+// passes returns an error where a way through the function avoids the calls through which a large block must go. The
+// size is the one that the function is asked for. A function that frees takes the size as the argument behind the block
+// (npy_free_cache). A handler that is not there makes and frees nothing.
 func (c *caller) passes() error {
 	apart := machine.Limits{}
 	for _, call := range c.calls {

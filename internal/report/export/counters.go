@@ -34,8 +34,8 @@ type alone struct {
 	value int64 // the present value of the process
 }
 
-// print goes through the timeline twice: the times in which a process is alone are known from its tree's track, which
-// comes after its own.
+// print goes through the timeline twice. The track of a process's tree says when the process is alone, and comes after
+// the process's own track.
 func (c *counters) print(report *model.Report) {
 	for i := range report.Processes {
 		if one := &report.Processes[i]; one.Ended {

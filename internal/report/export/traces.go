@@ -23,7 +23,7 @@ const (
 	onlySequence                                                                 int64 = 1
 )
 
-// perfetto writes packets as windows and points come. Tracks have numbers, in the order of their first use.
+// perfetto writes packets as windows and points come. It numbers tracks in the order of their first use.
 type perfetto struct {
 	to     *bufio.Writer
 	tracks map[track]int64
@@ -51,7 +51,7 @@ const (
 	ofGaps    = "gaps "
 )
 
-// place is the place of a recording among several. A nil place is that of a trace of one recording: nothing moves.
+// place is the place of a recording among several. In a trace of one recording the place is nil, and nothing is moved.
 type place struct {
 	recording Recording
 	pids      map[int]int // the new numbers
@@ -123,7 +123,7 @@ const (
 // maxExcerpt is the length of a source in a slice, in cells of text.
 const maxExcerpt = 200
 
-// packet writes a packet; all are of one sequence, and the first says that nothing is known from before.
+// packet writes a packet. All packets are of one sequence. The first says that nothing is known from before.
 func (p *perfetto) packet(inner message) {
 	inner.Int(packetSequence, onlySequence)
 	if !p.begun {
@@ -166,7 +166,7 @@ func (p *perfetto) process(pid int, name string) {
 
 // lane announces a row of slices, which nest in it.
 func (p *perfetto) lane(pid int, kind string, number int) {
-	// of the same name: the viewer shows them as one
+	// all lanes of a kind have the same name, so the viewer shows them as one
 	p.track(track{p.place.pid(pid), kind, number}, func(d *message) { d.Text(trackName, kind) })
 }
 

@@ -1,6 +1,7 @@
 package html
 
-// sources are some of the sources: their places in the table, and a list of as many texts, deflated.
+// sources are some texts of the table of sources. At has their places in the table, and Data the list of the texts,
+// deflated.
 type sources struct {
 	At   ints   `json:"at"`
 	Data string `json:"data"`
@@ -12,7 +13,7 @@ type meter struct {
 	Source string `json:"source"`
 	Part   bool   `json:"part,omitempty"`
 	GPU    bool   `json:"gpu,omitempty"`
-	// Blocks: it counts single blocks, so stacks may be known.
+	// Blocks: the meter counts single blocks, so stacks may be known.
 	Blocks bool `json:"blocks,omitempty"`
 }
 

@@ -166,7 +166,7 @@ func (p *page) add(spans ...Span) {
 	p.rows = append(p.rows, row)
 }
 
-// spread adds a row with a part at its right end, which gives way if there is no room.
+// spread adds a row with a text at its right end. If there is no room, the text is left out.
 func (p *page) spread(right string, spans ...Span) {
 	gap := p.gap(right, spans)
 	if right != "" && gap > 0 {
@@ -175,7 +175,8 @@ func (p *page) spread(right string, spans ...Span) {
 	p.add(spans...)
 }
 
-// gap returns the cells between spans and a text at the right edge. They do not fit into one row if it is 0 or less.
+// gap returns the number of cells between spans and a text at the right edge. If it is 0 or less, they do not fit into
+// one row.
 func (p *page) gap(right string, spans []Span) int {
 	if p.width == 0 {
 		return 2

@@ -20,12 +20,12 @@ type member struct {
 
 const (
 	maxDepth = 500     // levels of nested values
-	maxParts = 1 << 20 // members and items that are looked at: cells, and those of cells
+	maxParts = 1 << 20 // members and items that are looked at: the cells, and the members and items of cells
 )
 
 var errNotNotebook = errors.New("it is not a Jupyter notebook")
 
-// scanner finds the parts of a notebook. It changes nothing: the layout of a notebook is its owner's.
+// scanner finds the parts of a notebook. It changes nothing, because the notebook's layout is its owner's.
 type scanner struct {
 	text  []byte
 	parts int // found so far
@@ -39,7 +39,7 @@ func (s *scanner) more() error {
 	return nil
 }
 
-// skip returns the next byte from at on that is not white space.
+// skip returns the place of the first byte, from at on, that is not white space.
 func (s *scanner) skip(at int) int {
 	for at < len(s.text) && bytes.IndexByte([]byte(" \t\r\n"), s.text[at]) >= 0 {
 		at++
@@ -145,7 +145,7 @@ func (s *scanner) items(of span) (all []span, err error) {
 	return all, nil
 }
 
-// find returns a member by its key: the last, as JSON readers do.
+// find returns the member with a key. Of several it returns the last, as JSON readers do.
 func find(all []member, key string) (member, bool) {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].key == key {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Code is a code cell, as it would run.
+// Code is a code cell, with the source that would run.
 type Code struct {
 	Number int // among all cells, from 1
 	Source string
@@ -45,7 +45,7 @@ func (n *Notebook) WithSources(changed map[int]string) []byte {
 	return n.applied(edits)
 }
 
-// sourceText returns a source as JSON, as a list of lines or as one text, as the old one is.
+// sourceText returns a source as JSON. It is a list of lines, or one text, whichever the old source is.
 func (n *Notebook) sourceText(c *cell, source string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -134,7 +134,7 @@ func CheckAudit(data []byte) error { return check("urn:ipytracer:audit:v1", data
 // CheckCheck returns the violations of data as a JSON check, or nil.
 func CheckCheck(data []byte) error { return check("urn:ipytracer:check:v1", data) }
 
-// CheckGlance returns the violations of data as a JSON glance, or nil.
+// CheckGlance returns what keeps data from being a valid JSON glance; nil if it is one.
 func CheckGlance(data []byte) error { return check("urn:ipytracer:top:v1", data) }
 
 // CheckAdvice returns the violations of data as JSON advice, or nil.

@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// Accounts returns the divisions of the memory at the highest moment and after the last cell. Where no cell ran, they
-// are those of the living processes at the end.
+// Accounts returns how the memory divides at the highest moment and after the last cell. Where no cell ran, it returns
+// how the memory of the living processes divides at the end.
 func Accounts(r *model.Report) (all []model.Account) {
 	v, err := newView(r, Options{})
 	if err != nil {
@@ -26,8 +26,8 @@ func Accounts(r *model.Report) (all []model.Account) {
 	return []model.Account{*top.account(), *leftoverOf(v, top.in.pid).account()}
 }
 
-// account divides the memory at the highest moment: first what is certain of the kernel's own, then its children, then
-// what cells made resident without a known block.
+// account divides the memory at the highest moment. First comes the kernel's own memory with a certain origin, then its
+// children, then what cells made resident without a known block.
 func (m moment) account() *model.Account {
 	a := &model.Account{PID: m.in.pid, Meter: m.v.first(), At: model.AtHighest, Bytes: m.figure().Peak,
 		Parts: []model.AccountPart{}}
@@ -69,8 +69,8 @@ func (m moment) divide(kernel *model.Account) {
 	m.divideAmong(kernel, all, kept[1:], known)
 }
 
-// beyondLines takes in what is known of a meter's memory that is in no listed line: lines with little each, and of a
-// GPU's memory what PyTorch's allocator kept for coming tensors.
+// beyondLines takes in the known parts of a meter's memory that are in no listed line: lines with little memory each
+// and, on a GPU, what PyTorch's allocator kept for coming tensors.
 func (m moment) beyondLines(kernel *model.Account) {
 	if m.in.cell == nil {
 		return
@@ -85,7 +85,7 @@ func (m moment) beyondLines(kernel *model.Account) {
 	}
 }
 
-// divideAmong gives the rest to the cells and the times that kept it, the most first; known is what their lines have.
+// divideAmong gives the rest to the cells and the times that kept it, largest first. known is what their lines have.
 func (m moment) divideAmong(kernel *model.Account, all []*stretch, kept []int64, known map[int]int64) {
 	type share struct {
 		of    *stretch
@@ -140,8 +140,8 @@ func (m moment) byLines() (lines []model.AccountPart) {
 	return lines
 }
 
-// blocks returns the allocations of blocks that lived at that moment; if these are not known, those that lived when
-// their meters were highest in the cell.
+// blocks returns the allocations of the blocks that lived at that moment. If these are not known, it returns those of
+// the blocks that lived when their meters were highest in the cell.
 func (m moment) blocks() *model.Window {
 	for _, p := range m.summit() {
 		if p.PID == m.in.pid && p.Allocations != nil {
@@ -183,7 +183,7 @@ func (m moment) children() (parts []model.AccountPart, own int64) {
 			add(p.PID, p.Bytes, m.v.processName(p.PID, m.in.pid))
 		}
 	}
-	if at == nil && m.at.cell != nil { // it is known only how high each was in the cell
+	if at == nil && m.at.cell != nil { // all that is known is how high each was in the cell
 		for _, c := range m.at.cell.Children {
 			if peak := c.OwnMeters()[m.v.first()].Peak; peak >= WorthShowing {
 				add(c.PID, peak, childName(m.v.r, m.in.pid, c.Command))
@@ -207,9 +207,9 @@ func (m moment) summit() []model.SummitProcess {
 	return nil
 }
 
-// standing returns the cells and times of the process up to the highest moment, in order, and the part of each that was
-// still there when the last of them began. First comes the memory from before all of them. The part of each is the rise
-// below which memory never fell again.
+// standing returns the cells and times of the process up to the highest moment, in order. kept is the part of each that
+// was still there when the last one began: the rise below which memory never fell again. The first item of kept is the
+// memory from before all cells.
 func (m moment) standing() (all []*stretch, kept []int64) {
 	for i := range m.v.ranked {
 		if s := &m.v.ranked[i]; s.pid == m.at.pid && s.start <= m.at.start {
@@ -231,8 +231,8 @@ func (m moment) standing() (all []*stretch, kept []int64) {
 // mostParts is the largest number of named parts of the highest moment.
 const mostParts = 4
 
-// madeBy names the parts of the highest moment, the largest first. The others follow as one sum: what is shown adds up
-// to the figure.
+// madeBy names the parts of the highest moment, the largest first. The other parts follow as one sum, so the shown
+// parts add up to the figure.
 func (m moment) madeBy() string {
 	if text := words.Account(m.account(), mostParts, isLate(m.v.r, m.in.pid)); text != "" {
 		return text
@@ -249,8 +249,8 @@ func (m moment) counts(meter string) bool {
 	return words.OfGPU(first) || first == residentMeter || words.IsOutermost(first) || meter == first
 }
 
-// heaviest returns " line 2", the line of a cell that kept the most, or needed most in the moment's own; "" if that is
-// not most of the cell's.
+// heaviest returns the heaviest line of a cell, such as " line 2": in the cell of the highest moment the line that
+// needed most, in other cells the line that kept most. It returns "" if that is less than half of the cell's.
 func (m moment) heaviest(s *stretch) string {
 	of := model.Figure.Need
 	if s != m.at {

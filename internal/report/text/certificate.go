@@ -208,7 +208,7 @@ func (v proofView) probes() {
 	v.Table(t)
 }
 
-// doubts returns the reasons why not everything is exact and proven, in words.
+// doubts returns, in words, the reasons why some figures are not exact or not proven.
 func (v *view) doubts() []string {
 	c := v.r.Certificate
 	all := reasons(c.Complete, c.Incomplete)

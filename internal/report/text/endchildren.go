@@ -29,8 +29,8 @@ func (o *leftover) below() (all []*model.Process) {
 	return all
 }
 
-// findChildren returns the kernel's processes at the end, those together that end together, each with the memory that
-// it has without what it shares with its parent; none if the kernel has ended.
+// findChildren returns the memory of the processes below the kernel at the end. Processes that end together are one
+// part. Memory that a process shares with its parent is left out. It returns nothing if the kernel has ended.
 func (o *leftover) findChildren() (parts []model.AccountPart) {
 	if !o.lives() {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// Gaps that moved little are folded into one line when there are many.
+// Where there are many gaps, those in which little changed are folded into one line.
 const (
 	smallGap = 1 << 20
 	manyGaps = 10
@@ -22,7 +22,7 @@ const (
 // gapView shows the times between cells.
 type gapView struct{ *view }
 
-// between shows memory that moved while no cell ran.
+// between shows how memory changed while no cell ran.
 func (v gapView) between() {
 	var sizes []int64 // of those with a change
 	gaps := 0
@@ -31,7 +31,7 @@ func (v gapView) between() {
 			sizes = append(sizes, v.largest(*b))
 		}
 	}
-	if gaps == 0 || len(v.cells) == 0 { // without cells, the section of processes has all of it
+	if gaps == 0 || len(v.cells) == 0 { // without cells, the section of processes shows everything
 		return
 	}
 	v.Heading("Between cells: hooks, timers, threads, completion; charged to no cell")
@@ -65,8 +65,8 @@ func (v gapView) between() {
 	}
 }
 
-// fold picks the gaps with a change to show. It returns the number of the others, and the change of the largest of
-// those.
+// fold picks the gaps whose change is shown. folded is the number of other gaps with a change, and most is the largest
+// change among them.
 func (v gapView) fold(sizes []int64) (shown []model.Between, folded int, most int64) {
 	least := int64(math.MinInt64)
 	if len(sizes) > manyGaps {

@@ -154,7 +154,7 @@ func idsOf(shown []stretch) map[int]bool {
 	return ids
 }
 
-// stretch is an item of the ranking: a cell, or the time between two. Cell, gap and figures are set if it is shown.
+// stretch is an item of the ranking: a cell or the time between two cells. Shown ones have cell, gap and figures.
 type stretch struct {
 	id, at  int // of the cell; the number of the time between cells
 	cell    *model.Window
@@ -163,14 +163,14 @@ type stretch struct {
 	label   string
 	start   int64
 	peak    int64   // of the ranking meter, with children if that is more
-	from    int64   // its own at the start
-	top     int64   // its own peak
-	need    int64   // of it: the process's own or, if that is more, with its children
+	from    int64   // the process's own value at the start
+	top     int64   // the process's own peak
+	need    int64   // of the ranking meter: the process's own need or, if that is more, the need with its children
 	took    []taker // children that took memory in it
 	figures map[string]model.Figure
 }
 
-// tree returns the figures with children, where they differ. Only shown stretches have them.
+// tree returns the figures with children, where these differ from the process's own. Only shown stretches have them.
 func (s *stretch) tree() map[string]model.Figure {
 	switch {
 	case s.cell != nil:
@@ -187,7 +187,7 @@ type taker struct {
 	peak, need int64
 }
 
-// summitOf finds both stretches in the ranking.
+// summitOf returns the places in the ranking of the highest stretch and of the cell of the highest moment.
 func summitOf(ranked []stretch) (at, in int) {
 	for i := range ranked {
 		if ranked[i].peak > ranked[at].peak {
@@ -203,7 +203,7 @@ func risenIn(ranked []stretch, at int) (in int) {
 	if !isNextToNothing(top.need, top.peak) {
 		return at
 	}
-	last := -1 // the last one before that rose: since then memory only stood there
+	last := -1 // the last stretch before that rose: since then memory only stood there
 	for i := range ranked {
 		s := &ranked[i]
 		if s.pid == top.pid && s.start < top.start && !isNextToNothing(s.need, top.peak) &&
@@ -227,8 +227,8 @@ const nextToNothing = 100
 // mostSummits is the most kernels with a line for their highest moment, beside the highest of all.
 const mostSummits = 4
 
-// otherSummits returns the highest moments of the kernels as places in the ranking, without the highest of all: the
-// highest first.
+// otherSummits returns the highest moments of the kernels, but for the highest of all, as places in the ranking. The
+// highest comes first.
 func (o *order) otherSummits() (at []int) {
 	if !o.several || len(o.ranked) == 0 {
 		return nil
@@ -252,8 +252,8 @@ func (o *order) otherSummits() (at []int) {
 	return at
 }
 
-// summit is the highest moment of a meter that does not rank: a cell, or the time between two; neither if no cell had
-// it.
+// summit is the highest moment of a meter that does not rank: a cell, or the time between two cells. It is neither if
+// no cell had the meter.
 type summit struct {
 	peak   int64
 	inCell int64 // the same in the cell, if it rose by almost nothing after it
@@ -295,7 +295,7 @@ func (s summit) isLikeThatOf(gap *model.Between, f model.Figure) bool {
 		isNextToNothing(f.Peak-s.inCell, f.Peak)
 }
 
-// of returns how near a meter came to its limit; nil without a limit, or if that is not known.
+// of returns how near a meter came to its limit; nil if the meter has no limit, or if the limit is not known.
 func (l *limits) of(meter string) *model.Nearness {
 	if i := slices.IndexFunc(l.near, func(n model.Nearness) bool { return n.Meter == meter }); i >= 0 {
 		return &l.near[i]
@@ -317,8 +317,8 @@ func (l *limits) reached(meter string, f model.Figure, shown string) string {
 	return words.Near(&one)
 }
 
-// beside describes how near the other meters came to their limits. front selects those that came nearer than the
-// ranking one, which stand in front of its highest moment. asked: the user chose the ranking meter.
+// beside describes how near the other meters came to their limits. front selects the meters that came nearer to theirs
+// than the ranking meter: these stand in front of its highest moment. asked: the user chose the ranking meter.
 func (l *limits) beside(meter string, front, asked bool, top model.Figure, where func(*model.Nearness) string) string {
 	own := l.of(meter)
 	var parts []string

@@ -60,8 +60,8 @@ func titlesOf(ids []string) (all []string) {
 	return all
 }
 
-// summitOf returns the text of the line at which a cell was highest; of the whole cell if that is not known, or there
-// is one line.
+// summitOf returns the text of the line at which a cell was highest. It returns the whole cell's text if that line is
+// not known, or if the cell has only one line.
 func (v rankView) summitOf(c *model.Window, statements []model.Window) string {
 	if i := v.summitAmong(statements, c); i >= 0 && len(statements) > 1 {
 		where, source := statementLabel(statements[i], cellLines(*c))
@@ -118,7 +118,7 @@ func (v rankView) folded(rest []int) {
 		switch {
 		case s.id > 0:
 			cells++
-		case s.need < worthAGap: // there are as many of these as cells
+		case s.need < worthAGap: // there are as many such times as cells
 			continue
 		default:
 			gaps++

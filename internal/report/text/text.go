@@ -65,7 +65,7 @@ func (v *view) figures() {
 	processView{v}.childrenShort()
 }
 
-// corrected is the line in front of a report with another first part than the printed one.
+// corrected is the line in front of a report whose first part differs from the printed one.
 const corrected = "Figures above have changed since they were printed. The report, as it is now:"
 
 // First returns the first part of the report for people: everything that is known before the look at the objects of the
@@ -153,7 +153,7 @@ type Summary struct {
 	// Answers are the highest moment, its parts, its remaining memory, the names to delete, and the certainty of all
 	// that. Before these come the endings of processes that did not end by themselves.
 	Answers []doc.Answer
-	// Doubts are the reasons why not everything is exact and proven; none if it is.
+	// Doubts are the reasons why some figures are not exact or not proven. There are none if all figures are.
 	Doubts []string
 	// Unattributed are the reasons why stacks are not known in full. No figure depends on them.
 	Unattributed []string

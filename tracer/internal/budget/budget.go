@@ -14,9 +14,9 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Budget keeps the cost of the probes below a share of the time. The kernel keeps an account for each root and steps
-// groups of probes down when it runs dry (bpf/budget.h). The budget sets the price of a hit, takes probes out, and
-// steps groups up again when the account has filled.
+// Budget keeps the cost of the probes below a share of the time. The kernel half keeps an account for each root. It
+// pauses groups of probes when the account runs dry (bpf/budget.h). The budget sets the price of a hit, takes probes
+// out, and resumes groups when the account has filled.
 type Budget struct {
 	ledger   tracee.Accounts
 	log      *slog.Logger
@@ -173,7 +173,7 @@ func (r *Pauses) comeback(g ledger.Group) *comeback {
 	return r.returns[g]
 }
 
-// next returns the group of a root to resume first: among the groups for which the account has enough, the group that
+// next returns the group of a root to resume first. Of the groups for which the account has enough, it is the one that
 // the kernel half pauses last. A group that rests does not delay the others.
 func (r *Pauses) next(a ledger.Account, rests func(ledger.Group) bool) (first ledger.Group, ok bool) {
 	for _, g := range slices.Backward(r.Groups) {
@@ -189,8 +189,8 @@ func (r *Pauses) next(a ledger.Account, rests func(ledger.Group) bool) (first le
 	return first, ok
 }
 
-// rests reports whether a group stays down regardless of the account: NumPy's while its arrays are searched, and for a
-// while after that.
+// rests reports whether a group stays paused whatever the account has. NumPy's group does while its arrays are
+// searched, and for a while after that.
 func (r *Pauses) rests(g ledger.Group) bool {
 	return g == ledger.GroupNumPy && (r.looks != nil || time.Since(r.since) < r.rest)
 }
@@ -198,7 +198,7 @@ func (r *Pauses) rests(g ledger.Group) bool {
 // look is a search for the arrays of one target.
 type look struct {
 	target *tracee.Target
-	before bool // search for arrays from before the session, as the first pause begins
+	before bool // the look searches for arrays from before the session, as the first pause begins
 	found  holders.Owned
 	err    error
 	began  time.Time
@@ -214,10 +214,10 @@ type looks struct {
 	spoilt bool // the probes were paused again meanwhile
 }
 
-// comeback decides when a group that was paused is tried again. While its probes are out, nothing shows whether
-// its storm is over. So the group is put back soon, and later after each try that was too soon. If the storm goes on,
-// the kernel pauses the group once it has spent a sixteenth of a full account, so a try costs less than was saved
-// for it.
+// comeback decides when a group that was paused is tried again. While its probes are out, nothing shows whether its
+// storm is over. So the group is put back soon, and later after each try that was too soon. If the storm goes on, the
+// kernel half pauses the group once it has spent a sixteenth of a full account. So a try costs less than was saved for
+// it.
 type comeback struct {
 	least    time.Duration // the lowest credit since the group was paused
 	seen     bool          // least is set
@@ -226,13 +226,13 @@ type comeback struct {
 }
 
 const (
-	// reserve is how much must have been saved since the lowest credit for a first try, as a part of a full account:
+	// reserve is how much must have been saved since the lowest credit before a first try, as a part of a full account:
 	// the credit of 2 s. It doubles with each relapse.
 	reserve = 1. / 8
-	// hysteresis is how far above a group's level the credit must be, as a part of a full account, to let the group
-	// come back regardless of its relapses.
+	// hysteresis is how far above a group's level the credit must be for the group to come back whatever its relapses,
+	// as a part of a full account.
 	hysteresis = 1.5 / 8
-	// relapse is the time after its return within which a pause of the group means that the storm went on.
+	// relapse is a time after a group's return. If the group is paused again within it, the storm went on.
 	relapse = 30 * time.Second
 )
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Prices are the costs of hits on this machine. They are measured beside the attach, and again later until two
-// measurements agree; the lowest counts.
+// measurements agree. The lowest costs count.
 type Prices struct {
 	Ledger   tracee.Accounts
 	Log      *slog.Logger
@@ -20,7 +20,7 @@ type Prices struct {
 	measured chan Measurement // nil: nothing is being measured
 	Again    time.Time        // when to measure again; the zero time: never
 	times    int              // number of successful measurements
-	same     int              // number of those that agree with the costs that count
+	same     int              // number of measurements that agree with the costs that count
 	tries    int              // number of attempts
 	Heap     time.Duration    // cost to the targets of a malloc and its free; 0 until known
 }
@@ -30,8 +30,8 @@ type Measurement struct {
 	Err   error
 }
 
-// Until two measurements agree, another follows after this time, then after three times that, and so on, up to a
-// maximum of attempts.
+// The time after which another measurement follows, until two agree. Each time is three times the one before.
+// MeasuredMost is the largest number of attempts.
 const (
 	measuredAgain = 5 * time.Second
 	MeasuredMost  = 5
@@ -40,7 +40,8 @@ const (
 // planted changes the measured costs in a build for tests (broken.go).
 var planted = func(c ledger.Costs) ledger.Costs { return c }
 
-// begin tells the kernel the usual costs until measured ones arrive, and starts the measurement, which takes a while.
+// begin tells the kernel half the usual costs, which hold until measured ones arrive. It starts the measurement, which
+// takes a while.
 func (p *Prices) begin(unpaid bool) error {
 	p.unpaid = unpaid
 	p.start()
@@ -86,7 +87,7 @@ func (p *Prices) Wait() {
 	}
 }
 
-// Take takes over the result of a measurement: the lower costs count.
+// Take takes over the result of a measurement. Of two costs the lower counts.
 func (p *Prices) Take(m Measurement) error {
 	p.measured = nil
 	p.tries++
@@ -162,7 +163,7 @@ func (p *Prices) Mark(used []event.ProbeUse) []event.ProbeUse {
 	return used
 }
 
-// Hit returns the cost of a hit, without that of its program.
+// Hit returns the cost of a hit, without the cost of the probe's program.
 func (p *Prices) Hit(emulated bool) time.Duration {
 	if emulated {
 		return p.Costs.Emulated
@@ -173,11 +174,11 @@ func (p *Prices) Hit(emulated bool) time.Duration {
 // HeapCosts records the cost of a malloc and its free to a target. The highest counts.
 func (p *Prices) HeapCosts(d time.Duration) { p.Heap = max(p.Heap, d) }
 
-// Of returns the cost of a hit at an emulated place, with that of the group's program in a usual case, also where hits
-// have no price.
+// Of returns the cost of a hit at an emulated place, with the cost of the group's program in a usual case. It does so
+// also for groups whose hits have no price.
 func (p *Prices) Of(g ledger.Group) time.Duration { return p.Costs.Emulated + Work[g] }
 
-// Work is the cost of the program behind a probe on top of the hit, in a usual case and without stack walks, which are
+// Work is the cost of a probe's program on top of the hit, in a usual case. It leaves out stack walks, which are
 // measured (see docs/overhead.md).
 var Work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond,
@@ -187,7 +188,7 @@ var Work = map[ledger.Group]time.Duration{
 	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
 }
 
-// Discounts: the spending of a group counts divided by this.
+// discounts has, by group, the number by which what the group spends is divided.
 var discounts = map[ledger.Group]uint{
 	// PyTorch's totals come with work on a GPU, which the CPU runs ahead of. A training loop that makes some thousand
 	// tensors a step must not lose its peaks.
@@ -204,7 +205,7 @@ var paid = []ledger.Group{
 	ledger.GroupCode, ledger.GroupTorch, ledger.GroupTorchCPU, ledger.GroupArrow,
 }
 
-// tell sends the kernel the price of a hit at a site of each kind.
+// tell sends the kernel half the price of a hit at a site of each kind.
 func (p *Prices) tell() error {
 	if p.unpaid {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Devices holds what a session knows about the machine's GPUs. NVML is asked once the first target has a CUDA driver;
-// /dev serves where NVML gives no answer.
+// Devices holds what a session knows about the machine's GPUs. NVML is asked once the first target has a CUDA driver.
+// Where NVML gives no answer, /dev says which GPUs there are.
 type Devices struct {
 	FS     process.FS
 	Kernel tracee.Processes
@@ -38,7 +38,7 @@ type unattributed struct {
 	bytes [event.MaxDevices]event.Bytes
 }
 
-// open asks NVML for the first time in a session, and uses the answer where that comes later.
+// open asks NVML for the first time in a session. An answer that comes later is used when it comes.
 func (d *Devices) open() {
 	if d.opened && !d.IsStarting() {
 		return
@@ -110,7 +110,7 @@ func (d *Devices) Named() (out []event.GPU) {
 	return out
 }
 
-// Free returns the free memory of each GPU by NVML's last answer, nil if the last question had none.
+// Free returns the free memory of each GPU by NVML's last answer; nil if NVML did not answer the last question.
 func (d *Devices) Free() map[int]int64 {
 	if d.Helper == nil || !d.began || d.failed != nil {
 		return nil
@@ -141,8 +141,8 @@ func (d *Devices) snapshot(b *event.Boundary) (fresh bool) {
 	return fresh
 }
 
-// agrees reports whether NVML, at its first answer, numbers the targets' GPUs as CUDA does; else its answers are of no
-// use.
+// agrees reports whether NVML, in its first answer, numbers the targets' GPUs as CUDA does. If it does not, its answers
+// are of no use.
 func (d *Devices) agrees() bool {
 	err := d.users.compare(d.Last.Devices, &d.shares)
 	if err != nil {
@@ -152,8 +152,8 @@ func (d *Devices) agrees() bool {
 	return err == nil
 }
 
-// Sample adds to a boundary NVML's charges to its process beyond those that the ledger knows. It asks NVML again where
-// a cell or a session begins or ends.
+// Sample adds to a boundary the memory that NVML charges to the boundary's process beyond what the ledger knows. It
+// asks NVML again where a cell or a session begins or ends.
 func (d *Devices) Sample(b *event.Boundary) {
 	if !d.opened {
 		return
@@ -197,8 +197,8 @@ func (d *Devices) Sample(b *event.Boundary) {
 	}
 }
 
-// Identify gives the ledger the GPU of each CUDA device of a target. CUDA numbers them anew for each process. late: the
-// target had the driver mapped already.
+// Identify tells the ledger which GPU each CUDA device of a target is. CUDA numbers devices anew for each process.
+// late: the target had the driver mapped already.
 func (d *Devices) Identify(t *tracee.Target, late bool) {
 	if t.Identified {
 		return
@@ -238,8 +238,8 @@ func (d *Devices) Identify(t *tracee.Target, late bool) {
 	}
 }
 
-// unnamedDevice returns the one GPU that a target can use where NVML gives no answer, by CUDA's number; -1 if there may
-// be several. doubt is the message for the case that NVML never answers.
+// unnamedDevice returns CUDA's number of the only GPU that a target can use; -1 if there may be several. It is for
+// targets where NVML gives no answer. doubt is the message for the case that NVML never answers.
 func (d *Devices) unnamedDevice(t *tracee.Target, environment gpu.Environment) (only int, doubt string) {
 	held, _ := d.FS.Proc(t.PID).GPUs() // the tracer may live in a container with one GPU, the target outside
 	if d.isAlone() && !slices.ContainsFunc(held, func(minor int) bool { return minor != 0 }) {
@@ -256,8 +256,8 @@ func (d *Devices) unnamedDevice(t *tracee.Target, environment gpu.Environment) (
 	return 0, doubt // whichever it is
 }
 
-// onlyDevice returns the one GPU that a target can use or, if it uses CUDA already, does use; -1 if there may be
-// several.
+// onlyDevice returns the only GPU that a target can use or, if the target uses CUDA already, does use; -1 if there may
+// be several.
 func (d *Devices) onlyDevice(t *tracee.Target, physical []int) int {
 	if len(physical) == 1 {
 		return physical[0]

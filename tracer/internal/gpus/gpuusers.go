@@ -13,10 +13,10 @@ import (
 // gpuUsers are the processes that have the CUDA driver mapped.
 type gpuUsers struct {
 	alive map[int32]*gpuUser
-	// ended are the environments of ended processes with memory that was counted by CUDA's numbers, each with the pid
-	// of one such process.
+	// ended has the environments of ended processes whose memory was counted by CUDA's numbers. Each environment has
+	// the pid of one such process.
 	ended map[gpu.Environment]int32
-	// doubts are the messages about their numbers for the case that NVML never answers.
+	// doubts are messages about the numbers of GPUs. They are reported if NVML never answers.
 	doubts []string
 }
 
@@ -26,7 +26,8 @@ type gpuUser struct {
 	stale   bool             // the certificate says that NVML does not answer for it
 }
 
-// maxEnded is the most environments that are remembered. Children usually have their parent's.
+// maxEnded is the largest number of environments that are remembered. Children usually have the same environment as
+// their parent.
 const maxEnded = 100
 
 func (all *gpuUsers) add(pid int32) *gpuUser {
@@ -39,7 +40,8 @@ func (all *gpuUsers) add(pid int32) *gpuUser {
 	return all.alive[pid]
 }
 
-// note reads the memory of GPUs from a boundary, and reports whether its process has, or had, any.
+// note reads the memory of GPUs from a boundary. It reports whether the boundary's process has, or had, memory of a
+// GPU.
 func (all *gpuUsers) note(b *event.Boundary) (counted bool) {
 	for n := range event.MaxDevices {
 		m := event.OfDevice(n, event.Driver)
@@ -63,7 +65,7 @@ func (all *gpuUsers) forget(pid int32) {
 	delete(all.alive, pid)
 }
 
-// markStale notes, once for each process, that NVML's last answer stands in for one that is missing.
+// markStale notes that NVML's last answer stands in for a missing answer. It does so once for each process.
 func (all *gpuUsers) markStale(report *tracee.Certificate, since event.Nanoseconds, err error) {
 	for _, pid := range slices.Sorted(maps.Keys(all.alive)) {
 		if u := all.alive[pid]; !u.stale {
@@ -89,8 +91,8 @@ func (all *gpuUsers) sayDoubts(report *tracee.Certificate) {
 	all.doubts = nil
 }
 
-// compare compares the numbers that CUDA has for the GPUs of processes with those of NVML, at NVML's first answer. It
-// fails if they may differ, else it notes which MIG devices the processes use.
+// compare is called when NVML answers for the first time. For each process it compares CUDA's numbers of the GPUs with
+// NVML's. It fails if these may differ, and else notes which MIG devices the processes use.
 func (all *gpuUsers) compare(devices []gpu.Device, used *Shares) error {
 	if len(all.ended) >= maxEnded {
 		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended",
@@ -132,8 +134,8 @@ func compare(devices []gpu.Device, pid int32, environment gpu.Environment, used 
 	return nil
 }
 
-// Shares maps a GPU's index to the UUIDs of its MIG devices that targets use. A process that uses a MIG device has the
-// memory of that device, and no more.
+// Shares maps a GPU's index to the UUIDs of those of its MIG devices that targets use. A process that uses a MIG device
+// has only the memory of that device.
 type Shares map[int][]string
 
 // Note records the MIG devices among a target's CUDA ordinals, unless they are in doubt.

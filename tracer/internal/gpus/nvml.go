@@ -45,10 +45,10 @@ type nvmlAnswer struct {
 // How often NVML is asked: it must take at most a twentieth of the time. Two things come on top: the answer that starts
 // NVML, which wakes GPUs, and the last questions at the end of targets, for a second in all.
 //
-// The answer that starts NVML can take many seconds. It is requested beside the session. The session waits for it for
-// nvmlStart in all, at the places that need it, so that early processes have the right numbers from the beginning.
-// After that it is taken at the next cell. Its charges are of some instant since the question: a later caller takes
-// from it only the devices, and asks for the charges anew.
+// The answer that starts NVML can take many seconds. It is requested beside the session. The session waits for it at
+// the places that need it, for nvmlStart in all, so that early processes have the right numbers from the beginning. An
+// answer that comes later is taken at the next cell. The charges in it are of some instant since the question. So a
+// later caller takes only the devices from it, and asks for the charges anew.
 const (
 	NVMLStart  = time.Second
 	NVMLShare  = 20
@@ -97,9 +97,9 @@ func (c *Charges) due(last bool) bool {
 	return c.Taken.IsZero() || time.Since(c.Taken) >= pause || last && c.ending < NVMLEnding
 }
 
-// Ask asks anew: afterwards the charges are of an instant after the call, or that answer has none. After a permanent
-// failure NVML is not asked again. Until NVML has started, ask waits for the rest of the session's patience, or that of
-// a target's end, and then fails with errStarting.
+// Ask asks anew. Afterwards the charges are of an instant after the call, or the answer has none. After a permanent
+// failure NVML is not asked again. Until NVML has started, Ask waits as long as the session's patience lasts, or that
+// of a target's end. Then it fails with [ErrStarting].
 func (c *Charges) Ask(last bool) error {
 	if c.Helper == nil {
 		return cmp.Or(c.Why, errNotAsked)
@@ -132,8 +132,8 @@ func (c *Charges) askFirst(last bool) (a nvmlAnswer, there bool) {
 	return a, there
 }
 
-// startNVML asks for the first time, beside the session, unless that is under way. Only one question runs at a time:
-// the helper has a limit of its own.
+// startNVML asks NVML for the first time, beside the session, unless that question is under way. Only one question runs
+// at a time: the helper itself allows no more.
 func (c *Charges) startNVML() {
 	if c.Helper == nil || c.began || c.IsStarting() {
 		return
@@ -209,7 +209,7 @@ func (c *Charges) count() {
 // answered reports whether NVML has named any device.
 func (c *Charges) answered() bool { return len(c.Last.Devices) > 0 }
 
-// End ends the helper: NVML is not asked any more, for a reason.
+// End ends the helper, for a reason: NVML is not asked any more.
 func (c *Charges) End(why error) {
 	if c.Helper != nil {
 		c.Helper.Close()

@@ -18,9 +18,9 @@ import (
 )
 
 // NumPyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood,
-// probes are in it before the target loads it, and see the first array. Else the instrument begins with the probes on
-// PyTraceMalloc_Track in the interpreter, which serve any NumPy whenever it is loaded, until probes in NumPy take over.
-// The change loses nothing and counts nothing twice: see bpf/numpy.h.
+// probes are in NumPy before the target loads it, and see the first array. Else the instrument begins with the probes
+// on PyTraceMalloc_Track in the interpreter. These serve any NumPy, whenever it is loaded, until probes in NumPy take
+// over. The change loses nothing and counts nothing twice: see bpf/numpy.h.
 type NumPyInstrument struct {
 	tracee.Inert
 	*Host
@@ -33,7 +33,7 @@ type NumPyInstrument struct {
 	Tracked  io.Closer // the probes on PyTraceMalloc_Track, while they are in place
 	Modules  []*ArrayModule
 	Expected []ExpectedModule
-	// Foreseen: there is a NumPy on the target's sys.path. Unsure: a NumPy there has no probes.
+	// Foreseen: there is a NumPy on the target's sys.path. Unsure: a NumPy on sys.path has no probes.
 	Foreseen, Unsure bool
 	begun            bool // the modules on other targets' sys.path have been expected
 	State            ledger.Arrays
@@ -41,17 +41,18 @@ type NumPyInstrument struct {
 	// Refused: a module was not understood, or there is another memory handler. The probes on the interpreter stay or
 	// return.
 	Refused bool
-	// leaving says why it must go back after the probes in NumPy have taken over; empty: it need not.
+	// leaving says why the instrument must go back to the probes on PyTraceMalloc_Track although those in NumPy have
+	// taken over. It is empty where it need not.
 	leaving   string
 	passed    event.Nanoseconds // when it last had to go back; 0: never
 	uncounted uncountedArrays
-	// Stranger: it must go back until the NumPy that the target has loaded is understood.
+	// Stranger: the target has loaded a NumPy that is not understood yet. Until it is, the instrument must go back.
 	Stranger bool
 }
 
 // ArrayCounter selects the probes that count a target's blocks.
 type ArrayCounter interface {
-	// Foresee records which modules have probes; countBy sets which probes count from now on.
+	// Foresee records which modules have probes. CountBy sets which probes count from now on.
 	Foresee(t *tracee.Target, files []ledger.File) error
 	CountBy(t *tracee.Target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error)
 	// LookAgain looks for the arrays that were allocated or freed while no probe counted.
@@ -81,7 +82,7 @@ func (m *ArrayModule) meet(at process.Mapping) {
 	}
 }
 
-// module returns the module of a file, nil if there is none.
+// module returns the module of a file; nil if there is none.
 func (i *NumPyInstrument) module(id process.FileID) *ArrayModule {
 	for _, m := range i.Modules {
 		if m.File.Mapping.File == id {
@@ -174,11 +175,12 @@ func reason(err error) error {
 }
 
 // settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was
-// between the two has passed the second by then. It may have waited for the interpreter's lock, which changes hands
-// every 5 ms (sys.getswitchinterval). The free of a block that took longer is counted as that of an unknown one.
+// between the two probes has passed the second by then. It may have waited for the interpreter's lock, which changes
+// hands every 5 ms (sys.getswitchinterval). If the free of a block took longer, it counts as the free of an unknown
+// block.
 const settling = 300 * time.Millisecond
 
-// count lets the probes in NumPy take over once they are in all of the target's modules. It takes those on the
+// count lets the probes in NumPy take over once they are in all of the target's modules. It takes the probes on the
 // interpreter out when they are of no use any more.
 func (i *NumPyInstrument) count() {
 	if i.Refused || len(i.Modules) == 0 || len(i.Modules) > ledger.MaxModules ||
@@ -292,7 +294,7 @@ func (i *NumPyInstrument) hasForeignHandler(m *ArrayModule) bool {
 	return binary.LittleEndian.Uint32(word[:]) != 1
 }
 
-// Pass notes that the target's blocks bypass the probes in NumPy, while these served.
+// Pass notes that blocks of the target have bypassed the probes in NumPy while these served.
 func (i *NumPyInstrument) Pass(foreign ledger.Foreign) {
 	if foreign&ledger.ForeignHandler != 0 {
 		i.leaving = foreignHandler
@@ -301,7 +303,7 @@ func (i *NumPyInstrument) Pass(foreign ledger.Foreign) {
 	}
 }
 
-// Leave goes back to the probes on PyTraceMalloc_Track, if it must: they see the blocks of any NumPy and of any
+// Leave goes back to the probes on PyTraceMalloc_Track, if it must. These see the blocks of any NumPy and of any
 // handler.
 func (i *NumPyInstrument) Leave() {
 	if i.leaving == "" && !i.Stranger || i.Refused {

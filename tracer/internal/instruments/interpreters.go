@@ -43,8 +43,8 @@ func (i *Interpreters) Open(pid int) (_ *tracee.Python, err error) {
 	return p, nil
 }
 
-// interpreter is the result of analysing an interpreter's file: that takes some hundredths of a second, in which a
-// child may have ended.
+// interpreter is the result of the analysis of an interpreter's file. It is kept because the analysis takes some
+// hundredths of a second, and a child may have ended by then.
 type interpreter struct {
 	binary *cpython.Binary
 	sites  cpython.Sites
@@ -58,7 +58,7 @@ type Interpreters struct {
 	Known    map[readFile]interpreter
 }
 
-// maxInterpreters is the most interpreters that a session remembers.
+// maxInterpreters is the largest number of interpreters that a session remembers.
 const maxInterpreters = 16
 
 // InterpreterAnalysis analyses an interpreter's file, and keeps the result.

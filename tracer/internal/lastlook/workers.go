@@ -30,8 +30,8 @@ func (l *Look) numberAsHere(e *event.Variables) {
 	}
 }
 
-// numbersBelow returns the pids of the processes below one, as the tracer sees them, by the pids that they have in
-// their own pid namespace.
+// numbersBelow returns the pids of the descendants of a process: for each pid in a descendant's own pid namespace, the
+// pid that the tracer sees.
 func (l *Look) numbersBelow(pid int) map[int32]int32 {
 	here := map[int32]int32{}
 	for _, id := range l.below(pid) {
@@ -45,7 +45,7 @@ func (l *Look) numbersBelow(pid int) map[int32]int32 {
 // maxWorkers bounds the children that are examined.
 const maxWorkers = 256
 
-// below returns the processes below one, as many as are examined.
+// below returns the descendants of a process, but no more than are examined.
 func (l *Look) below(pid int) []process.Identity {
 	all, err := l.FS.Descendants(pid)
 	if err != nil {

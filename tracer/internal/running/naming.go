@@ -57,14 +57,15 @@ var UnknownPlace = CodePlace{Function: "?"}
 const (
 	// maxNames is the maximum of names kept for reuse.
 	maxNames = 1 << 17
-	// MaxUnnamed is the maximum of frames of all stacks that wait for their names: some 150 MiB, once they have them.
+	// MaxUnnamed is the largest number of frames, of all stacks, that wait for their names. With names they take some
+	// 150 MiB.
 	MaxUnnamed = 1 << 20
 	// NamingPatience is how long a running session waits for names when too many events wait behind them. EndPatience
 	// is how long a session that ends waits.
 	NamingPatience, EndPatience = 5 * time.Second, 30 * time.Second
 )
 
-// Name queues a stack for naming. Until it has its names, its event belongs to another goroutine.
+// Name queues a stack for naming. Until the stack has its names, its event belongs to another goroutine.
 func (n *Naming) Name(s UnnamedStack) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -143,8 +144,8 @@ func (n *Naming) run(ended chan struct{}) {
 	}
 }
 
-// named gives the first stack its frames, unless it was passed on already, and reports whether the session waits for
-// it.
+// named gives the first stack its frames, unless the stack was passed on already. It reports whether the session waits
+// for the stack.
 func (n *Naming) named(first *UnnamedStack, frames []event.Frame) (asked bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -174,8 +175,8 @@ func (n *Naming) Holds(e event.Event) bool {
 	return n.asked
 }
 
-// Wait waits until all stacks have names. After the given time it passes the remaining stacks on without symbols, and
-// later ones too while the same file is being read.
+// Wait waits until all stacks have names. After the given time it passes the remaining stacks on without symbols. It
+// also does so with later stacks while the same file is being read.
 func (n *Naming) Wait(patience time.Duration) {
 	n.mu.Lock()
 	running, stuck := n.Running, n.stuck

@@ -11,15 +11,16 @@ import (
 )
 
 // RulesAhead prepares large libraries that targets have mapped, before a stack is walked through them. Their tables may
-// still be on disk only: a process maps a gigabyte, and touches little of it. A first walk through such a library would
-// wait for the disk some twenty times a frame, and the stacks that come meanwhile have no frames.
+// still be only on disk: a process maps a gigabyte, and touches little of it. A first walk through such a library would
+// wait for the disk some twenty times a frame. Stacks that come meanwhile would have no frames.
 //
 // Preparing builds no rules from the tables. It brings them into the kernel's page cache, and gives the tracer an
 // address for every 512th entry of the sorted table in .eh_frame_hdr. For a library of 1.03 GB with 800,000 functions
 // (28.8 MB of .eh_frame) that took 7 ms of CPU and 12.5 KB; the first rules took 4.4 µs each then, and 2.3 ms without.
 //
-// No part of the session waits long for that: reading stops after some seconds, and with the session, between two
-// reads. A file that another program or machine serves is not prepared. Its server could answer slowly for hours.
+// No part of the session waits long for the preparation: reading stops between two reads, after some seconds or when
+// the session ends. A file that another program or machine serves is not prepared. Its server could answer slowly for
+// hours.
 type RulesAhead struct {
 	Modules map[process.FileID]*PreparedModule
 	once    sync.Once
@@ -30,10 +31,10 @@ type RulesAhead struct {
 	Ready   func(*native.Module, func() bool)
 }
 
-// PreparedModule is a library that is prepared, or not to be.
+// PreparedModule is a library that is prepared, or is not to be prepared.
 type PreparedModule struct {
 	Done   chan struct{} // closed once module is set; nil: it is not prepared at all
-	Wanted chan struct{} // closed when a walk needs it: then it does not wait for its turn
+	Wanted chan struct{} // closed when a walk needs the library, which then does not wait for its turn
 	Asked  bool          // wanted is closed
 	Opened bool          // the preparation has finished, and module is its result
 	Module *native.Module
@@ -45,10 +46,10 @@ const (
 	LargeCode = 16 << 20
 	// MaxRulesAhead is the maximum of libraries that a session prepares. PyTorch for CUDA has some 20 of that size.
 	MaxRulesAhead = 32
-	// maxReading is how long one library is read, and maxReadings how long all are together.
+	// maxReading is how long one library is read. maxReadings is how long all libraries together are read.
 	maxReading, MaxReadings = 10 * time.Second, 30 * time.Second
-	// MaxWalkWait is how long a session waits in all for libraries that are being prepared: it reads no records
-	// meanwhile.
+	// MaxWalkWait is how long a session waits in all for libraries that are being prepared. It reads no records while
+	// it waits.
 	MaxWalkWait = time.Second
 	// maxCloseWait is how long the end of a session waits for a read that has begun.
 	maxCloseWait = time.Second
@@ -63,7 +64,8 @@ func (a *RulesAhead) Begin() {
 	})
 }
 
-// Await waits for the turn of a library, unless a walk needs it already. ok is false where nothing more is to be read.
+// Await waits until it is a library's turn to be read. It does not wait for the turn once a walk needs the library. ok
+// is false once no library is to be read any more.
 func (a *RulesAhead) Await(p *PreparedModule) (release func(), ok bool) {
 	select {
 	case <-a.stopped:
@@ -92,9 +94,9 @@ func (a *RulesAhead) Deadline() (isOver func() bool) {
 	}
 }
 
-// Take returns a library that was prepared, nil if that failed. known is false where nothing has prepared it, or the
-// preparation did not finish. pending is true where it is still being prepared: take waits a moment for that, and no
-// longer than [MaxWalkWait] in all calls.
+// Take returns a prepared library; nil if its preparation failed. known is false where nothing has prepared the
+// library, or the preparation did not finish. pending is true where the library is still being prepared: Take waits a
+// moment for that, and no longer than [MaxWalkWait] in all calls together.
 func (a *RulesAhead) Take(id process.FileID) (module *native.Module, known, pending bool) {
 	p := a.Modules[id]
 	if p == nil || p.Done == nil {
@@ -114,8 +116,8 @@ func (a *RulesAhead) Take(id process.FileID) (module *native.Module, known, pend
 	return p.Module, p.Opened, false
 }
 
-// stop stops all reading. It waits for the reads that have begun, up to [maxCloseWait]; a later one closes its file
-// itself.
+// stop stops all reading. It waits up to [maxCloseWait] for the reads that have begun. A read that ends later closes
+// its file itself.
 func (a *RulesAhead) stop() {
 	if a.Begin(); !IsClosed(a.stopped, 0) {
 		close(a.stopped)
@@ -166,7 +168,7 @@ func (i *RulesInstrument) Meet(_ tracee.Listing, m process.Mapping) {
 	}
 }
 
-// Prepare starts to Prepare a library, beside the session.
+// Prepare starts to prepare a library, beside the session.
 func (all *Natives) Prepare(t *tracee.Target, m process.Mapping) {
 	_, known := all.Modules[m.File]
 	a := &all.Ahead

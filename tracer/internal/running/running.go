@@ -1,5 +1,6 @@
-// Package running knows the code that targets run: cells with their texts ([Cells]), those of before the attach, code
-// objects ([Codes]) and machine code ([Natives]). So stacks get their functions and lines as they were typed.
+// Package running knows the code that targets run: cells with their texts ([Cells]), code objects ([Codes]) and machine
+// code ([Natives]). It also knows the cells from before the attach. So stacks get their functions and lines as they
+// were typed.
 package running
 
 import (
@@ -85,8 +86,8 @@ func (r *RunningCells) cell(t *tracee.Target, number uint64, from *cpython.Runni
 	return c
 }
 
-// Check ends the cells that were over before the probes were placed. It is called after that: the probes see the end of
-// a cell that still runs.
+// Check ends the cells that were over before the probes were placed. It is called once the probes are placed: these see
+// the end of a cell that still runs.
 func (r *RunningCells) Check(t *tracee.Target, found []foundCells) {
 	for i := range found {
 		if r.run(t, &found[i]) {
@@ -128,7 +129,7 @@ type State struct {
 	Natives Natives
 }
 
-// NewState returns a state that knows nothing yet. target returns a traced process that has not ended.
+// NewState returns a state that knows nothing yet. target returns a traced process, if it has not ended.
 func NewState(fs process.FS, log *slog.Logger, kernel *tracee.KernelHalf, report *tracee.Certificate,
 	target func(pid int) *tracee.Target) *State {
 	return &State{

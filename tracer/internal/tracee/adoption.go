@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// MaxScans is the most scans for the descendants of a target once it is traced. One scan without new processes is
-	// enough, and that is the first, unless processes start at that moment.
+	// MaxScans is the largest number of scans for the descendants of a target once it is traced. The scans end with the
+	// first that finds no new process. That is the very first, unless processes start at that moment.
 	MaxScans = 16
 	// UsualTime is how long these scans take in all. A target that starts processes for ever delays an attach no
 	// longer.
@@ -21,8 +21,8 @@ const (
 
 // Tree adopts a target and the descendants that it had before it was traced. The kernel half itself adopts the
 // processes that a traced process forks. Neither covers a process that is forked, or executes a program, between a look
-// at /proc and the moment in which its parent is traced. Nor do they cover a vfork child with a parent that is not
-// traced yet: its memory is the parent's, and so is the slot. So the attach scans again after that moment.
+// at /proc and the moment in which its parent is traced. Nor do they cover a vfork child whose parent is not traced
+// yet: the child's memory is the parent's, and so is the slot. So the attach scans again after the parent is traced.
 type Tree struct {
 	Scan   func() ([]process.Identity, error) // the descendants
 	Stat   func(pid int) (process.Stat, error)
@@ -68,8 +68,8 @@ func (a *Tree) release() {
 	}
 }
 
-// pass scans once, until a time if it is not zero. settled reports whether every descendant was known before, or has
-// ended.
+// pass scans once. It stops at the time until, unless that is zero. settled reports whether every descendant was known
+// before, or has ended.
 func (a *Tree) pass(root uint32, until time.Time) (settled bool, err error) {
 	if a.known == nil {
 		a.Slots, a.known = map[process.Identity]uint32{}, map[process.Identity]bool{}
@@ -94,7 +94,7 @@ func (a *Tree) pass(root uint32, until time.Time) (settled bool, err error) {
 }
 
 // takeIn reports whether a process was traced already, is refused, or has ended: such a process changes nothing. Any
-// other may have started processes, or is executing a program and is adopted by the next pass.
+// other process may have started processes, or is executing a program and is adopted by the next pass.
 func (a *Tree) takeIn(root uint32, d process.Identity) (was bool) {
 	stat, err := a.Stat(d.PID)
 	if err != nil || stat.StartTicks != d.StartTicks {
@@ -110,7 +110,7 @@ func (a *Tree) takeIn(root uint32, d process.Identity) (was bool) {
 		a.Refused(d.PID, err)
 		return true
 	}
-	// it is traced, if need be without a slot of its own
+	// the process is traced, if need be without a slot of its own
 	if _, err := a.Kernel.Slot(d.PID); err == nil || errors.Is(err, ledger.ErrFull) {
 		a.known[d] = true
 		return true

@@ -39,8 +39,8 @@ type Python struct {
 // Complete reports whether all state of the interpreter is known, or the time to learn it is over.
 func (p *Python) Complete() bool { return p.Ready && p.Inputs != 0 || p.Learning.isOver() }
 
-// Learning records since when the session has tried to learn the state that exists only once the interpreter, or
-// IPython in it, has started.
+// Learning records since when the session has tried to learn a Python's state. Some state exists only once the
+// interpreter, or IPython in it, has started.
 type Learning struct{ First, last time.Time }
 
 // An interpreter that starts is examined at most 200 times a second, however fast records come, and for 12 s: most
@@ -81,8 +81,8 @@ func (p *Python) Version() string {
 	return v.String()
 }
 
-// OneMore returns len(In) at the beginning of a cell, from its present value: later cells may have begun. IPython
-// stores at most one entry for each.
+// OneMore returns len(In) at the beginning of a cell, from the present len(In). Later cells may have begun, and IPython
+// stores at most one entry for each cell.
 func (p *Python) OneMore(now int64) int64 {
 	if p.Stored <= 0 {
 		return now
@@ -102,8 +102,8 @@ func (p *Python) Ran(late bool) int64 {
 	return max(0, n-1)
 }
 
-// Waits reports whether a process with a status waits for the next request: ipykernel ignores SIGINT then, and a
-// terminal's prompt handles SIGWINCH (that of --simple-prompt does not).
+// Waits reports whether a process waits for the next request, by its status. While it waits, ipykernel ignores SIGINT,
+// and a terminal's prompt handles SIGWINCH (the prompt of --simple-prompt does not).
 func (p *Python) Waits(status *process.Status) (waits, known bool) {
 	const interrupt, windowChange = 1 << (2 - 1), 1 << (28 - 1)
 	switch p.Front {
@@ -116,8 +116,8 @@ func (p *Python) Waits(status *process.Status) (waits, known bool) {
 }
 
 // A kernel does not know which notebook it runs. The program that starts the kernel may have set it: a Jupyter server
-// puts the notebook's path into the environment (JPY_SESSION_NAME), VS Code into a variable in the notebook. Both can
-// be set by the user: they serve as a name for people to read, and nothing else.
+// puts the notebook's path into the environment (JPY_SESSION_NAME), VS Code into a variable in the notebook. The user
+// can set both. So they are only a name for people to read.
 
 const (
 	sessionVariable = "JPY_SESSION_NAME"
@@ -126,7 +126,7 @@ const (
 	maxNotebook = 1024 // bytes of a path; a longer one is not kept
 )
 
-// NotebookOf returns the path of the notebook that a process says it runs, "" for none.
+// NotebookOf returns the path of the notebook that a process says it runs; "" for none.
 func NotebookOf(fs process.FS, pid int, live *cpython.Interpreter) string {
 	if path := live.Text("__main__", codesVariable); isPath(path) {
 		return strings.ToValidUTF8(path, "\ufffd")

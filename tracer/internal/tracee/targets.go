@@ -174,8 +174,8 @@ func (l *List) InTree(root uint32) (n int) {
 	return n
 }
 
-// Renamed returns events for the targets that name another notebook than at the last look: VS Code sets its variable
-// only once a kernel runs.
+// Renamed returns events for the targets whose notebook has another name than at the last look. That happens because VS
+// Code sets its variable only once a kernel runs.
 func Renamed(fs process.FS, targets []*Target) (news []event.Event) {
 	for _, t := range targets {
 		if t.Gone || t.Python == nil || t.Python.Inputs == 0 || !t.Announced {

@@ -9,18 +9,18 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// arrivals are the kernels that were found, until they have joined, and the numbers of those that have. One of each
-// holder is asked to join at a time: to attach takes a tenth of a second, and nobody's kernels are to wait for all of
-// another user's.
+// arrivals are the kernels that were found and have not joined yet, and the numbers of the kernels that have joined. Of
+// each holder one kernel at a time is asked to join. To attach takes a tenth of a second, and nobody's kernel is to
+// wait for all kernels of another user.
 type arrivals struct {
 	mu      sync.Mutex
 	byPID   map[int]arrival
-	queue   []int           // those that were not asked to join, the one that waits longest first
-	joining map[holder]bool // who has one that was
+	queue   []int           // kernels that were not asked to join; the one that waits longest is first
+	joining map[holder]bool // holders with a kernel that was asked to join
 	heir    heir
-	leaving map[uint32]bool   // numbers that their kernels give up
-	numbers map[uint32]number // that kernels hold until all their processes have ended
-	joined  uint64            // kernels so far
+	leaving map[uint32]bool   // the numbers that kernels give up
+	numbers map[uint32]number // a kernel holds its number until all its processes have ended
+	joined  uint64            // counts the kernels that have joined
 }
 
 func newArrivals() *arrivals {
@@ -34,7 +34,7 @@ type heir struct {
 	since time.Time
 }
 
-// heirPatience is how long an heir waits at most, and another kernel that wants a number is refused.
+// heirPatience is the longest time that an heir waits. In that time another kernel that wants a number is refused.
 const heirPatience = 10 * time.Second
 
 // arrival is a kernel that was found.
@@ -100,7 +100,8 @@ func (all *arrivals) leaves(root uint32) bool {
 	return all.leaving[root]
 }
 
-// settle lets the next kernel join of the holder of one that was asked to. It returns that holder.
+// settle notes that a kernel no longer joins: the next kernel of its holder may be asked to join. It returns the
+// holder.
 func (all *arrivals) settle(pid int) holder {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -117,7 +118,7 @@ func (all *arrivals) hold(root uint32, of holder) {
 	all.numbers[root] = number{of, all.joined}
 }
 
-// takeArrival removes a kernel; is reports whether it was there.
+// takeArrival removes a kernel and returns it. is reports whether it was there.
 func (all *arrivals) takeArrival(pid int) (p arrival, is bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -129,13 +130,13 @@ func (all *arrivals) takeArrival(pid int) (p arrival, is bool) {
 // of returns the holder that an arrival's number is charged to.
 func (p *arrival) of() holder { return holder{p.facts.account, p.Worker && p.IPython == ""} }
 
-// holder is what the numbers of kernels are charged to: an account. Workers of Dask are charged apart.
+// holder is what the numbers of kernels are charged to: an account. An account's workers of Dask are charged apart.
 type holder struct {
 	account
 	worker bool
 }
 
-// held are how many numbers are taken, or waited for: in all, by one holder, and by all of the holder's group.
+// held counts numbers that are taken, or waited for: all of them, those of one holder, and those of the holder's group.
 type held struct{ all, own, group int }
 
 // add counts a number that a holder has.
@@ -149,8 +150,9 @@ func (n *held) add(has, of holder) {
 	}
 }
 
-// may reports whether a holder may have one more. The last quarter of the numbers is for those who have none, so that a
-// few cannot take all of them; per_user can leave less. Workers get none of it.
+// may reports whether a holder may have one more number. The last quarter of the numbers is for holders who have none,
+// so that a few holders cannot take all numbers. per_user can leave less than a quarter. Workers get none of that
+// quarter.
 func (h *holder) may(n held, c *Config) bool {
 	most, own := c.Kernels, c.PerUser
 	last := min(c.Kernels/4, max(0, c.Kernels-own))
@@ -163,14 +165,15 @@ func (h *holder) may(n held, c *Config) bool {
 	return n.all < most && n.own < own
 }
 
-// number is one that a kernel holds.
+// number is a number that a kernel holds.
 type number struct {
 	holder
-	joined uint64 // the order in which they did
+	joined uint64 // the order in which kernels joined
 }
 
-// surplus returns the number to give up for one more kernel of a group that has some: the newest of the group that has
-// most. is is false if that has less than two more, since the number would only change sides.
+// surplus returns the number to give up for one more kernel of a group that has some: the newest number of the group
+// that has most. is is false if that group has less than two more numbers than the other: the number would only change
+// sides.
 func (all *arrivals) surplus(has int) (root uint32, is bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -212,7 +215,7 @@ type pace struct {
 	begun map[string]int // in the stretch since then, by name
 }
 
-// may reports whether somebody may begin once more, and counts it.
+// may reports whether somebody may begin once more. It counts each time that it is asked.
 func (p *pace) may(name string, now time.Time) bool {
 	if now.Sub(p.since) >= p.long || p.begun == nil {
 		p.since, p.begun = now, map[string]int{}

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// shared answers with the figures of another handler, which are made for all who ask at a time together: whoever asks
-// has figures that were begun after the question. They are made one at a time, with a rest in between: asking without
-// end takes a part of a processor, and is never a reason to refuse an answer.
+// shared answers with the figures of another handler. Clients that ask at the same time share figures, and a client's
+// figures are never begun before it asks. Figures are made one after another, with a rest in between. So clients that
+// ask without end take only a part of a processor, and nobody is refused an answer.
 type shared struct {
 	of http.Handler
 
@@ -19,7 +19,8 @@ type shared struct {
 	next   map[string]*figures // that are to be made, by the form of the answer
 }
 
-// figures are an answer that all who wait for it get. They are the [http.ResponseWriter] that keeps it.
+// figures are an answer for all clients that wait for it. They are also the [http.ResponseWriter] that keeps the
+// answer.
 type figures struct {
 	made   chan struct{}
 	header http.Header
@@ -27,23 +28,24 @@ type figures struct {
 	body   bytes.Buffer
 }
 
-// newShared returns a handler that shares the answers of another one to GET /metrics.
+// newShared returns a handler that shares another handler's answers to GET /metrics.
 func newShared(of http.Handler) *shared { return &shared{of: of, next: map[string]*figures{}} }
 
-// Forms of figures, by what is in the header Accept. There are no others: nobody can ask for new ones without end.
+// Forms of figures, by what is in the header Accept. There are only these: nobody can ask for new forms without end.
 const (
 	protobuf    = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 	openMetrics = "application/openmetrics-text;version="
 	plainText   = "text/plain;version=0.0.4"
 )
 
-// restShare is how many times as long as figures took to make the next ones wait, longestRest at most.
+// restShare bounds the rest: the next figures wait restShare times as long as the last ones took to make, and
+// longestRest at most.
 const (
 	restShare   = 4
 	longestRest = 25 * time.Millisecond
 )
 
-// formOf returns the form that a request wants, as the headers Accept and Accept-Encoding.
+// formOf returns the form that a request wants, by its headers Accept and Accept-Encoding.
 func formOf(r *http.Request) (accept, encoding string) {
 	wants := strings.Join(r.Header.Values("Accept"), ",")
 	switch {

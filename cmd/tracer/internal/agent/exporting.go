@@ -17,7 +17,7 @@ import (
 	"ipytracer/tracer"
 )
 
-// ErrExport says that an engine cannot be pushed to, as the configuration has it.
+// ErrExport says that nothing can be pushed to an engine with this configuration.
 var ErrExport = errors.New("spans cannot be sent")
 
 // CheckFiles reads the files that a configuration names, and returns the first mistake.
@@ -50,9 +50,9 @@ func (a *Agent) passSource(e *event.CellSource) {
 	}
 }
 
-// export begins to keep reports of deaths and what users of JupyterHub have, to send spans and to make profiles, as far
-// as the configuration has them. The caller calls stop at the end: it writes and sends what is left, and returns within
-// some seconds.
+// export begins to keep reports of deaths and the figures of users of JupyterHub, to send spans, and to make profiles,
+// each if the configuration says so. The caller calls stop at the end: stop writes and sends what is left, and returns
+// within some seconds.
 func (a *Agent) export(ctx context.Context) (stop func(), err error) {
 	if err := serveUsers(a); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (a *Agent) export(ctx context.Context) (stop func(), err error) {
 	return func() { cancel(); running.Wait() }, nil
 }
 
-// newMonitor returns a monitor for a kernel, with stacks where these are walked.
+// newMonitor returns a monitor for a kernel. The monitor has stacks if stacks are walked.
 func (a *Agent) newMonitor() *attribution.Monitor {
 	if a.profiler == nil {
 		return attribution.NewMonitor()
@@ -91,8 +91,8 @@ func (a *Agent) newMonitor() *attribution.Monitor {
 	return attribution.NewProfiler()
 }
 
-// passStack hands a stack to the kernel that its process belongs to; to all if it is of a process that is not known
-// yet.
+// passStack hands a stack to the kernel to which the stack's process belongs. If the process is not known yet, it hands
+// the stack to all kernels.
 func (a *Agent) passStack(s *event.Stack) {
 	for _, k := range a.kernels {
 		if k.monitor.Has(int(s.PID)) {
@@ -133,7 +133,7 @@ func (a *Agent) profile(k *kernel, now time.Time) {
 	}
 }
 
-// ErrHubPage says that JupyterHubs cannot be answered, as the configuration has it.
+// ErrHubPage says that JupyterHubs cannot be answered with this configuration.
 var ErrHubPage = errors.New("JupyterHub's page cannot be served")
 
 // serveUsers begins to keep what users of JupyterHub have, if the configuration names hubs that may ask.

@@ -17,8 +17,8 @@ import (
 	"ipytracer/internal/report/escape"
 )
 
-// facts are what this machine knows of a process by itself. The process can choose claimed alone: the user comes from
-// Linux, everything else from the control group.
+// facts are what this machine knows of a process by itself. The process can choose only claimed: the user comes from
+// Linux, and everything else from the control group.
 type facts struct {
 	owner       telemetry.Owner // the pod by its UID, the container by its id
 	podUID      string
@@ -45,7 +45,7 @@ func about(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
 	if name := process.UserName(login); login != uid && name != strconv.Itoa(int(login)) && f.account.user == 0 {
 		f.owner.User = telemetry.Label(name) // a subordinate user has no name of its own
 	}
-	// The environment has tokens, too: these variables are all that is taken out of it.
+	// The environment has tokens, too: only these variables are taken from it.
 	variables, _ := fs.Proc(pid).Variables(telemetry.HubVariables...)
 	telemetry.HubClaims(variables, &f.claimed)
 	command, _ := fs.Proc(pid).Cmdline()
@@ -53,7 +53,8 @@ func about(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
 	return f
 }
 
-// accountFacts returns the facts of a process of a control group that say whose it is, and the user who has logged in.
+// accountFacts returns the facts that say whose a process is, and the user who has logged in, by the process's control
+// group and user.
 func accountFacts(book *telemetry.Accounts, group string, uid uint32) (f facts, login uint32) {
 	f = placeOf(group)
 	f.uid, login = uid, book.Login(uid, group)
@@ -63,7 +64,7 @@ func accountFacts(book *telemetry.Accounts, group string, uid uint32) (f facts, 
 }
 
 // accountOf returns the account of a process, by its control group and the user who has logged in. A pod or a container
-// below a user's own groups does not count as one: the user may make groups of any name there.
+// below a user's own groups does not count as a pod or a container: the user may make groups of any name there.
 func accountOf(group string, f *facts, login uint32) account {
 	users := strings.HasPrefix(path.Clean("/"+group), "/user.slice/")
 	switch {
@@ -77,7 +78,7 @@ func accountOf(group string, f *facts, login uint32) account {
 	return account{group: "user " + strconv.Itoa(int(login))}
 }
 
-// groupOf returns the name of the group that accounts for a process's memory, "" if it is not known.
+// groupOf returns the name of the group that accounts for a process's memory; "" if it is not known.
 func groupOf(fs process.FS, pid int) string {
 	group, _ := fs.Proc(pid).MemoryGroup()
 	_, name, _ := strings.Cut(group, ":")
@@ -115,12 +116,12 @@ func placeOf(group string) (f facts) {
 // notebookOf returns the path of a notebook, as its kernel claims it, with characters that can be seen.
 func notebookOf(path string) string { return strings.ToValidUTF8(escape.Text(path), "") }
 
-// finder finds pods, as [pods.Watcher] does.
+// finder finds pods. One is [pods.Watcher].
 type finder interface {
 	Find(uid, container string) (p pods.Pod, name string, known bool)
 }
 
-// finders are asked one after the other. There are none where nobody is asked.
+// finders are asked one after the other. Where there are none, nobody is asked.
 type finders []finder
 
 // Find returns what the first finder that knows the pod and its container says, or else the first that knows the pod.
@@ -137,7 +138,7 @@ func (all finders) Find(uid, container string) (p pods.Pod, name string, known b
 	return p, name, known
 }
 
-// fill fills in the names of a kernel; settled reports whether they are all that there will be.
+// fill fills in the names of a kernel. settled reports whether no more names will come.
 func (all finders) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
 	k.Owner, k.HubServer, k.OfHub, k.Claimed, k.Place = f.owner, "", false, f.claimed, f.place
 	k.Account = f.account.group
@@ -169,7 +170,7 @@ func (all finders) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool)
 }
 
 // placeOfHub returns the boundary of a user of JupyterHub, whose pods come and go. Users of one name in two namespaces
-// are two: who may create pods in one of them could name them after anybody. A namespace has no slash.
+// are two users: somebody who may create pods in one namespace could name them after anybody. A namespace has no slash.
 func placeOfHub(namespace, user string) string { return "hub:" + namespace + "/" + user }
 
 // withoutUsers takes the names of users out of a record. It also takes out the names of pods and namespaces that
@@ -186,18 +187,18 @@ func withoutUsers(k *telemetry.Kernel, f *facts, user string) {
 	}
 }
 
-// Users that systemd makes up for a service (DynamicUser=): the next service may have the same number.
+// The numbers of users that systemd makes up for a service (DynamicUser=). The next service may have the same number.
 const firstDynamic, lastDynamic = 61184, 65519
 
 // maxBoundary is the greatest length of a boundary, in bytes. A control group with a longer name is no boundary.
 const maxBoundary = 1024
 
-// boundaryOf returns the boundary inside which a user is one person, by the memory control group of a process: as
-// [telemetry.Kernel.Place]. It is "" where it is not known.
+// boundaryOf returns the boundary inside which a user is one person, by the memory control group of a process. It is a
+// [telemetry.Kernel.Place]; "" where it is not known.
 //
-// It is the whole path down to the pod, or else to the container: a user may make groups of any name below an own one,
-// and none beside another's. Outside of both, a user is one person if the process shares the agent's process ids, since
-// processes of one user there may look into each other.
+// It is the whole path down to the pod, or else to the container: a user may make groups of any name below a group of
+// the user's own, and none beside another user's. Outside of pods and containers, a user is one person if the process
+// shares the agent's process ids, since processes of one user there may look into each other.
 func boundaryOf(group string, uid uint32, sharesIDs func() bool) string {
 	if len(group) > maxBoundary || !utf8.ValidString(group) {
 		return ""

@@ -48,7 +48,8 @@ func reportSeries(k *deaths.Keeper) []prometheus.Collector {
 	return all
 }
 
-// reloadDeaths returns the section that holds after another one was read.
+// reloadDeaths returns the section deaths that is in force after the configuration was read again. Some fields keep
+// their values until the agent is started again.
 func reloadDeaths(a *Agent, before, after deaths.Config) deaths.Config {
 	if after.Folder != before.Folder || after.Socket != before.Socket || after.Off != before.Off {
 		a.log.Warn("deaths.folder, deaths.socket and deaths.off change when the agent is started again")
@@ -57,7 +58,8 @@ func reloadDeaths(a *Agent, before, after deaths.Config) deaths.Config {
 	return after
 }
 
-// boundary returns the boundary of a process: that of JupyterHub's user, where Kubernetes has named one for its pod.
+// boundary returns the boundary of a process. Where Kubernetes has named a user of JupyterHub for the process's pod, it
+// is that user's boundary.
 func (a *Agent) boundary(pid int, uid uint32) string {
 	group := groupOf(a.fs, pid)
 	f := placeOf(group)

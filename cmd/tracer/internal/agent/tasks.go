@@ -20,9 +20,9 @@ type taskOptions struct {
 	Account func(root uint32) string
 }
 
-// taskKeeper keeps the experiments of workers until they have asked for them, and answers over their links. It is a
-// [tracer.Companion], and has the figures that processes ask for ([companion.Windows]): those of experiments. Its
-// methods are for one goroutine, but those of the first interface.
+// taskKeeper keeps the experiments of workers until the workers have asked for them, and answers over the workers'
+// links. It is a [tracer.Companion]. It is also the [companion.Windows] of its links: it has the figures of
+// experiments. Any goroutine may call the methods of the first interface; the others are for one goroutine.
 type taskKeeper struct {
 	options   taskOptions
 	hub       *companion.Hub
@@ -52,7 +52,7 @@ type workerProcess struct {
 // maxProcesses is the most processes that are known. Other processes have no contexts and no link.
 const maxProcesses = 1 << 10
 
-// newTaskKeeper returns a Keeper without processes.
+// newTaskKeeper returns a keeper without processes.
 func newTaskKeeper(o taskOptions) *taskKeeper {
 	k := &taskKeeper{options: o, workers: map[uint32]int{}, processes: map[int]*workerProcess{},
 		accepted: map[int]owned{}}
@@ -81,8 +81,8 @@ func (k *taskKeeper) Leave(root uint32) {
 	maps.DeleteFunc(k.accepted, func(_ int, of owned) bool { return of.root == root })
 }
 
-// Accepts implements [tracer.Companion]: processes of workers have a link, and so have processes below a kernel that
-// have run a task. Other notebooks have no link, as this agent keeps none of their cells.
+// Accepts implements [tracer.Companion]. Processes of workers have a link. Processes below a kernel have one if they
+// have run a task. Other notebooks have none, because this agent keeps no cells of theirs.
 func (k *taskKeeper) Accepts(pid int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -174,7 +174,8 @@ func (k *taskKeeper) process(pid int, root uint32) *workerProcess {
 	return p
 }
 
-// Submitted returns the context of a cell that has submitted tasks, which it gave them; zero for another one.
+// Submitted returns the context that a cell gave to the tasks that it submitted. It returns zero for a cell that
+// submitted none.
 func (k *taskKeeper) Submitted(pid int, began, ended event.Nanoseconds) telemetry.TraceContext {
 	if p := k.processes[pid]; p != nil {
 		return p.submitted(began, ended)
@@ -182,8 +183,9 @@ func (k *taskKeeper) Submitted(pid int, began, ended event.Nanoseconds) telemetr
 	return telemetry.TraceContext{}
 }
 
-// Ended keeps experiments that have ended in a tree, until their processes have asked for them; lost are those without
-// room. It returns the tasks among them. origin is the time that [model.Window.StartNS] counts from.
+// Ended keeps experiments that have ended in a tree until their processes have asked for them. lost counts, by process,
+// the experiments for which there was no room. Ended returns the tasks among the experiments. origin is the time that
+// [model.Window.StartNS] counts from.
 func (k *taskKeeper) Ended(root uint32, all []model.Window, lost map[int32]int, origin event.Nanoseconds) (
 	done []telemetry.Task) {
 	for i := range all {
@@ -207,8 +209,8 @@ func (k *taskKeeper) Ended(root uint32, all []model.Window, lost map[int32]int, 
 	return done
 }
 
-// Answer answers what processes have asked since the last call, and forgets those that have ended: everything of them
-// was handed on.
+// Answer answers what processes have asked since the last call. It forgets processes that have ended: everything of
+// theirs was handed on.
 func (k *taskKeeper) Answer() {
 	k.hub.Answer()
 	for pid, p := range k.processes {
@@ -264,8 +266,8 @@ func (c *TasksConfig) Check() (field string, err error) {
 	return "per_user", telemetry.InRange(c.PerUser, 1, mostPerUser)
 }
 
-// hasRoom reports whether there is room for one more process of an account. Where all is taken, one of the account with
-// most processes gives way.
+// hasRoom reports whether there is room for one more process of an account. Where all room is taken, a process of the
+// account with most processes gives way.
 func hasRoom[P interface{ of() string }](all map[int]P, account string) bool {
 	if len(all) < maxProcesses {
 		return true
@@ -287,7 +289,8 @@ func hasRoom[P interface{ of() string }](all map[int]P, account string) bool {
 	return false
 }
 
-// bound drops experiments while there are too many: of the account with most, of its process with most.
+// bound drops experiments while there are too many. It takes them from the account with most experiments and there from
+// the process with most.
 func (k *taskKeeper) bound() {
 	n, has := 0, map[string]int{}
 	for _, p := range k.processes {

@@ -10,7 +10,7 @@ import (
 )
 
 // messages is standard error while tracing: a queue that another goroutine prints. So an unread pipe, or a stopped
-// terminal, stops nothing. Lines without room are left out and counted, and the count is printed in their place.
+// terminal, stops nothing. Lines for which there is no room are left out, and their number is printed in their place.
 type messages struct {
 	to io.Writer
 
@@ -25,7 +25,7 @@ type messages struct {
 // messageRoom is the most bytes that may wait.
 const messageRoom = 256 << 10
 
-// NewMessages returns a queue, which it prints until the program ends.
+// NewMessages returns a queue. A goroutine prints the queue until the program ends.
 func NewMessages(to io.Writer) *messages {
 	m := &messages{to: to}
 	m.moved = sync.NewCond(&m.mu)
@@ -49,7 +49,8 @@ func (m *messages) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hold passes lines from now on, and the waiting ones, to a function; nil: they are printed.
+// hold passes the waiting lines, and all lines from now on, to a function. If the function is nil, the lines are
+// printed.
 func (m *messages) hold(tell func(string)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,8 +86,8 @@ func (m *messages) next() []byte {
 	return next
 }
 
-// Drain waits until everything is printed, as long as printing makes progress: a reader that stops for a while delays
-// nothing.
+// Drain waits until everything is printed, but only as long as printing makes progress: a reader that stops reading
+// does not hold it up.
 func (m *messages) Drain(patience time.Duration) {
 	done := make(chan struct{})
 	go func() {

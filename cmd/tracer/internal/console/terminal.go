@@ -20,14 +20,15 @@ func Terminal(w any) (*os.File, bool) {
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colored follows https://no-color.org: colours on terminals only, and not if NO_COLOR is set to anything.
+// Colored reports whether output has colours, by https://no-color.org: only on a terminal, and not if NO_COLOR is set
+// to anything.
 func Colored(w io.Writer) bool {
 	_, ok := Terminal(w)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// Width returns the number of cells of a line: a terminal's, or COLUMNS for a file or a pipe; lines there are not cut
-// otherwise.
+// Width returns the number of cells of a line. On a terminal it is the terminal's, in a file or a pipe it is COLUMNS.
+// In a file or a pipe without COLUMNS lines are not cut.
 func Width(w io.Writer) int {
 	const least, usual, unlimited = 60, 120, -1
 	f, isTerminal := Terminal(w)

@@ -11,11 +11,11 @@ import (
 	"ipytracer/internal/host/look"
 )
 
-// Finder looks at processes that may be kernels, each in a process without rights that can be killed
-// ([look.Worker]). What one takes counts to its holder, so that nobody's processes keep others up. A process that takes
-// too long ends its worker and nothing else, and the file that it was examined in is not examined for that holder again
-// until it changes, or a while is over. A file system that does not answer ends the worker, too, and is not asked for
-// that holder again while the worker's helper waits for it.
+// Finder looks at processes that may be kernels. Each look happens in a process without rights that can be killed
+// ([look.Worker]). The time of a look counts to the holder of the process, so that nobody's processes keep others up. A
+// process whose look takes too long ends its worker and nothing else. The file at which the worker was busy is not
+// examined for that holder again until the file changes, or a while is over. A file system that does not answer ends
+// the worker, too. It is not asked for that holder again while the worker's helper waits for it.
 type Finder struct {
 	what    string
 	ctx     context.Context
@@ -51,11 +51,11 @@ type Finding struct {
 
 const (
 	maxWorkers = 6
-	// slowAfter is how long a worker is busy with one process until another one goes on with those of others.
+	// slowAfter is how long a worker may be busy with one process before another worker goes on with other processes.
 	slowAfter = 200 * time.Millisecond
-	// retryStart is how long after a worker could not be started the next one is.
+	// retryStart is the time from a worker that could not be started to the next try.
 	retryStart = time.Second
-	// maxRefused is the most files of a holder that are not examined again, and refusedFor for how long.
+	// maxRefused is the largest number of a holder's files that are not examined again, and refusedFor is for how long.
 	maxRefused, refusedFor = 32, 10 * time.Minute
 )
 
@@ -122,7 +122,7 @@ func (f *Finder) later(after time.Duration) {
 	})
 }
 
-// work looks at processes until no other has a turn.
+// work looks at the process c, and then at the next ones, until no process waits for its turn.
 func (f *Finder) work(c Candidate) {
 	var w worker
 	defer func() {
@@ -162,7 +162,8 @@ func (f *Finder) watch() (over func()) {
 	}
 }
 
-// after counts what a look took, and returns the next process for its worker; ok is false if that is to end.
+// after counts the time that a look took. It returns the next process for the worker; ok is false if the worker is to
+// end.
 func (f *Finder) after(found Finding, took time.Duration, cut bool) (next Candidate, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -74,7 +74,7 @@ func (t *turns) debt(of Holder, now time.Time) time.Duration {
 	return max(0, s.debt-now.Sub(s.at)/refill)
 }
 
-// add has a process wait. With too many, the one that is left out is returned.
+// add makes a process wait for its turn. If too many processes wait, add leaves one out and returns it.
 func (t *turns) add(c Candidate) (left Candidate, is bool) {
 	all := t.waiting[c.Holder]
 	at, there := slices.BinarySearchFunc(all, c, func(a, b Candidate) int {

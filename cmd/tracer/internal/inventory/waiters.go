@@ -8,7 +8,7 @@ import (
 )
 
 // waiters are the helpers of workers that wait for a file system that does not answer, by the holder of the process
-// that was looked at. Linux does not let them end before it does. The zero value has none.
+// that was looked at. Linux does not let such a helper end before the file system answers. The zero value has none.
 type waiters struct {
 	mu  sync.Mutex
 	all map[Holder][]waiter
@@ -20,8 +20,8 @@ type waiter struct {
 	silent  uint64 // the file system; 0: not known
 }
 
-// maxWaiters is for how many file systems of a holder helpers wait at a time: no others are asked meanwhile, unless
-// they are sure to answer.
+// maxWaiters is the largest number of a holder's file systems for which helpers wait at a time. While so many do, the
+// holder's other file systems are asked only if they are sure to answer.
 const maxWaiters = 8
 
 // add notes that a helper waits.
@@ -36,8 +36,8 @@ func (w *waiters) add(of Holder, helper process.Identity, silent ...uint64) {
 	}
 }
 
-// of returns the file systems that helpers wait for, and whether they are too many. isThere reports whether a process
-// has not ended.
+// of returns the file systems for which helpers wait, and whether they are too many. isThere reports whether a process
+// still runs.
 func (w *waiters) of(h Holder, isThere func(process.Identity) bool) (silent []uint64, most bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +55,7 @@ func (w *waiters) of(h Holder, isThere func(process.Identity) bool) (silent []ui
 	return silent, len(all) >= maxWaiters
 }
 
-// isThere reports whether a process has not ended, or has a thread that has not.
+// isThere reports whether a process, or one of its threads, has not ended.
 func isThere(id process.Identity) bool {
 	st, err := process.FS{}.Proc(id.PID).Stat()
 	return err == nil && st.StartTicks == id.StartTicks && (!st.Ended() || st.Threads > 1)

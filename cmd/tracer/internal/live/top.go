@@ -211,7 +211,7 @@ func (v *view) press(action live.Action) {
 	}
 }
 
-// The share of time for glances, as a reciprocal, and the least interval between them.
+// The share of time that glances may take, as a reciprocal, and the least interval between two glances.
 const (
 	glanceShare  = 50
 	soonestAgain = 250 * time.Millisecond
@@ -282,7 +282,7 @@ func modelGPUs(s *session.Session) (out []model.GPU) {
 	return out
 }
 
-// withoutTerminal says how to do without a terminal where there is no screen, or takes another error as it is.
+// withoutTerminal adds to an error about a missing terminal how to do without one. It returns other errors as they are.
 func withoutTerminal(err error) error {
 	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) ||
 		errors.Is(err, display.ErrBackground) {

@@ -22,8 +22,8 @@ import (
 	"ipytracer/tracer"
 )
 
-// Document is what a command prints, with everything that this takes: the user who typed the command, that user's
-// rights, and the place of the output.
+// Document is what a command prints, with everything that is needed to print it: the user who typed the command, that
+// user's rights, and the place of the output.
 type Document struct {
 	Options *Options
 	Console console.Console
@@ -32,7 +32,8 @@ type Document struct {
 	To      *Destination
 	partial []partial // the recordings read that are not whole
 	Garbage garbage
-	// Beside is a recording of the session. An output that has no room at its place goes beside it; "" without one.
+	// Beside is a recording of the session; "" for none. An output for which there is no room at its place goes beside
+	// the recording.
 	Beside string
 	// Once: there is no second chance to print it, because a session is over and not recorded.
 	Once bool
@@ -83,7 +84,7 @@ func (d *Document) ReadFile(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// UserCommand returns a command that runs as the invoking user: it is looked up with the user's rights, in the PATH
+// UserCommand returns a command that runs as the invoking user. It is looked up with the user's rights, in the PATH
 // that sudo has left.
 func (d *Document) UserCommand(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	var path string
@@ -99,9 +100,9 @@ func (d *Document) UserCommand(ctx context.Context, args ...string) (*exec.Cmd, 
 	return cmd, d.Who.Dress(cmd)
 }
 
-// Seclude gives up, for good, all rights that printing a recording does not need, once the recording and the place of
-// the report are open: a recording may come from any source. The program can still read and write open files, and move
-// the report to its place, as the invoking user.
+// Seclude gives up, for good, all rights that printing a recording does not need, because a recording may come from any
+// source. It is called once the recording and the place of the report are open. The program can still read and write
+// open files, and move the report to its place, as the invoking user.
 func (d *Document) Seclude() error {
 	return Seclude(d.Who, d.To.File, nil, func(err error) {
 		if os.Getuid() == 0 && !d.Options.Quiet {
@@ -111,8 +112,7 @@ func (d *Document) Seclude() error {
 }
 
 // Seclude leaves this program, for good, only the rights to read and write open files, to make further system calls,
-// and to move a file to its place, nil for none. It calls absent with each restriction that the kernel does not
-// support.
+// and to move a file to its place; nil for no file. It calls absent with each restriction that Linux does not support.
 func Seclude(who *invoker.Invoker, to *invoker.File, further []confine.Rule, absent func(error)) error {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
 	user, keep := who.Heir(), []uint(nil)
@@ -136,12 +136,12 @@ type partial struct {
 	extent recording.Extent
 }
 
-// String says in one sentence how far it goes and what its figures are.
+// String says in one sentence how far the recording goes and what its figures are.
 func (p partial) String() string {
 	return PartialText(p.path, p.extent.String())
 }
 
-// PartialText says of a file how far its recording goes. Both may come from any source.
+// PartialText says how far the recording in a file goes. Path and extent may come from any source.
 func PartialText(path, extent string) string {
 	return fmt.Sprintf("%s: %s; no figure of it is exact", escape.Bounded(path, 200), escape.Bounded(extent, 300))
 }
@@ -153,7 +153,7 @@ func (d *Document) NotWhole(path string, extent recording.Extent) {
 	}
 }
 
-// maxPartial is the number of recordings that are named if they are not whole.
+// maxPartial is the largest number of recordings that are named because they are not whole.
 const maxPartial = 5
 
 // SayPartial reports the recordings that are not whole, unless --strict does.

@@ -24,7 +24,7 @@ import (
 // minute if two busy CPUs emulate eight.
 const workloadPatience = 5 * time.Minute
 
-// Unsteady workloads are run again: other memory moved while they read their own.
+// Unsteady workloads are run again. A workload is unsteady if other memory moved while it read its own.
 const unsteadyTries = 5
 
 // measureWorkload runs a workload under the tracer and puts every peak beside its truth.
@@ -95,8 +95,8 @@ func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte,
 	return <-written, tracker.Report(), nil
 }
 
-// capture returns the writing end of a pipe, and a channel for the bytes written to it, up to a limit, once all have
-// closed it.
+// capture makes a pipe, and returns a channel and the pipe's writing end. The channel yields what was written, up to a
+// limit, once all writing ends are closed.
 func capture(limit int64) (<-chan []byte, *os.File, error) {
 	from, to, err := os.Pipe()
 	if err != nil {

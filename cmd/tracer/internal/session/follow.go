@@ -17,14 +17,14 @@ import (
 	"ipytracer/tracer"
 )
 
-// sayOlder reports that a notebook's package is too old to get its figures. Any goroutine calls it.
+// sayOlder reports that a notebook's package is too old to get the notebook's figures. Any goroutine calls it.
 func sayOlder(w io.Writer, pid int) {
 	fmt.Fprintf(w, "tracer: the ipytracer package in process %d cannot be answered: it seems to be older than this "+
 		"tracer; update it (pip install --upgrade ipytracer) and restart the kernel\n", pid)
 }
 
 // Listen answers notebooks from now on. findings are of the audit of the same session. report is the path of the coming
-// report, "" if notebooks must not know it.
+// report; "" if notebooks must not know it.
 func (s *Session) Listen(tracker *attribution.Tracker, findings *attribution.Findings, report string) tracer.Companion {
 	s.hub = companion.New(companion.Options{
 		Version: s.Console.Version, Report: report, Who: text.Who, NoSource: s.Options.NoSource, Words: spoken(),
@@ -79,7 +79,8 @@ func (s *Session) Follow(ctx context.Context, pending func() bool) error {
 	}
 }
 
-// giveUp forgets the stacks that the session gave up for a reason, "" for none. An audit, which depends on them, goes.
+// giveUp forgets the stacks of the session, for a reason. If the reason is "", it does nothing. An audit depends on the
+// stacks, so it is dropped, too.
 func (s *Session) giveUp(why string) {
 	if why == "" {
 		return
@@ -116,7 +117,8 @@ func (s *Session) print() {
 	}
 }
 
-// lookedAt hands on the result of a look, which is no part of the session. It returns false for another event.
+// lookedAt hands on the result of a look, which is no part of the session. It returns false for an event that is no
+// such result.
 func (s *Session) lookedAt(e event.Event) bool {
 	found, ok := e.(*event.Looked)
 	if ok && s.hub != nil {
@@ -126,8 +128,8 @@ func (s *Session) lookedAt(e event.Event) bool {
 	return ok
 }
 
-// lull adds an event which says that the rings are empty. A recording has it, too, at the same place: a replay gives
-// the same results, because nothing but events changes them.
+// lull adds an event which says that the rings are empty. A recording has this event at the same place. Only events
+// change the results, so a replay gives the same results.
 func (s *Session) lull() {
 	if s.unsettled {
 		s.take(&event.Lull{})
@@ -203,8 +205,8 @@ type thrift struct{ events int }
 
 const thriftInterval = 1 << 8 // events
 
-// pace is called at each event, and acts now and then. It returns the reason why a session gave up stacks, "" if it
-// did not.
+// pace is called at each event, and acts now and then. It returns the reason why the session gave up its stacks; "" if
+// it did not.
 func (t *thrift) pace(running *tracer.Session) (why string) {
 	if t.events++; running == nil || t.events%thriftInterval != 0 && running.Pending() {
 		return ""
@@ -225,8 +227,8 @@ func OwnMemory(running *tracer.Session) *model.OwnMemory {
 	return own
 }
 
-// Slower describes by a function each probe at a more expensive place than usual, with its cost so far. It leaves out
-// probes of which the function says "".
+// Slower describes each probe that costs more than usual because of its place. says returns the description of a probe
+// and its cost so far. Probes for which it returns "" are left out.
 func Slower(running *tracer.Session, says func(*model.Probe) string) (all []string) {
 	for _, p := range tracer.DearProbes(running) {
 		one := attribution.Probe(p)

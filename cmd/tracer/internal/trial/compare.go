@@ -225,5 +225,5 @@ func clean(text string) string {
 	return text
 }
 
-// key names the compared thing of a difference.
+// key returns a key for what a difference is about: the cell, the variable and the kind.
 func key(d *model.TrialDifference) string { return fmt.Sprint(d.Cell, " ", d.Variable, " ", d.Of) }

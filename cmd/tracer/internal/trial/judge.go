@@ -22,7 +22,7 @@ type Variant struct {
 	differences []*compared
 }
 
-// run is what is kept of a run: its figures, and only of the first runs the results.
+// run is what is kept of a run: its figures and, only of the first runs, its results.
 type run struct {
 	figures *Figures
 	times   []int64
@@ -42,7 +42,7 @@ type Trial struct {
 	order    []int
 }
 
-// Add adds a run: of the notebook as it is, or of a variant. The first is one of the notebook as it is.
+// Add adds a run of the notebook as it is, or of a variant. The first run must be of the notebook as it is.
 func (t *Trial) Add(v *Variant, result *Result, figures *Figures) error {
 	kept := run{figures: figures, why: result.Why}
 	if figures == nil {
@@ -149,7 +149,7 @@ func times(runs []run) []int64 {
 	return all
 }
 
-// savings compares the highest moments, by meter: the judged one, then the others.
+// savings compares the highest moments, by meter. The judged meter comes first.
 func savings(before, after []run, judged string) []model.TrialSaving {
 	meters := map[string]bool{}
 	for _, r := range slices.Concat(before, after) {
@@ -176,7 +176,7 @@ func savings(before, after []run, judged string) []model.TrialSaving {
 	return all
 }
 
-// peaks returns the highest moment of each run. exact becomes false if a figure is not.
+// peaks returns the highest moment of each run. It sets exact to false if a figure is not exact.
 func peaks(runs []run, meter string, exact *bool) []int64 {
 	all := []int64{}
 	for _, r := range runs {
@@ -201,7 +201,7 @@ func median(all []int64) int64 {
 	return sorted[half-1] + (sorted[half]-sorted[half-1])/2
 }
 
-// cells compares the cells that both have.
+// cells compares the cells that the notebook as it is and the variant both have.
 func (t *Trial) cells(v *Variant, meter string) []model.TrialCell {
 	all := []model.TrialCell{}
 	for i, j := range aligned(t.Original, v.Notebook) {

@@ -120,8 +120,8 @@ func (h *hunk) noNewline(before string) {
 // cellLabel matches the name of a cell in a diff: In[3], cell 3.
 var cellLabel = regexp.MustCompile(`(?i)^(?:In ?\[(\d{1,9})\]|cell (\d{1,9})$)`)
 
-// Patched applies a unified diff. Its files are the notebook's, or cells: "--- In[3]" is the third cell with code. A
-// diff with any other name is of the cell that has its lines.
+// Patched applies a unified diff. The diff's files are the notebook's file, or cells: "--- In[3]" is the third cell
+// with code. A file with any other name stands for the cell that has the diff's old lines.
 func (n *Notebook) Patched(text []byte) (*Notebook, error) {
 	if len(text) > maxPatch {
 		return nil, fmt.Errorf("it has more than %d MiB", maxPatch>>20)
@@ -185,7 +185,7 @@ func (n *Notebook) cellOf(h *hunk) (int, error) {
 	return at, nil
 }
 
-// applied replaces the old lines of changes by the new ones. They may have moved, not changed.
+// applied replaces the old lines of changes by the new ones. Old lines may have moved, but must be unchanged.
 func applied(text string, hunks []hunk) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -197,7 +197,7 @@ func applied(text string, hunks []hunk) (string, error) {
 		h := &hunks[i]
 		at := find(lines, h.old, from, max(from, h.at-1+moved))
 		if len(h.old) == 0 {
-			at = min(max(from, h.at), len(lines)) // the line behind which they go
+			at = min(max(from, h.at), len(lines)) // the line behind which the new lines go
 		}
 		if at < 0 {
 			return "", fmt.Errorf("the lines that the change at line %d replaces are not there", h.at)
@@ -219,7 +219,8 @@ func applied(text string, hunks []hunk) (string, error) {
 	return whole, nil
 }
 
-// find returns the place of lines that is nearest to the expected one, -1 if they are nowhere from a place on.
+// find returns the place of lines that is nearest to the expected place; -1 if the lines are nowhere behind a given
+// place.
 func find(lines, old []string, from, expected int) int {
 	for far := 0; far <= len(lines); far++ {
 		for _, at := range []int{expected - far, expected + far} {
@@ -231,7 +232,7 @@ func find(lines, old []string, from, expected int) int {
 	return -1
 }
 
-// same compares lines without their ends: the last of a cell has none.
+// same compares lines without their line ends: the last line of a cell has none.
 func same(a, b []string) bool {
 	return slices.EqualFunc(a, b, func(one, other string) bool {
 		return strings.TrimRight(one, "\r\n") == strings.TrimRight(other, "\r\n")

@@ -23,8 +23,8 @@ import (
 
 // Runner runs notebooks in fresh kernels, under the tracer.
 type Runner struct {
-	// Tracer is this program, Python the interpreter, as they are typed; Env is the environment of the tracer, which
-	// names the user that typed the command; Folder is where the cells run.
+	// Tracer is this program, and Python the interpreter, both as they are typed. Env is the environment of the tracer:
+	// it names the user who typed the command. Folder is where the cells run.
 	Tracer, Python, Folder string
 	Env                    []string
 	Kernel                 string // of Jupyter's; "" for the notebook's own
@@ -34,13 +34,14 @@ type Runner struct {
 	// Command returns a command that runs as the user, and UID is the user's number.
 	Command func(ctx context.Context, args ...string) (*exec.Cmd, error)
 	UID     uint32
-	// Record is the recording of the next run, "" for none. It has stacks then, and the variables of the kernel.
+	// Record is the recording of the next run; "" for none. A run with a recording has stacks, and the variables of the
+	// kernel.
 	Record string
 	// Begins is called when a cell begins, from 1.
 	Begins func(cell int)
 }
 
-// lastWords bounds the end of a run that was asked to end.
+// lastWords bounds the time that a run takes to end once it was asked to.
 const lastWords = 20 * time.Second
 
 var errTimeout = errors.New("it took longer than --timeout")
@@ -119,7 +120,8 @@ func (t *attempt) detach() {
 	t.driver.goOn()
 }
 
-// outcome returns the error of a run. A notebook that does not run to its end is none: the result says why.
+// outcome returns the error of a run. A notebook that does not run to its end is no error: the result says why it did
+// not.
 func (t *attempt) outcome(result *Result, answered, waited error) error {
 	switch {
 	case answered != nil:
@@ -182,7 +184,8 @@ func (r *Runner) attachTo(ctx context.Context, pid int, cells []Cell) (*attached
 	return a, nil
 }
 
-// arguments are those of the tracer: its report goes to descriptor 3, and its sign that it has attached to 4.
+// arguments returns the tracer's arguments. Its report goes to descriptor 3. To descriptor 4 it writes the sign that it
+// has attached.
 func (r *Runner) arguments(kernel process.Identity) []string {
 	all := []string{
 		"attach", "--quiet", "--format", "json", "--output", "/dev/fd/3", "--ready-file", "/dev/fd/4",
@@ -196,7 +199,7 @@ func (r *Runner) arguments(kernel process.Identity) []string {
 	return append(all, strconv.Itoa(kernel.PID))
 }
 
-// start starts the process, and returns the pipe of its sign.
+// start starts the tracer, and returns the pipe on which the tracer says that it has attached.
 func (a *attached) start() (sign *os.File, err error) {
 	report, toReport, err := os.Pipe()
 	if err != nil {
@@ -225,7 +228,8 @@ func (a *attached) finish() {
 	_ = a.report.Close()
 }
 
-// detach ends the session, unless the kernel has, and returns the report's figures. It does nothing to the kernel.
+// detach ends the session, unless the kernel's end has ended it, and returns the report's figures. It does nothing to
+// the kernel.
 func (a *attached) detach() (*Figures, error) {
 	_ = a.cmd.Process.Signal(os.Interrupt)
 	a.finish()

@@ -39,8 +39,9 @@ func threads(s *stage) {
 	done.Wait()
 }
 
-// fork's child reads its own memory while the parent waits, and the parent while the child does: nothing moves between
-// the two. The child of a program with threads may do little more than system calls.
+// fork reads the memory of child and parent in turn: the child reads its own while the parent waits, and then the
+// parent reads its own while the child waits. So no memory moves between the two readings. The child of a program with
+// threads may do little more than system calls.
 func fork(s *stage) {
 	memory := s.touched(32 * mib)
 	check(unix.Pipe2(s.toUs[:], unix.O_CLOEXEC))
@@ -75,7 +76,7 @@ func (s *stage) inChild(memory, token []byte) {
 	unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
-// execChild's own peak is not read: it does nothing but wait.
+// execChild does not read the peak of its own process while the child runs: the process only waits.
 func execChild(s *stage) {
 	child := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
 		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(reportFD, "report")}, Sys: &syscall.SysProcAttr{},

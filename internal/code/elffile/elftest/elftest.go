@@ -1,5 +1,5 @@
-// Package elftest makes small ELF files, and memory of processes, and finds where a process has loaded a file, and the
-// trees of other systems. Only tests import it. [Check] is for real files.
+// Package elftest makes small ELF files and memory of processes for tests. It also finds where a process has loaded a
+// file, and the trees of other systems. Only tests import it. [Check] is for real files.
 package elftest
 
 import (
@@ -18,15 +18,15 @@ type File struct {
 	Frames  []elffile.Span // .eh_frame
 }
 
-// Symbol is a defined symbol with the bytes at its address, which is relative to [Base]. It is a function's if there is
-// a Py in its name, and it is not one of CPython's variables.
+// Symbol is a defined symbol with the bytes at its address. The address is relative to [Base]. The symbol is a
+// function's if its name contains Py and is not the name of a variable of CPython's.
 type Symbol struct {
 	Name string
 	Addr uint64
 	Size uint64
 	Data []byte
 
-	Function bool // it is one, whatever its name
+	Function bool // it is a function's, whatever its name
 }
 
 // The file's layout.

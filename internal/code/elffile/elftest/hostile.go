@@ -191,7 +191,7 @@ func lineBomb(size int) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), body...)
 }
 
-// relocations are n, each of another pointer.
+// relocations returns n relocations, each of another pointer.
 func relocations(n int) (out []byte) {
 	for i := range n {
 		out = binary.LittleEndian.AppendUint64(out, 0x1000+uint64(i)*8)
@@ -201,7 +201,7 @@ func relocations(n int) (out []byte) {
 	return out
 }
 
-// alike are sections that all are the one with a number.
+// alike appends n copies of a section to the first sections.
 func alike(first []crafted, n int, one crafted) []crafted {
 	for range n {
 		first = append(first, one)

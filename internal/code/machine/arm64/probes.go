@@ -15,9 +15,9 @@ func emulated(code word) bool {
 		code.is(0xfffffc1f, 0xd65f0000) // ret
 }
 
-// refused reports whether the kernel refuses a uprobe on an instruction (aarch64_insn_is_steppable in the same file),
-// or the instruction does something else where it is stepped over as a copy: it depends on its own address, or on the
-// ones beside it. Some that only older kernels refuse are among them.
+// refused reports whether Linux refuses a uprobe on an instruction (aarch64_insn_is_steppable in the same file). It
+// also does so for an instruction whose copy, when it is stepped over, does something else: such an instruction depends
+// on its own address, or on the instructions beside it. Instructions that only older Linux refuses are refused, too.
 func refused(code word) bool {
 	switch {
 	case emulated(code):
@@ -41,8 +41,8 @@ func refused(code word) bool {
 	return false
 }
 
-// steppedHint reports whether a hint is one that kernels step over (aarch64_insn_is_steppable_hint): marks of entries,
-// signatures, nop. They refuse to step over what checks a signature.
+// steppedHint reports whether Linux steps over a hint (aarch64_insn_is_steppable_hint): marks of entries, signatures
+// and nop. Linux refuses to step over a hint that checks a signature.
 func steppedHint(n uint32) bool {
 	switch n {
 	case 0, 7, 8, 10, 24, 25, 26, 27, 32, 34, 36, 38:
@@ -51,7 +51,7 @@ func steppedHint(n uint32) bool {
 	return false
 }
 
-// barrier reports whether an instruction of the group of msr is none: a barrier, or one on caches.
+// barrier reports whether an instruction of the group of msr is no msr, but a barrier or an operation on caches.
 func barrier(w word) bool {
 	return w.is(0xfffff000, 0xd5033000) || w.is(0xfff80000, 0xd5080000)
 }
@@ -60,8 +60,8 @@ func barrier(w word) bool {
 // (arch/arm64/kernel/probes/decode-insn.c).
 const maxExclusive = 128 / size
 
-// exclusive is the Unbroken of [Architecture]: an exception between a load and a store that are to be one lets the
-// store fail, and the code tries again, forever.
+// exclusive is the Unbroken of [Architecture]. A load and a store that are to be one may have no exception in between:
+// the store would fail, and the code would try again forever.
 func exclusive(decode func(addr uint64) (isa.Instruction, bool), addr uint64) bool {
 	for back := uint64(size); back <= maxExclusive*size && back <= addr; back += size {
 		in, ok := decode(addr - back)

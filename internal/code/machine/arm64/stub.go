@@ -2,12 +2,12 @@ package arm64
 
 import "ipytracer/internal/code/isa"
 
-// stubLength is how many instructions a stub of the linkage table has up to its branch: perhaps bti, then adrp, ldr,
-// add, br.
+// stubLength is how many instructions a stub of the linkage table has at most, its branch included: perhaps bti, then
+// adrp, ldr, add, br.
 const stubLength = 5
 
-// stub finds a branch to where the pointer points that a stub has loaded (ELF for the Arm 64-bit Architecture, section
-// 9.4).
+// stub finds the branch of a stub, and returns the address of the pointer that the stub loads and branches through (ELF
+// for the Arm 64-bit Architecture, section 9.4).
 func stub(decode func(addr uint64) (isa.Instruction, bool), addr uint64, more int) (pointer uint64, ok bool) {
 	var known isa.Addresses
 	loaded := map[isa.Register]uint64{}

@@ -10,8 +10,8 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// place is where the elements of an array are: so many rows, each so many bytes without a gap, so far from one to
-// the next.
+// place is where the elements of an array are: a number of rows, each of some bytes without a gap, with the same
+// distance from each row to the next.
 type place struct {
 	typ      elementType
 	elements int64
@@ -23,7 +23,7 @@ type place struct {
 	checks   []spot
 }
 
-// spot has bytes that say where the elements are: they must be the same after the elements were read.
+// spot has bytes that say where the elements are. They must be unchanged after the elements were read.
 type spot struct {
 	addr  uint64
 	bytes []byte
@@ -35,7 +35,7 @@ func (p *place) span() uint64 { return p.step*(p.rows-1) + p.row }
 // axis has the length of an axis of an array, and the bytes from one element to the next.
 type axis struct{ length, stride int64 }
 
-// placer finds the places of elements. It reads everything anew: what was read before may be old.
+// placer finds the places of elements. It reads everything anew, because what was read before may be out of date.
 type placer struct {
 	*objects.Sizer
 	touched *objects.ResidentMemory
@@ -62,8 +62,8 @@ func (a placer) unchanged(p *place) bool {
 	return true
 }
 
-// Array finds the elements of a NumPy array, or of one row of two axes: see [objects.ArrayData] for the layout. It
-// is false for types that are not known, and for everything that does not fit into the process's memory.
+// Array finds the elements of a NumPy array, or of one row of two axes: see [objects.ArrayData] for the layout. ok is
+// false for unknown types, and for everything that does not fit into the process's memory.
 func (a placer) Array(addr uint64, row int64) (p place, ok bool) {
 	const typeAt, flagsEnd, axesAt, most = 8, 68, 24, 32
 	head := a.fresh(&p, addr+typeAt, flagsEnd-typeAt)
@@ -114,8 +114,8 @@ func (a placer) element(p *place, descr uint64) bool {
 	return p.typ.isKnown() || p.typ == elementType{kind: objects.KindObject, size: 8}
 }
 
-// lay finds the rows that the axes of an array make. It is false where elements overlap, or where there is more than
-// one kind of gap.
+// lay finds the rows that the axes of an array make. It returns false where elements overlap, or where there is more
+// than one kind of gap.
 func (p *place) lay(axes []axis) bool {
 	item := uint64(p.typ.size)
 	count, backwards := uint64(1), false
@@ -158,7 +158,7 @@ func (p *place) lay(axes []axis) bool {
 	return true
 }
 
-// merge makes rows of axes, the longest strides first.
+// merge makes rows of axes, which come with the longest stride first.
 func (p *place) merge(axes []axis, item uint64) bool {
 	p.row, p.rows = item, 1
 	last := func() axis { return axes[len(axes)-1] }

@@ -7,8 +7,8 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// elementsOf returns the array that an object has its elements in, 0 for none: an array itself, a pandas Series or
-// Index, a sparse matrix of SciPy's.
+// elementsOf returns the array in which an object has its elements; 0 for none. The object may be an array itself, a
+// Series or Index of pandas, or a sparse matrix of SciPy's.
 func (in *Inspector) elementsOf(r *event.Variable, addr uint64, t *objects.Type) (array uint64) {
 	switch of := in.Lineage(t); {
 	case t.Shape == objects.ShapeArray:
@@ -31,7 +31,7 @@ func (in *Inspector) elementsOf(r *event.Variable, addr uint64, t *objects.Type)
 	return array
 }
 
-// tensor finds the elements of a tensor on the CPU. What was read of it before must be there still.
+// tensor finds the elements of a tensor on the CPU. ok is false also if the tensor has changed since it was first read.
 func (a placer) tensor(addr uint64, t *objects.Type) (p place, ok bool) {
 	const storageBytes = 72
 	x, ok := a.ReadTensor(addr, t)

@@ -28,17 +28,18 @@ type facts struct {
 // maxDistinct is the greatest number of different values that is counted.
 const maxDistinct = 256
 
-// block is the number of elements that are looked at for one fact after the other: they stay in the processor's cache.
+// block is the number of elements that are taken in at a time. They stay in the processor's cache while each fact looks
+// at them in turn.
 const block = 1024
 
-// kindScanner takes the elements of one kind of type in. Each part has whole elements.
+// kindScanner takes in the elements of one kind of type. Each part has whole elements.
 type kindScanner interface {
 	add(part []byte)
 	skip() // the next part does not begin at the end of the last
 	facts() facts
 }
 
-// order finds out whether elements ascend: none is less than the one before it, or not a number.
+// order finds out whether elements ascend: no element is less than the one before it, and none is NaN.
 type order[T integer | float] struct {
 	begun bool
 	falls bool
@@ -71,7 +72,7 @@ type distinct struct {
 	many  bool // there are more
 }
 
-// add takes a value in, by bits that no other value has.
+// add takes in a value. Its bits are those of no other value.
 func (d *distinct) add(v uint64) {
 	const spread, bits = 0x9e3779b97f4a7c15, 10 // as many as len(slots) takes
 	at := v * spread >> (64 - bits)
@@ -89,7 +90,7 @@ func (d *distinct) add(v uint64) {
 	d.count++
 }
 
-// number returns how many there are, 0 for many.
+// number returns how many different values there are; 0 for too many.
 func (d *distinct) number() int64 {
 	if d.many {
 		return 0

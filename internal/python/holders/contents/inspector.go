@@ -120,7 +120,7 @@ func partsOf(p *place, size uint64) parts {
 	return parts{(p.rows + rows - 1) / rows, rows, (rows-1)*p.step + p.row}
 }
 
-// pack puts rows without their gaps behind each other.
+// pack copies rows one behind the other, without the gaps between them.
 func pack(to, from []byte, row, step uint64) []byte {
 	for uint64(len(from)) >= row {
 		to = append(to, from[:row]...)

@@ -17,7 +17,7 @@ type integers[T integer] struct {
 
 func newIntegers[T integer]() *integers[T] { return &integers[T]{} }
 
-// elements returns the bytes of a part as elements: whole ones, and aligned as the parts are.
+// elements returns the bytes of a part as elements. Elements are whole, and aligned as the parts are.
 func elements[T any](part []byte) []T {
 	var one T
 	size := int(unsafe.Sizeof(one))
@@ -94,7 +94,8 @@ func digits[T integer](v T) string {
 	return strconv.FormatUint(uint64(v), 10)
 }
 
-// narrowest returns the narrowest type of integers below a size, a signed one before an unsigned one of its size.
+// narrowest returns the narrowest type of integers of less than size bytes that fits. Of two types of one size it
+// prefers the signed one.
 func narrowest(size int, negative bool, low int64, high uint64) string {
 	for bytes := 1; bytes < size; bytes *= 2 {
 		bits := 8 * bytes
@@ -109,7 +110,7 @@ func narrowest(size int, negative bool, low int64, high uint64) string {
 	return ""
 }
 
-// times are integers with one that stands for none: NaT.
+// times are integers. One value of them stands for no time: NaT.
 type times struct {
 	integers[int64]
 	missing int64

@@ -84,7 +84,8 @@ func (in *Inspector) objects(p *place, until time.Duration) *event.Contents {
 	return o.result(p)
 }
 
-// stepThrough returns a step that leads to each of n places once, if it begins anew behind the last.
+// stepThrough returns a step through n places in a circle. Steps of that length reach each place once before they come
+// back to the first.
 func stepThrough(n uint64) uint64 {
 	for step := max(1, n*5/8); ; step++ { // 5/8 is close to the golden ratio
 		x, y := step, n
@@ -124,7 +125,7 @@ func (o *objectFacts) take(raw []byte) {
 	}
 }
 
-// look finds out about an object that was not met before, or no longer remembered.
+// look finds out about an object that was not met before, or is no longer remembered.
 func (o *objectFacts) look(addr uint64) (note objectNote) {
 	if addr == 0 { // NumPy's None
 		return objectNote{kind: isNone, missing: true}
@@ -202,7 +203,7 @@ func (o *objectFacts) value(addr uint64, t *objects.Type) (note objectNote, hash
 	return objectNote{kind: isOther}, word(isOther, addr)
 }
 
-// characters returns how many characters a text has, and its bytes as far as they are looked at.
+// characters returns how many characters a text has, and the first of its bytes: as many as are looked at.
 func (o *objectFacts) characters(addr uint64) (length int64, text []byte) {
 	h := &o.Heap
 	count, state := o.Mem.Word(addr+uint64(h.StrLength)), uint32(o.Mem.Int32(addr+uint64(h.StrState)))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Places of the fields of a NumPy array: PyArrayObject_fields in numpy/ndarraytypes.h, NumPy 1.7 to 2. Behind these are
-// its weak references.
+// Places of the fields of a NumPy array: PyArrayObject_fields in numpy/ndarraytypes.h, NumPy 1.7 to 2. Behind them is
+// the list of the array's weak references.
 const (
 	ArrayData    = 16
 	arrayAxes    = 24 // how many
@@ -22,10 +22,10 @@ const (
 	maxAxes   = 64 // in NumPy 2
 )
 
-// OwnsData reports whether an array has its data for itself.
+// OwnsData reports whether an array owns its data.
 func (y *Types) OwnsData(array uint64) bool { return y.Mem.Int32(array+arrayFlags)&ownsData != 0 }
 
-// ArrayObjects returns how many elements of an array are references that it has of its own.
+// ArrayObjects returns how many elements of an array are references that the array itself owns.
 func (y *Types) ArrayObjects(array uint64) uint64 {
 	kind := y.Mem.Bytes(y.Mem.Word(array+ArrayDescr)+descrKind, 1)
 	if kind == nil || kind[0] != KindObject || y.Mem.Word(array+ArrayBase) != 0 {
@@ -49,8 +49,8 @@ func (y *Types) ArrayElements(array uint64) uint64 {
 	return elements
 }
 
-// OwnSpan returns the extent of the elements of an array that owns its data, which is the size of that: the longest of
-// its axes, each as many times its stride. It is 0 for other arrays, and for an array of one element.
+// OwnSpan returns the extent of the elements of an array that owns its data. The extent is the size of the data: the
+// largest product of an axis's length and its stride. It is 0 for other arrays, and for an array of one element.
 func (y *Types) OwnSpan(array uint64) (bytes uint64) {
 	if !y.OwnsData(array) {
 		return 0
@@ -71,14 +71,14 @@ func (y *Types) OwnSpan(array uint64) (bytes uint64) {
 	return bytes
 }
 
-// ArrayNote is a survey's note of an array: the place of its data, and the extent of its elements if it owns that, or
-// 0.
+// ArrayNote is a survey's note of an array: the place of its data, and the extent of its elements. The extent is 0 if
+// the array does not own its data.
 type ArrayNote struct{ Data, Span uint64 }
 
 // maxElements bounds the elements of an array of objects that are followed.
 const maxElements = 1 << 26
 
-// arraySize is the data of a NumPy array that owns it, and its dimensions.
+// arraySize returns the size of the data that a NumPy array owns, and of its dimensions.
 func (s *Sizer) arraySize(addr uint64) (bytes uint64, known bool) {
 	a := s.ReadArray(addr)
 	shape := allocated(16 * uint64(len(a.Shape)))
@@ -100,10 +100,10 @@ type ArrayFields struct {
 	Shape []int64
 	DType string
 	Bytes uint64 // of its elements
-	Known bool   // the size of an element is
+	Known bool   // the size of an element is known
 }
 
-// ReadArray reads the fields of an array: none where they have impossible values.
+// ReadArray reads the fields of an array. It returns no fields where some have impossible values.
 func (s *Sizer) ReadArray(addr uint64) (a ArrayFields) {
 	axes := s.Mem.Int32(addr + arrayAxes)
 	if axes < 0 || axes > maxAxes {
@@ -152,7 +152,7 @@ func (s *Sizer) DType(descr uint64) (name string, size uint64, ok bool) {
 	return dtypeName(kind, order, size), size, true
 }
 
-// dtypeName is a dtype as NumPy prints it, "" where that takes more than its kind and size.
+// dtypeName returns a dtype as NumPy prints it; "" where the name depends on more than its kind and size.
 func dtypeName(kind, order byte, size uint64) string {
 	bits := strconv.FormatUint(8*size, 10)
 	swapped := ""

@@ -3,12 +3,12 @@ package objects
 import "strings"
 
 // A tensor that comes out of a calculation keeps the graph of it, in C++ objects of PyTorch's. A node of a graph has
-// the tensors that it saved for the backward pass, and the nodes of its inputs. It goes with the last tensor that has
-// it.
+// the tensors that it saved for the backward pass, and the nodes of its inputs. A graph is freed with the last tensor
+// that keeps it.
 //
-// Everything in that memory may be forged. A word is taken for a reference only where the object that it leads to has
-// the virtual table that it must have, and a node only where it refers back to itself. What is not recognized is left
-// out, so that a reference count is higher than the references that were found.
+// Everything in that memory may be forged. A word is taken for a reference only where it leads to an object with the
+// right virtual table. An object is taken for a node only where it refers back to itself. Objects that are not
+// recognized are left out: a reference count is then higher than the number of references that were found.
 //
 // The places of fields are those of PyTorch 1.13 and 2.6 on 64 bits with libstdc++'s std::string of 32 bytes: headers
 // in torch/csrc/autograd, compared with both builds. Other versions are read where their objects look the same.
@@ -17,9 +17,9 @@ import "strings"
 type NativeMemory interface {
 	// Word reads 8 bytes; 0 where they cannot be read.
 	Word(addr uint64) uint64
-	// Class returns the mangled name of the C++ class that has a virtual table, "" for none.
+	// Class returns the mangled name of the C++ class with a virtual table; "" for none.
 	Class(table uint64) string
-	// ChunkSize returns how many bytes malloc gave out at an address, 0 where that is not known.
+	// ChunkSize returns how many bytes malloc gave out at an address; 0 where that is not known.
 	ChunkSize(addr uint64) uint64
 }
 
@@ -41,7 +41,7 @@ const (
 	maxNode   = 8 << 10
 	maxEdges  = 24 << 14
 	maxSaved  = 1 << 12 // elements of std::vectors of saved tensors in a node
-	countsOf  = 8       // where an object of std::shared_ptr's has how many refer to it
+	countsOf  = 8       // place of the count of pointers in the counts of a std::shared_ptr
 	byPointer = "_Sp_counted"
 )
 
@@ -81,7 +81,8 @@ func (g Autograd) isCounts(addr uint64) bool {
 
 func isAddress(word uint64) bool { return word&7 == 0 && word >= LowestAddress && word < UserSpace }
 
-// IsTensor reports whether a word is the address of a tensor in C++. The one that stands for no tensor is none.
+// IsTensor reports whether a word is the address of a tensor in C++. The object that stands for no tensor does not
+// count as one.
 func (g Autograd) IsTensor(word uint64) bool {
 	if !isAddress(word) {
 		return false
@@ -90,8 +91,8 @@ func (g Autograd) IsTensor(word uint64) bool {
 	return strings.Contains(class, "TensorImpl") && !strings.Contains(class, "Undefined")
 }
 
-// size returns how many bytes from its address on a node can have, and the bytes that malloc gave out for it and its
-// counts; 0 where that is not known.
+// size returns how many bytes a node can have from its address on, and how many bytes malloc gave out for the node and
+// its counts; 0 where that is not known.
 func (g Autograd) size(p NodePointer) (size, bytes uint64) {
 	const inPlace = 16 // std::make_shared puts the counts in front
 	bytes = g.ChunkSize(p.Counts)
@@ -111,7 +112,7 @@ func (g Autograd) Bytes(p NodePointer) uint64 {
 	return bytes
 }
 
-// Visit takes the references of a node. It is false where it is not like a node of a known version.
+// Visit takes the references of a node. It returns false where the object is not like a node of a known version.
 func (g Autograd) Visit(p NodePointer, v autogradVisitor) bool {
 	if !g.edges(p.Node+nodeEdges, v) {
 		return false
@@ -148,7 +149,7 @@ func (g Autograd) edges(at uint64, v autogradVisitor) bool {
 	return true
 }
 
-// variable takes the parameter of a node that adds gradients up: the tensor that refers back to it.
+// variable takes the parameter of a node that adds up gradients: the tensor that refers back to the node.
 func (g Autograd) variable(node, size uint64, v autogradVisitor) bool {
 	for at := uint64(nodeRest); at+8 <= size; at += 8 {
 		impl := g.Word(node + at)
@@ -170,8 +171,8 @@ func (g Autograd) refersBack(impl, node uint64) bool {
 	return false
 }
 
-// function takes the Python object of a node that calls Python (torch.autograd.Function): the one that refers back to
-// it. That one has a vector of saved tensors (python_function.h).
+// function takes the Python object of a node that calls Python (torch.autograd.Function): the object that refers back
+// to the node. This object has a vector of saved tensors (python_function.h).
 func (g Autograd) function(node, size uint64, v autogradVisitor) bool {
 	const head, most = 16, 320
 	for at := uint64(nodeRest); at+8 <= size; at += 8 {
@@ -211,8 +212,8 @@ func IsAutogradMeta(class string) bool {
 	return strings.HasPrefix(class, "N5torch8autograd") && strings.HasSuffix(class, "MetaE")
 }
 
-// Meta reads it; ok is false where it is not like one of a known version. A name of at most 15 characters, such as the
-// usual one of none, lies in its std::string.
+// Meta reads what autograd keeps of a tensor; ok is false where it is not like that of a known version. A name of at
+// most 15 characters, such as the usual empty name, lies in its std::string itself.
 func (g Autograd) Meta(at uint64) (m autogradMeta, ok bool) {
 	class := g.Class(g.Word(at))
 	if !isAddress(at) || !IsAutogradMeta(class) || g.Word(at+metaName) != at+metaName+16 {

@@ -31,7 +31,8 @@ func BlockAt(blocks []Block, addr uint64) int {
 	return i
 }
 
-// searchBlocks returns the index of the first block that does not begin below an address, and whether it begins there.
+// searchBlocks returns the index of the first block that begins at or above an address, and whether the block begins at
+// the address.
 func searchBlocks(blocks []Block, addr uint64) (int, bool) {
 	low, high := 0, len(blocks)
 	for low < high {

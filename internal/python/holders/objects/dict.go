@@ -48,7 +48,7 @@ func (r Reader) firstValue(values uint64) uint64 {
 	return values
 }
 
-// values is [Reader.Entries] for a split table.
+// values does what [Reader.Entries] does, for a split table.
 func (r Reader) values(k cpython.Keys, first uint64, yield func(key, value uint64) bool) {
 	const most = 1 << 10 // shared keys have at most 30 entries, before 3.11 some more
 	r.Mem.Words(first, min(k.Count, most), func(i, value uint64) bool {
@@ -60,7 +60,8 @@ func (r Reader) values(k cpython.Keys, first uint64, yield func(key, value uint6
 	})
 }
 
-// Lookup returns the value under a str key, 0 for none. It looks at the first entries only: it serves namespaces.
+// Lookup returns the value under a str key; 0 for none. It looks only at the first entries, because it serves
+// namespaces.
 func (r Reader) Lookup(dict uint64, name string) (found uint64) {
 	if t := r.ObjectType(dict); t == nil || t.Shape != ShapeDict {
 		return 0

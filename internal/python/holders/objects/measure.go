@@ -8,7 +8,7 @@ import "ipytracer/internal/python/cpython"
 func (s *Sizer) Measure(addr uint64, t *Type) (bytes uint64, known bool) {
 	size, more, known := s.body(addr, t)
 	total := allocated(size+s.Prefix(t)) + more
-	if size > MaxBasic { // it has its data in itself
+	if size > MaxBasic { // the object has its data in itself
 		if in, ok := s.Sizes.Buffer(addr, size); ok {
 			total = in + more
 		} else {
@@ -40,7 +40,7 @@ func (s *Sizer) Prefix(t *Type) (bytes uint64) {
 	return bytes
 }
 
-// body is the size of the object proper and, rounded up, that of its buffers.
+// body returns the size of the object proper and, rounded up, the size of its buffers.
 func (s *Sizer) body(addr uint64, t *Type) (size, more uint64, known bool) {
 	size, known = t.Basic, true
 	count := s.Mem.Word(addr + uint64(s.Heap.VarSize))
@@ -87,7 +87,7 @@ func (s *Sizer) ItemBuffer(addr uint64, of Lineage) (at, size uint64) {
 	return 0, 0
 }
 
-// otherSize is body for types known by their names.
+// otherSize does what body does, for types that are known by their names.
 func (s *Sizer) otherSize(addr uint64, t *Type) (size, more uint64, known bool) {
 	const most = 1 << 20
 	of := s.Lineage(t)
@@ -116,7 +116,8 @@ func (s *Sizer) otherSize(addr uint64, t *Type) (size, more uint64, known bool) 
 	return size, more, known
 }
 
-// textSize is body for a str: Include/cpython/unicodeobject.h. A str that is not ASCII may have its UTF-8 as well.
+// textSize does what body does, for a str (Include/cpython/unicodeobject.h). A str that is not ASCII may keep its UTF-8
+// as well.
 func (s *Sizer) textSize(addr uint64, t *Type) (size, more uint64, known bool) {
 	h := &s.Heap
 	length, state := min(s.Mem.Word(addr+uint64(h.StrLength)), UserSpace), uint32(s.Mem.Int32(addr+uint64(h.StrState)))
@@ -137,7 +138,7 @@ func (s *Sizer) textSize(addr uint64, t *Type) (size, more uint64, known bool) {
 	return size, more, known
 }
 
-// digits is how many digits of 30 bits an int has.
+// digits returns how many digits of 30 bits an int has.
 func (s *Sizer) digits(addr uint64) uint64 {
 	tag := int64(s.Mem.Word(addr + 16))
 	if s.Heap.Version.Minor >= 12 {
@@ -146,7 +147,8 @@ func (s *Sizer) digits(addr uint64) uint64 {
 	return min(uint64(max(tag, -tag)), UserSpace)
 }
 
-// dictSize is the table of a dict, unless it shares it, and its values if these are apart.
+// dictSize returns the size of a dict's table, unless the dict shares the table, and of its values if these are apart
+// from the table.
 func (s *Sizer) dictSize(dict uint64) (bytes uint64, known bool) {
 	at := s.Mem.Word(dict + uint64(s.Heap.DictKeys))
 	if values := s.Mem.Word(dict + uint64(s.Heap.DictValues)); values != 0 {
@@ -163,8 +165,9 @@ func (s *Sizer) dictSize(dict uint64) (bytes uint64, known bool) {
 	return s.Sizes.Buffer(at, size)
 }
 
-// tableSize is the size of a PyDictKeysObject: its header, indices, and room for entries at two thirds of its places
-// (Objects/dictobject.c). The table of empty dicts, of one place or of eight that are never used, belongs to no object.
+// tableSize returns the size of a PyDictKeysObject: its header, indices, and room for entries at two thirds of its
+// places (Objects/dictobject.c). Empty dicts share a table of one place, or of eight places that are never used: that
+// table belongs to no object.
 func (s *Sizer) tableSize(at uint64) uint64 {
 	k, ok := s.readKeys(at)
 	if !ok {
@@ -177,7 +180,7 @@ func (s *Sizer) tableSize(at uint64) uint64 {
 	return k.Entries - at + places*2/3*k.Stride
 }
 
-// places is how many places a table of keys has.
+// places returns how many places a table of keys has.
 func (s *Sizer) places(at uint64) uint64 {
 	if s.Heap.Version.Minor <= 10 {
 		return min(s.Mem.Word(at+8), cpython.MaxEntries)
@@ -188,9 +191,9 @@ func (s *Sizer) places(at uint64) uint64 {
 	return 0
 }
 
-// valuesSize is the size of values that share a table of keys: a word for each that there is room for, and in front of
-// them, from 3.11 on, their order, a byte each. The room shrinks as instances are made, to the part that they use
-// (Objects/dictobject.c, init_inline_values).
+// valuesSize returns the size of values that share a table of keys: a word for each value that has room. From 3.11 on
+// the order of the values is in front of them, a byte for each. The room shrinks, as instances are made, to the part
+// that they use (Objects/dictobject.c, init_inline_values).
 func (s *Sizer) valuesSize(keys uint64) uint64 {
 	usable, used := uint64(16), uint64(24) // dk_usable, dk_nentries
 	if s.Heap.Version.Minor <= 10 {
@@ -203,8 +206,8 @@ func (s *Sizer) valuesSize(keys uint64) uint64 {
 	return (room+2+7)&^7 + 8*room
 }
 
-// inlineValues is the size of an instance's attributes where they have no dict: a piece of memory of their own, from
-// 3.13 on a part of the object, which has the number that it has room for.
+// inlineValues returns the size of an instance's attributes where these have no dict. They are a piece of memory of
+// their own. From 3.13 on they are a part of the object, which has the number of attributes that have room.
 func (s *Sizer) inlineValues(addr uint64, t *Type) uint64 {
 	minor := s.Heap.Version.Minor
 	switch {

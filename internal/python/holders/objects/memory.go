@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pages that were read are kept, in a table of sets: objects lie close together, and are looked at several times.
+// Pages that were read are kept, in a table of sets, because objects lie close together and are looked at several
+// times.
 const (
 	Ways      = 8        // pages a set holds
 	KeptPages = 3 << 9   // 6 MiB at a time, outside Go's heap: it would let as much garbage stand
@@ -49,7 +50,7 @@ const (
 	unread                       // unreadable only as it is not in memory
 )
 
-// NewMemory returns the memory that a reader reads, of which at most so many bytes are read.
+// NewMemory returns the memory that a reader reads. At most limit bytes of it are read.
 func NewMemory(r io.ReaderAt, limit int64) *Memory {
 	m := &Memory{Source: r, Limit: limit, Kept: make([]keptPage, KeptPages), hands: make([]uint8, KeptPages/Ways),
 		Sets: KeptPages / Ways}
@@ -63,7 +64,7 @@ func NewMemory(r io.ReaderAt, limit int64) *Memory {
 	return m
 }
 
-// Allow has at most so many more bytes read.
+// Allow lets at most a number of further bytes be read.
 func (m *Memory) Allow(bytes int64) { m.Limit, m.Err = m.Total+bytes, nil }
 
 // Beside returns other memory of the same process, which keeps few pages.
@@ -74,7 +75,7 @@ func (m *Memory) Beside() *Memory {
 	return other
 }
 
-// Close gives back its pages; nothing can be read after it.
+// Close gives back the pages. Afterwards nothing can be read.
 func (m *Memory) Close() {
 	if m.pages != nil {
 		_ = unix.Munmap(m.pages)
@@ -83,7 +84,7 @@ func (m *Memory) Close() {
 	m.pages = nil
 }
 
-// page returns the page with a number, nil where it cannot be read. It holds until the next call.
+// page returns the page with a number; nil where it cannot be read. The result holds until the next call.
 func (m *Memory) page(n uint64) []byte {
 	if m.lastAt == n && n != 0 && (m.last != nil || !m.whole) {
 		return m.last
@@ -130,7 +131,7 @@ func (m *Memory) found(n uint64, i int) []byte {
 	return m.last
 }
 
-// giveUp returns the place in a set with the page that was not asked for the longest, nearly: a clock.
+// giveUp returns the place, in a set, of a page that has hardly been asked for of late. It works as a clock does.
 func (m *Memory) giveUp(set uint64) int {
 	for {
 		i := int(set)*Ways + int(m.hands[set])
@@ -162,8 +163,8 @@ func (m *Memory) Forget() {
 	m.last, m.lastAt = nil, 0
 }
 
-// part returns at most size bytes from an address, up to the end of their page; nil where they cannot be read. It holds
-// until the next call.
+// part returns at most size bytes from an address, up to the end of their page; nil where they cannot be read. The
+// result holds until the next call.
 func (m *Memory) part(addr uint64, size int) []byte {
 	if addr < LowestAddress || addr >= UserSpace {
 		return nil
@@ -213,15 +214,15 @@ func (m *Memory) Int32(addr uint64) int32 {
 	return 0
 }
 
-// description has whatever is read until done is called read from files, too: types have their names and the table of
-// their members there. Objects are never in files, but in what was written to a mapping of one.
+// description lets reads go to files, too, until done is called: types have their names and the tables of their members
+// in files. Objects are never in files. They are only in what was written to a mapping of a file.
 func (m *Memory) description() (done func()) {
 	before := m.whole
 	m.whole = true
 	return func() { m.whole = before }
 }
 
-// cString reads at most limit bytes up to a NUL, of a description.
+// cString reads a text of a description: at most limit bytes, up to a NUL.
 func (m *Memory) cString(addr uint64, limit int) string {
 	defer m.description()()
 	var out []byte
@@ -240,7 +241,7 @@ func (m *Memory) cString(addr uint64, limit int) string {
 	return string(out)
 }
 
-// Words calls yield for each of n words from an address, until it returns false or one cannot be read.
+// Words calls yield for each of n words from an address, until yield returns false or a word cannot be read.
 func (m *Memory) Words(addr, n uint64, yield func(i, word uint64) bool) {
 	var batch [32]uint64 // yield reads too
 	for i := uint64(0); i < n; {

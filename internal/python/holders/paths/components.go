@@ -17,7 +17,7 @@ func (a *Arcs) each(yield func(tail, head int32)) {
 	}
 }
 
-// OnCycles returns those of some arcs that are on a cycle of vertices for which let holds. parts has, for each vertex
+// OnCycles returns, of some arcs, those that are on a cycle of vertices for which let holds. parts has, for each vertex
 // in the strongly connected component of such a cycle, the component's number; -1 for all others. An arc from a vertex
 // to itself is a cycle.
 func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []arc, parts []int32) {
@@ -51,8 +51,9 @@ func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []arc, parts []i
 	return on, parts
 }
 
-// components returns the number of the strongly connected component of each vertex that others lead to, of those for
-// which let holds; -1 for the rest. It is Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972).
+// components returns, for each vertex to which the vertices from lead, the number of its strongly connected component;
+// -1 for all others. Only vertices for which let holds count. It is Tarjan's algorithm (Depth-first search and linear
+// graph algorithms, 1972).
 func (g Graph) components(from []int32, let func(v int32) bool) (part []int32) {
 	n := len(g.first) - 1
 	part = make([]int32, n)
@@ -106,7 +107,7 @@ func (g Graph) components(from []int32, let func(v int32) bool) (part []int32) {
 	return part
 }
 
-// Spread gives each vertex that those of the parts lead to the number of one of them. Vertices with a number keep it.
+// Spread gives a number to each vertex without one to which numbered vertices lead: the number of one of these.
 func (g Graph) Spread(parts []int32, let func(v int32) bool) {
 	var queue []int32
 	for v, part := range parts {

@@ -29,8 +29,8 @@ func (p *Writer) lostOf(node int32) *event.Lost {
 	return one
 }
 
-// describeLost describes a cycle: an object of it that the collector knows, and from there the objects that hide
-// references of the cycle.
+// describeLost describes a cycle. It describes an object of the cycle that the collector knows and, from there on, the
+// objects that hide references of the cycle.
 func (p *Writer) describeLost(one *event.Lost, cycle int32) {
 	lost := p.Lost
 	begin, last := int32(-1), int32(-1)
@@ -65,16 +65,16 @@ func (p *Writer) describeLost(one *event.Lost, cycle int32) {
 	}
 }
 
-// isCut reports whether a hidden reference is one to cut. Where its target hides all of its own references, one of
-// these is cut instead.
+// isCut reports whether a hidden reference is one to cut. It is not if its target hides all of its own references: one
+// of the target's references is cut instead.
 func (p *Writer) isCut(a arc) bool {
 	to := p.TypeOf(a.head + p.Lost.first)
 	return a.head == a.tail || to == nil || to.HiddenBefore != objects.HidesAll
 }
 
-// wayTo returns the shortest way through objects of a cycle to one of them: from a given one, or where that is -1 from
-// the nearest other instance of a class that was written in Python. Without such an instance it begins at the nearest
-// object that the collector knows.
+// wayTo returns the shortest way through objects of a cycle to one of them. The way begins at a given object. Where
+// that is -1, it begins at the nearest other instance of a class that was written in Python. Without such an instance
+// it begins at the nearest object that the collector knows.
 func (p *Writer) wayTo(last, begin int32) []int32 {
 	next := map[int32]int32{last: last}
 	queue := []int32{last}
@@ -122,7 +122,7 @@ func (p *Writer) isTracked(node int32) bool {
 	return id >= 0 && p.Notes.Noted[id].Is(objects.NoteTracked)
 }
 
-// variableOf returns the name of a variable that has an object of a type, "" for none.
+// variableOf returns the name of a variable that has an object of a type; "" for none.
 func (p *Writer) variableOf(typ *objects.Type) string {
 	lost := p.Lost
 	if lost.names == nil {
@@ -140,8 +140,8 @@ func (p *Writer) variableOf(typ *objects.Type) string {
 	return lost.names[typ]
 }
 
-// cutAt describes the last object of a way, or the last one before it that a path in Python leads to. It reports
-// whether nothing else of the cycle leads on from there.
+// cutAt describes the last object of a way. If no path in Python leads to that object, cutAt describes the last object
+// of the way to which one leads. ok then says whether only the described object leads on to the next object of the way.
 func (p *Writer) cutAt(way []int32) (cut event.Cut, ok bool) {
 	ok = true
 	for i := 1; i < len(way); i++ {
@@ -161,8 +161,8 @@ func (p *Writer) cutAt(way []int32) (cut event.Cut, ok bool) {
 	return cut, ok
 }
 
-// before calls yield with the objects of a node's cycle that refer to it, some of them more than once. left is how many
-// references may still be looked at.
+// before calls yield with the objects of a node's cycle that refer to the node, with some of them more than once. left
+// is how many references may still be looked at.
 func (p *Writer) before(node int32, left *int, yield func(node int32)) {
 	lost := p.Lost
 	for _, from := range lost.back.Of(node - lost.first) {
@@ -175,7 +175,7 @@ func (p *Writer) before(node int32, left *int, yield func(node int32)) {
 	}
 }
 
-// isBehindOne reports whether only one object of a node's cycle refers to it.
+// isBehindOne reports whether only one object of a node's cycle refers to the node.
 func (p *Writer) isBehindOne(node int32) bool {
 	left, one, is := maxReferred, int32(-1), true
 	p.before(node, &left, func(from int32) {

@@ -9,9 +9,9 @@ import (
 	"ipytracer/internal/python/holders/paths"
 )
 
-// Some memory goes although its names stay: code empties what has it. Such are the caches of functions, whoever has the
-// functions; containers that are attributes of the notebook's classes and modules; and Matplotlib's figures. Modules
-// that nobody installed are the notebook's, as it imports them from its own files.
+// Some memory is freed although its names stay: code empties what holds it. This is so for the caches of functions,
+// whoever holds the functions; for containers that are attributes of the notebook's classes and modules; and for
+// Matplotlib's figures. Modules that nobody installed are the notebook's: it imports them from its own files.
 
 // containers are the types with a method clear().
 var containers = map[string]bool{
@@ -98,8 +98,8 @@ func (l emptying) attributesOf(class objects.Binding, kind event.HolderKind, beg
 	}
 }
 
-// attribute takes another attribute of a class, if it may have data: it goes with None in its place. The class then
-// holds it under that name.
+// attribute takes another attribute of a class, if the attribute may have data. The data is freed with None in its
+// place. The class then holds the data under that name.
 func (l emptying) attribute(class, b objects.Binding, kind event.HolderKind, begin string) {
 	t := l.ObjectType(b.Value)
 	if l.extents.lets == nil {
@@ -144,7 +144,8 @@ func (l emptying) cacheOf(wrapper uint64, t *objects.Type) (dict uint64) {
 	return dict
 }
 
-// empties has a group hold what code empties. It does nothing where that has been reached by another way before.
+// empties notes that a group holds the contents that code empties. It does nothing if the contents were reached in
+// another way before.
 func (l emptying) empties(g int, contents uint64, how event.Release, expression string) {
 	if _, known := l.Known(contents); known {
 		return

@@ -7,16 +7,16 @@ import (
 )
 
 // extents has the known memory of nodes, for a listing of variables (see [List]): how many bytes each has of its own,
-// and which nodes refer to it. A name then holds alone the nodes that every reference leads to through that name: those
-// that it dominates. A reference that was not seen, by the object's reference count, comes from outside and holds as
-// well.
+// and which nodes refer to it. A name alone holds the nodes to which references lead only through that name: the nodes
+// that it dominates. If an object's reference count is larger than the number of references that were seen, the unseen
+// references come from outside and hold the object as well.
 type extents struct {
 	*walk.Finder
 	bytes   []uint64 // of each node
 	refs    []uint32 // its reference count
 	seen    []uint32 // references that were seen
 	unknown []bool   // it may have more than its bytes
-	class   []bool   // it is a class: behind it lies code
+	class   []bool   // it is a class: code lies behind it
 
 	data   map[int32]uint64        // of nodes that are storages of tensors, or buffers of Arrow's: where their data is
 	device map[int32]uint64        // and how many bytes are on a GPU
@@ -26,11 +26,12 @@ type extents struct {
 
 	last []int32 // the last node that referred to each
 
-	// emptied has the nodes with contents that code can take from them, whoever else has them: the groups, as tails of
-	// arcs, that this code lets go of. No other reference to them counts.
+	// emptied has the nodes whose contents code can remove, whoever else refers to the nodes. By node, it has the group
+	// that this code lets go of, as a tail of arcs. No other reference to such a node counts.
 	emptied map[int32]int32
 
-	// lets has the attributes of classes that code takes from them, by the class and the object: the groups, likewise.
+	// lets has the attributes that code removes from classes. By class and object, it has the group that this code lets
+	// go of.
 	lets map[[2]uint64]int32
 
 	crowd *crowd           // leaves that are no nodes
@@ -67,7 +68,7 @@ func (e *extents) enlarge(n int32, bytes uint64) {
 	}
 }
 
-// reserve makes room for so many nodes.
+// reserve makes room for a number of nodes.
 func (e *extents) reserve(nodes int) {
 	nodes += nodes/64 + 1024
 	e.bytes = objects.Room[uint64](&e.own, nodes)
@@ -102,7 +103,7 @@ var (
 
 func (e *extents) Over() bool { return false }
 
-// Refer follows keys of dicts that refer to nothing as well: they take memory.
+// Refer also follows keys of dicts that refer to nothing, because they take memory.
 func (e *extents) Refer(from int32, to uint64, kind objects.Step, l walk.Label) bool {
 	if kind == objects.StepKey {
 		if t := e.ObjectType(to); t != nil && t.Shape == objects.ShapeLeaf {
@@ -228,7 +229,7 @@ func (e *extents) OwnBytes(n int32, bytes uint64, known bool) {
 	e.unknown[n] = e.unknown[n] || !known
 }
 
-// Alone takes a leaf that no other object has for a part of the object that has it.
+// Alone takes a leaf to which only one object refers, and counts it as a part of that object.
 func (e *extents) Alone(from int32, addr uint64) bool {
 	if from < 0 {
 		return false
@@ -242,8 +243,9 @@ func (e *extents) Alone(from int32, addr uint64) bool {
 	return true
 }
 
-// ofList returns how many references to an object are those of the list that it is a link of: an entry of a function's
-// bounded cache has one, which goes with the one that the cache's dict has (Modules/_functoolsmodule.c).
+// ofList returns how many references to an object come from a list of which the object is a link. An entry of a
+// function's bounded cache has one such reference. It goes with the reference that the cache's dict has
+// (Modules/_functoolsmodule.c).
 func ofList(t *objects.Type, references uint32) uint32 {
 	if t.Name == "functools._lru_list_elem" {
 		return min(references, 1)
@@ -267,7 +269,8 @@ type waiting struct {
 	node objects.NodePointer
 }
 
-// native makes a node of an object in C++ that so many refer to, if there is none yet, and takes in a reference to it.
+// native takes in a reference to an object in C++. It first makes a node of the object if there is none yet. The
+// object's reference count is given.
 func (e *extents) native(from int32, addr, bytes uint64, uses uint32) (n int32, isNew bool) {
 	n, known := e.Known(addr)
 	if !known {

@@ -41,8 +41,7 @@ type lister struct {
 	inspector *contents.Inspector // nil where elements of arrays are not asked for
 }
 
-// lateBinding is a name of an object that leads out of the objects that names hold: it is looked at when everything
-// else was.
+// lateBinding is a name of an object that leads out of the objects that names hold. It is looked at after all others.
 type lateBinding struct {
 	group int
 	addr  uint64
@@ -58,18 +57,18 @@ func (l *lister) groupOf(addr uint64, kind event.HolderKind) int {
 	return len(l.groups) - 1
 }
 
-// bind has a name refer to an object. It returns their group, nil where there is none.
+// bind notes that a name refers to an object. It returns their group; nil where there is none.
 func (l *lister) bind(name string, addr uint64, kind event.HolderKind) *group {
 	t := l.ObjectType(addr)
 	if t == nil || l.Stopped != nil {
 		return nil
 	}
-	if len(l.groups) >= maxGroups { // a namespace may have millions of names of objects without a node
+	if len(l.groups) >= maxGroups { // a namespace may have millions of names for objects that have no node
 		l.Stopped = objects.ErrObjects
 		return nil
 	}
 	if g, known := l.byAddr[addr]; known && kind == event.HeldByModule && l.groups[g].kind != event.HeldByModule {
-		l.Follow(nobody, addr, walk.Label{}) // a name of the user's is not all that holds it
+		l.Follow(nobody, addr, walk.Label{}) // something beside a name of the user's holds the object
 		return nil
 	}
 	g := l.groupOf(addr, kind)
@@ -80,7 +79,7 @@ func (l *lister) bind(name string, addr uint64, kind event.HolderKind) *group {
 	return &l.groups[g]
 }
 
-// hold has a group refer to an object.
+// hold notes that a group refers to an object.
 func (l *lister) hold(g int, addr uint64) {
 	t := l.ObjectType(addr)
 	if t == nil {
@@ -98,7 +97,7 @@ func (l *lister) hold(g int, addr uint64) {
 	}
 }
 
-// release has the needed steps to let go of a group.
+// release has the steps that are needed to let go of a group.
 type release struct {
 	expressions     []string // names in __main__, those of IPython's outputs left out
 	moreExpressions bool
@@ -110,7 +109,8 @@ type release struct {
 	tool            event.Tool
 }
 
-// toRelease returns the steps to let go of a group, to be noted. A nil group has no reader, here and below.
+// toRelease returns the steps to let go of a group, for the caller to fill in. Of a nil group nobody reads them, here
+// and below.
 func (g *group) toRelease() *release {
 	if g == nil {
 		return &release{}
@@ -157,7 +157,7 @@ type listedRow struct {
 	mapped uint64 // bytes of memory maps that it leads to
 }
 
-// size is the bytes that a row is ranked by: those that go with it, or those that it leads to.
+// size returns the bytes by which a row is ranked: those that are freed with it, or those that it leads to.
 func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
 
 // releases notes how code lets go of a group other than by deleting its names, and the expression for it.

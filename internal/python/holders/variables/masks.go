@@ -1,14 +1,14 @@
 package variables
 
-// masks has the owners that lead to each vertex. Thousands of objects have the same ones, so each set of owners is
-// there once, as the bits of a word, and each vertex has the number of its set. Owners are taken in one after another,
-// each whole before the next: a set that no vertex has any more gives its place to another, so that there are at most
-// twice as many as there are different ones.
+// masks has the owners that lead to each vertex. Thousands of objects have the same owners. So each set of owners is
+// kept once, as the bits of a word, and each vertex has the number of its set. Owners are taken in one after another,
+// each whole before the next. A set that no vertex has any more gives its place to another set, so there are at most
+// twice as many places as different sets.
 type masks struct {
 	of   []uint16 // the set of each vertex, by its place in bits; crowdedMask for an unknown one
 	met  []uint8  // the owner by which a vertex was met last, from 1 on
 	bits []uint64
-	have []int32    // how many vertices have each
+	have []int32    // how many vertices have each set
 	with [][2]int32 // by set: the owner that split it last, from 1 on, and the set that this has made
 	idle []uint16   // places without a set
 }
@@ -32,10 +32,10 @@ func newMasks(vertices int) masks {
 	}
 }
 
-// owned reports whether owners lead to a vertex and nothing else.
+// owned reports whether owners lead to a vertex, and nothing else does.
 func (m *masks) owned(v int32) bool { return m.of[v] != noMask && m.of[v] != othersMask }
 
-// others notes that something other than an owner leads to a vertex. It reports whether that is new.
+// others notes that something other than an owner leads to a vertex. It reports whether that was not known before.
 func (m *masks) others(v int32) bool {
 	if m.of[v] == othersMask {
 		return false
@@ -44,8 +44,8 @@ func (m *masks) others(v int32) bool {
 	return true
 }
 
-// own notes that an owner leads to a vertex. It reports whether that is new; nothing leads on from vertices that
-// others lead to as well.
+// own notes that an owner leads to a vertex. It reports whether that was not known before. Owners do not lead on from a
+// vertex that others lead to as well.
 func (m *masks) own(v int32, bit int) bool {
 	if m.of[v] == othersMask || m.met[v] == uint8(bit+1) {
 		return false
@@ -57,7 +57,7 @@ func (m *masks) own(v int32, bit int) bool {
 	return true
 }
 
-// split moves one vertex from a set to the one that has an owner more.
+// split moves one vertex from its set to the set that also has the owner.
 func (m *masks) split(from uint16, bit int) (to uint16) {
 	if w := m.with[from]; w[0] == int32(bit+1) {
 		to = uint16(w[1])
@@ -78,7 +78,7 @@ func (m *masks) split(from uint16, bit int) (to uint16) {
 	return to
 }
 
-// place returns a place with a set that is nowhere yet.
+// place returns a place for a new set.
 func (m *masks) place(set uint64) (at uint16) {
 	if last := len(m.idle) - 1; last >= 0 {
 		at, m.idle = m.idle[last], m.idle[:last]

@@ -58,7 +58,7 @@ func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool)
 	}
 }
 
-// outputs has IPython's outputs under their names in Out, wherever else IPython has them.
+// outputs lists IPython's outputs by their names in Out, wherever else IPython keeps them.
 func (l *lister) outputs(names []objects.Binding, s objects.Shell, builtins uint64) {
 	l.Kind = walk.KindOutput
 	if l.IsShape(s.Out, objects.ShapeDict) {
@@ -95,7 +95,7 @@ func (l *lister) outputs(names []objects.Binding, s objects.Shell, builtins uint
 	})
 }
 
-// tracebacks has everything that IPython and Python keep of the exception that was shown last.
+// tracebacks lists everything that IPython and Python keep of the exception that was shown last.
 func (l *lister) tracebacks(s objects.Shell, sys uint64) {
 	l.Kind = walk.KindTraceback
 	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: event.HeldByTraceback})
@@ -119,10 +119,10 @@ func (l *lister) tracebacks(s objects.Shell, sys uint64) {
 	}
 }
 
-// ofTraceback are the names that sys has it under.
+// ofTraceback are the names under which sys keeps that exception.
 var ofTraceback = []string{"last_traceback", "last_value", "last_exc"}
 
-// threads has the locals of each frame that runs, and the other objects of a thread.
+// threads lists the locals of each frame that runs, and the other objects of threads.
 func (l *lister) threads(all []walk.Thread) {
 	l.Kind = walk.KindThread
 	for _, t := range all {
@@ -146,7 +146,7 @@ func (l *lister) threads(all []walk.Thread) {
 	l.Run()
 }
 
-// modules has each attribute of modules. Their names are read for many of them at a time.
+// modules lists each attribute of modules. It reads the names of many attributes at a time.
 func (l *lister) modules(all []objects.Module) {
 	for len(all) > 0 && !l.Done() {
 		names := &moduleNames{w: l.Walker}
@@ -163,7 +163,7 @@ func (l *lister) modules(all []objects.Module) {
 	}
 }
 
-// module has each attribute of a module, of which some are given.
+// module lists each attribute of a module. Some of the attributes are given.
 func (l *lister) module(m objects.Module, names []objects.Binding) {
 	if len(l.Nodes) > l.Notes.Containers/2 { // two whole walks take too much memory at a time
 		l.Notes.Wait()
@@ -187,7 +187,7 @@ func (l *lister) module(m objects.Module, names []objects.Binding) {
 	l.Run()
 }
 
-// walk follows all names: the user's first.
+// walk follows all names, the user's first.
 func (l *lister) walk() {
 	w := l.Walker
 	modules := w.Modules()
@@ -231,7 +231,8 @@ func (l *lister) walk() {
 	l.others(modules)
 }
 
-// closures looks into functions of modules that have names of the user's: they may have made their closures for him.
+// closures looks into functions of modules to which names of the user's refer: the closures of such functions may have
+// been made for the user.
 func (l *lister) closures() {
 	l.Kind = walk.KindVariable
 	rest := l.late[:0]
@@ -258,9 +259,9 @@ func (l *lister) shellApart() {
 	}
 }
 
-// others looks at objects that no name has led to: those of them that wait for the garbage collector hold their
-// references. Objects that are not looked at, because they are known not to wait, or for want of time or room, count as
-// held by something else.
+// others looks at objects to which no name has led. Of these, objects that wait for the garbage collector hold what
+// they refer to. Objects that are not looked at, because they are known not to wait, or for want of time or room, count
+// as held by something else.
 func (l *lister) others(modules []objects.Module) {
 	l.loose = len(l.Nodes)
 	if l.Stopped != nil {

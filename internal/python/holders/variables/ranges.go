@@ -8,8 +8,9 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// rangesOf returns where blocks lie, by address; blocks of the same owners that lie side by side are one range. Where
-// there are too many, ranges take in what is between them and nobody's, and then the smallest are left out.
+// rangesOf returns where blocks lie, by address. Blocks of the same owners that lie side by side are one range. Where
+// there are too many ranges, blocks with memory of nobody's between them become one range as well. If there are still
+// too many, the smallest are left out.
 func rangesOf(all []Placed, shares []event.Share) (out []event.HeldRange) {
 	slices.SortFunc(all, func(a, b Placed) int { return cmp.Compare(a.Address, b.Address) })
 	all = apart(all)
@@ -39,10 +40,10 @@ func rangesOf(all []Placed, shares []event.Share) (out []event.HeldRange) {
 // maxRanges is the largest number of ranges of a listing.
 const maxRanges = 1 << 14
 
-// maxGap is the largest piece of memory of nobody's that a range takes in.
+// maxGap is the largest piece of memory that is nobody's and that a range takes in.
 const maxGap = 64 << 10
 
-// joined makes one of blocks of the same owners that are no further apart than a gap.
+// joined joins neighbouring blocks of the same owners into one, if no more than gap bytes are between them.
 func joined(all []Placed, gap uint64) []Placed {
 	out := all[:0]
 	for _, b := range all {
@@ -61,7 +62,7 @@ type Placed struct {
 	Owners uint64
 }
 
-// apart leaves out blocks that begin in the one before.
+// apart leaves out blocks that begin within the block before.
 func apart(all []Placed) []Placed {
 	out := all[:0]
 	for _, b := range all {

@@ -12,8 +12,8 @@ import (
 )
 
 // A slice of a table, of an array or of a pandas column of Arrow's refers to the whole buffers. Such memory is looked
-// for where pyarrow's objects are. The graph of C++ objects behind them shows the objects that share a buffer, and
-// their counts show whether anything else does.
+// for where there are objects of pyarrow's. The graph of C++ objects behind these shows which objects share a buffer.
+// Their counts show whether anything else shares it.
 
 // bufferType is the name of the type for the memory of such a buffer.
 const bufferType = "pyarrow.Buffer"
@@ -124,7 +124,7 @@ func (g *sharedGraph) look(n int32) {
 	}
 }
 
-// bitsOf are how many bits an element has, by the name of the class of its type.
+// bitsOf has the number of bits of an element, by the name of the class of its type.
 var bitsOf = map[string]uint64{
 	"BooleanType": 1, "Int8Type": 8, "UInt8Type": 8, "Int16Type": 16, "UInt16Type": 16, "HalfFloatType": 16,
 	"Int32Type": 32, "UInt32Type": 32, "FloatType": 32,
@@ -196,7 +196,7 @@ func (g *sharedGraph) textBytes(pointer, width, from, rows uint64) uint64 {
 	return end - begin
 }
 
-// views returns the buffers that only slices have, by where they are.
+// views returns the buffers that only slices hold, by address.
 func (g *sharedGraph) views() (all []Held) {
 	known := g.accounted()
 	uses, users, small := make([]usedBuffers, len(g.roots)), map[int32]int{}, map[int32]bool{}
@@ -241,13 +241,14 @@ func (g *sharedGraph) views() (all []Held) {
 	return all
 }
 
-// usedBuffers are the buffers of pools that an object uses, by their numbers, and how many bytes of others.
+// usedBuffers are the buffers of pools that an object uses, by their numbers. besides is how many bytes of other
+// buffers it uses.
 type usedBuffers struct {
 	parts   []bufferPart
 	besides uint64
 }
 
-// accounted returns the objects with all references seen, their own and those of everything that leads there.
+// accounted returns the objects of which all references were seen, and all references to everything that leads to them.
 func (g *sharedGraph) accounted() []bool {
 	known, queue := make([]bool, len(g.nodes)), []int32{}
 	for n := range g.nodes {
@@ -268,8 +269,8 @@ func (g *sharedGraph) accounted() []bool {
 	return known
 }
 
-// usedBy returns how many bytes an object uses of each buffer that it leads to: all of one that it does not lead to as
-// the data of an array.
+// usedBy returns how many bytes an object uses of each buffer that it leads to. If the object does not lead to a buffer
+// as the data of an array, it uses the whole buffer.
 func (g *sharedGraph) usedBy(r sharedRoot) (out usedBuffers) {
 	used, met := map[int32]uint64{}, map[int32]bool{}
 	queue := slices.Clone(r.refs)

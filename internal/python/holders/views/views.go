@@ -19,7 +19,7 @@ const (
 	maxViews   = 1 << 15  // objects that are views of others
 	maxChain   = 16       // from a view to the owner of the memory
 	maxKept    = 256      // pieces of memory in the result
-	maxWeighed = 1 << 12  // those that are traced back to their names
+	maxWeighed = 1 << 12  // pieces of memory that are traced back to their names
 )
 
 // viewing finds memory that only views of it hold. It looks at a survey's notes and at the nodes that a walk has
@@ -78,7 +78,7 @@ func All(w *walk.Walker, p *paths.Writer) (all []Held) {
 	return all
 }
 
-// Held is such memory, with the objects that must be copied.
+// Held is memory that only views hold, with the objects that must be copied.
 type Held struct {
 	event.View
 	targets []target
@@ -174,7 +174,7 @@ func (v *viewing) chain(addr uint64) {
 	}
 }
 
-// group is the memory that an object has, nil if it has none that is worth it.
+// group returns the memory of an object; nil if the object has none, or too little to be worth a look.
 func (v *viewing) group(owner uint64) *viewed {
 	if base, ok := v.of[owner]; ok {
 		return base
@@ -191,7 +191,7 @@ func (v *viewing) group(owner uint64) *viewed {
 	return base
 }
 
-// dataOf is the memory that an object has for itself.
+// dataOf returns the memory that an object has for itself.
 func (v *viewing) dataOf(addr uint64, typ *objects.Type) (at, size uint64) {
 	word := func(offset uint64) uint64 { return v.Mem.Word(addr + offset) }
 	of := v.Lineage(typ)
@@ -209,7 +209,7 @@ func (v *viewing) dataOf(addr uint64, typ *objects.Type) (at, size uint64) {
 	return at, size
 }
 
-// extentOf returns how many bytes of its memory a view has, and how many a copy of it takes.
+// extentOf returns how many bytes of the memory a view uses, and how many a copy of the view takes.
 func (v *viewing) extentOf(addr uint64) (used, copies uint64) {
 	const length = 72 // PyMemoryViewObject.view.len
 	typ := v.ObjectType(addr)
@@ -228,7 +228,7 @@ func (v *viewing) extentOf(addr uint64) (used, copies uint64) {
 	return 0, 0
 }
 
-// distinct is how many bytes the elements of an array are, those that a stride of 0 repeats counted once.
+// distinct returns how many bytes the elements of an array take. Elements that a stride of 0 repeats count once.
 func (v *viewing) distinct(addr uint64, a objects.ArrayFields) (bytes uint64) {
 	bytes = a.Bytes
 	at := v.Mem.Word(addr + objects.ArrayStrides)
@@ -275,20 +275,21 @@ func (v *viewing) weigh(base *viewed) (held Held, ok bool) {
 	if !slices.ContainsFunc(held.targets, func(target target) bool { return target.copies < base.size/2 }) {
 		return held, false
 	}
-	// it may be a part of the object that has the views: a frame that was sliced keeps the frame that it is a slice of
+	// the owner may be a part of the object that has the views: a sliced frame keeps the frame that it is a slice of
 	if others > 0 {
 		held.targets = append(held.targets, target{View: base.owner, isHidden: true})
 	}
 	return held, true
 }
 
-// worth reports whether copies are worth it: the views use less than half of the memory. Copies are made before
-// the memory goes, so this takes at most half as much again for a moment, and more goes than stays.
+// worth reports whether copies are worth their cost: the views must use less than half of the memory. Copies are made
+// before the memory goes, so for a moment they take at most half as much again. In the end more memory goes than stays.
 func (held *Held) worth() bool {
 	return len(held.Viewers) > 0 && held.Used > 0 && held.Copies < held.Size/2 && held.Size-held.Copies >= leastBase
 }
 
-// ByRoot returns the memory that only views hold, by the root that leads to it: the largest of each.
+// ByRoot returns the memory that only views hold, by the root that leads to it. Of each root it returns the largest
+// piece.
 func ByRoot(w *walk.Walker, p *paths.Writer) map[int32]Held {
 	var all map[int32]Held
 	for _, held := range All(w, p) {

@@ -9,7 +9,8 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// leastArray is from how many bytes on NumPy takes memory of its own for an array; it keeps smaller pieces in a cache.
+// leastArray is the least size in bytes for which NumPy takes new memory for an array. NumPy keeps smaller pieces in a
+// cache.
 const leastArray = 1 << 10
 
 // target is a view on the way to the object that must be copied for it.
@@ -19,8 +20,8 @@ type target struct {
 	object       uint64 // the object that is copied: the view itself, or the frame that it is a part of
 	node         int32
 	how          event.ViewCopy
-	// isHidden: it is the owner of the memory, or a view that goes with another and is not copied with it: a frame that
-	// was sliced keeps the one that it is a slice of.
+	// isHidden: the object is the owner of the memory, or a view that is freed with another view and is not copied with
+	// it. An example: a sliced frame keeps the frame that it is a slice of.
 	isHidden bool
 	arrow    bool // it is one of pyarrow's, or has one
 }

@@ -7,8 +7,8 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// noteReference takes a reference in while a survey runs. Its target is looked at later, in the order of addresses:
-// that is how memory is read fastest.
+// noteReference takes in a reference while a survey runs. The reference's target is looked at later, in the order of
+// addresses: that is the fastest way to read memory.
 func (s *census) noteReference(to uint64, kind objects.Step, flags uint64) {
 	if to < objects.LowestAddress || to >= objects.UserSpace || to&aheadFlags != 0 {
 		return
@@ -33,16 +33,17 @@ func (s *census) noteReference(to uint64, kind objects.Step, flags uint64) {
 		s.noteTarget(n, ahead{uint32(flags), at})
 		return
 	}
-	if s.large && flags&aheadGuess == 0 { // the objects that wait must not grow with it
+	if s.large && flags&aheadGuess == 0 { // the number of objects that wait must not grow with it
 		s.noteReferenceNow(to, flags)
 		return
 	}
 	s.queue(to, flags, at)
 }
 
-// noteReferenceNow is noteReference for an object with too many references to queue: its targets are visited at once.
+// noteReferenceNow does what noteReference does, for an object with too many references to queue. It visits the targets
+// at once.
 func (s *census) noteReferenceNow(to, flags uint64) {
-	if t := s.ObjectType(to); t == nil || t.Shape == objects.ShapeLeaf { // another object that has it notes it
+	if t := s.ObjectType(to); t == nil || t.Shape == objects.ShapeLeaf { // another object that refers to it notes it
 		return
 	}
 	if n := s.AddNew(-1, to, Label{}, NodeObject); n >= 0 {
@@ -69,8 +70,8 @@ func (s *census) noteTarget(n int32, a ahead) {
 	}
 }
 
-// visitAreas looks at everything that references led to, and at everything that is found there: one area after another,
-// and of each all that is known of by then.
+// visitAreas looks at everything that references led to, and at everything that is found there. It takes one area after
+// another, and in each all objects that are known by then.
 func (s *census) visitAreas() {
 	for len(s.active) > 0 && !s.Done() {
 		sweep := s.active
@@ -108,7 +109,7 @@ func (s *census) lookInArea(a *area) {
 	}
 }
 
-// queue has a reference looked at later.
+// queue notes a reference that is to be looked at later.
 func (s *census) queue(to, flags uint64, at int32) {
 	base := to &^ (areaSize - 1)
 	if s.last == nil || s.last.base != base {
@@ -125,7 +126,7 @@ func (s *census) queue(to, flags uint64, at int32) {
 	}
 }
 
-// lookAt takes in the references to one address, certain ones first.
+// lookAt takes in the references to one address. Certain references come first.
 func (s *census) lookAt(to uint64, all []ahead) {
 	n, known := s.Index.Get(to, s.Addrs)
 	if !known {
@@ -149,7 +150,7 @@ func (s *census) lookAt(to uint64, all []ahead) {
 	}
 }
 
-// alone notes a leaf that no other object refers to: only its size. It reports whether that was possible.
+// alone notes only the size of a leaf to which no other object refers. It reports whether that was possible.
 func (s *census) alone(addr uint64, t *objects.Type, all []ahead) bool {
 	if uint32(s.References(addr)) != 1 {
 		return false
@@ -173,7 +174,7 @@ func (s *census) alone(addr uint64, t *objects.Type, all []ahead) bool {
 	return true
 }
 
-// forget makes steps that lead nowhere do nothing.
+// forget replaces steps that lead nowhere by steps that do nothing.
 func (s *census) forget(all []ahead) {
 	for _, a := range all {
 		if a.step >= 0 && a.to&aheadGuess == 0 {

@@ -52,7 +52,7 @@ func (f *Findings) Walker(ctx context.Context, blocks []objects.Block, limits ob
 	return w
 }
 
-// Share returns the same findings for another goroutine: the notes are there once, and both must release them.
+// Share returns the same findings for another goroutine. Both use the same notes, and both must release them.
 func (f *Findings) Share() Findings {
 	other := *f
 	other.Mem = f.Mem.Beside()

@@ -7,9 +7,9 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// visitNative looks into the memory that an object of a library in C or C++ has of its own on the heap. Run-time type
-// information shows the classes of C++ objects; so those are followed that have a virtual table, and vectors of
-// pointers. Other memory, such as an allocator's lists, holds nothing for the object.
+// visitNative looks into the heap memory that only an object of a library in C or C++ has. It follows C++ objects with
+// a virtual table, because run-time type information shows their class, and vectors of pointers. Other memory, such as
+// an allocator's lists, holds nothing for the object.
 func (v Visits) visitNative(n int32, addr, size uint64) {
 	var near []chunk
 	v.Mem.Words(addr+16, (size-16)/8, func(_, word uint64) bool {
@@ -70,8 +70,8 @@ func (v Visits) visitChunk(c chunk) (next []chunk) {
 	return next
 }
 
-// object returns the memory of the C++ object at an address; ok is false if there is none, or it was looked into
-// before.
+// object returns the memory of the C++ object at an address; ok is false if there is no object, or if it was looked
+// into before.
 func (v Visits) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 	if addr&7 != 0 || addr < objects.LowestAddress || addr >= objects.UserSpace || v.pieces.met[addr] {
 		return c, false
@@ -101,25 +101,25 @@ func (v Visits) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 	return c, size > 0 && v.pieces.takes(addr, hops)
 }
 
-// wordSize is how much malloc may have given an object beyond its end, in bytes: that is of whoever had the piece
-// before.
+// wordSize is how many bytes malloc may have given an object beyond its end. These bytes are old contents, of whoever
+// had the piece of memory before.
 const wordSize = 8
 
 // endsInNumbers reports whether the last word of a class's objects is no reference. c10::TensorImpl ends in flags and
 // keys, c10::StorageImpl in its allocator, torch::autograd::AutogradMeta and classes derived from it in flags (PyTorch
-// 1.0 to 2.11). The last word of malloc's piece is then this word, or an old address: taken for a reference, such an
-// address has named a list of tensors as the holder of another's.
+// 1.0 to 2.11). The last word of malloc's piece is then this word, or an old address. An old address must not be taken
+// for a reference: one has made a list of tensors the holder of another list's tensors.
 func endsInNumbers(class string) bool {
 	return strings.HasPrefix(class, "N3c10") &&
 		(strings.Contains(class, "TensorImpl") || strings.Contains(class, "StorageImpl")) ||
 		objects.IsAutogradMeta(class)
 }
 
-// numbersOf returns the place where a PyTorch object that each tensor has keeps values that are no references, and are
-// in part never written: there lie older contents of the piece of memory, such as the address of a block that was given
-// back and is another tensor's now. A c10::TensorImpl has its sizes and strides, room for five of each, and counts
-// there, behind the references of any version; torch::autograd::AutogradMeta, and classes derived from it, the
-// std::string of a name (PyTorch 1.0 to 2.11).
+// numbersOf returns the part of a PyTorch object of a tensor that has no references. Some of it is never written and
+// has older contents of the piece of memory, such as the address of a block that was given back and is another tensor's
+// now. In a c10::TensorImpl the part has sizes and strides, with room for five of each, and counts. It lies behind the
+// references of any version. In torch::autograd::AutogradMeta, and classes derived from it, the part is the std::string
+// of a name (PyTorch 1.0 to 2.11).
 func numbersOf(class string) span {
 	switch {
 	case strings.Contains(class, "TensorImpl"): // or derived from it

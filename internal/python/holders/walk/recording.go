@@ -139,8 +139,8 @@ func (s *census) describeNode(addr uint64, t *objects.Type, n int32) objects.Not
 	return one
 }
 
-// isLarge reports whether an object has so many references that each walk reads them itself: noting those of a list of
-// millions of strings would take more memory than all the rest.
+// isLarge reports whether an object has so many references that each walk reads them itself. Notes of the references of
+// a list of millions of strings would take more memory than all other notes.
 func (s *census) isLarge(addr uint64, t *objects.Type) bool {
 	const most, used = 1 << 12, 16
 	switch t.Shape {

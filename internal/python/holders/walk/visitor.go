@@ -25,21 +25,21 @@ type Visitor interface {
 type (
 	// LeafTaker takes objects that refer to nothing.
 	LeafTaker interface {
-		// Alone takes a reference to an object, and reports whether that one refers to nothing and no other object has
-		// it.
+		// Alone takes a reference to an object. It reports whether the object refers to nothing and no other object
+		// refers to it.
 		Alone(from int32, to uint64) bool
 		// Leaf takes a reference to an object that refers to nothing.
 		Leaf(from int32, addr uint64, t *objects.Type)
-		// LeafNoted is leaf for an object that a survey has noted.
+		// LeafNoted does what Leaf does, for an object that a survey has noted.
 		LeafNoted(from, id int32)
-		// OwnBytes takes bytes that only a node has; known is false where it may be more.
+		// OwnBytes takes the bytes that only this node has. known is false where there may be more of them.
 		OwnBytes(n int32, bytes uint64, known bool)
 	}
 	// ArrayTaker takes NumPy's arrays.
 	ArrayTaker interface {
 		// Array takes an array that is looked into, and where its data is.
 		Array(n int32, addr, data uint64)
-		// ArrayNoted is array for one that a survey has noted.
+		// ArrayNoted does what Array does, for an array that a survey has noted.
 		ArrayNoted(n int32, a objects.ArrayNote)
 		// ReadsArrays reports whether arrays are looked into that a survey has noted.
 		ReadsArrays() bool
@@ -69,7 +69,7 @@ type (
 	}
 )
 
-// abilities are the further steps of a visitor; nil for those that it does not take.
+// abilities are a visitor's steps beyond those of [Visitor]. A field is nil where the visitor does not take the step.
 type abilities struct {
 	leaves    LeafTaker
 	Arrays    ArrayTaker

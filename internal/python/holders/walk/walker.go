@@ -45,7 +45,7 @@ func NewWalker(ctx context.Context, heap cpython.Heap, mem *objects.Memory, bloc
 	return WalkerOf(objects.NewReader(heap, objects.NewBudget(ctx, mem, limits)), NewBlockTable(blocks))
 }
 
-// WalkerOf returns a walker with a reader, for blocks.
+// WalkerOf returns a walker that reads objects with a reader, and searches for the holders of blocks.
 func WalkerOf(r objects.Reader, blocks blockTable) *Walker {
 	w := &Walker{
 		Sizer: objects.Sizer{Reader: r}, blockTable: blocks,
@@ -55,7 +55,7 @@ func WalkerOf(r objects.Reader, blocks blockTable) *Walker {
 	return w
 }
 
-// EndWalk gives back everything that only walking needs. The walker goes on knowing its nodes.
+// EndWalk gives back everything that is needed only for walking. The walker still knows its nodes.
 func (w *Walker) EndWalk() {
 	w.freeNodes()
 	w.Index, w.Beliefs, w.pieces = objects.Index{}, beliefs{}, pieces{}
@@ -223,7 +223,7 @@ func (w *Walker) Hides(n int32) bool {
 	return t != nil && t.HiddenBefore == objects.HidesAll
 }
 
-// TypeOf returns the type of a node: by the notes, or as it is now.
+// TypeOf returns the type of a node: the noted type if there is one, and else the present type.
 func (w *Walker) TypeOf(n int32) *objects.Type {
 	if t := w.Notes.TypeOf(w.Nodes[n].ID); t != nil {
 		return t

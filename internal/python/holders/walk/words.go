@@ -8,8 +8,8 @@ import (
 // Visits are visits of objects: they find an object's references, by the layout of its type.
 type Visits struct{ *Walker }
 
-// maybeFollow takes a word that may be a reference: inObject if it is the object's own, else it is in memory that the
-// object refers to. It reports whether the word could be one.
+// maybeFollow takes a word that may be a reference. inObject: the word is in the object itself; else it is in memory
+// that the object refers to. maybeFollow reports whether the word could be a reference.
 func (w *Walker) maybeFollow(from int32, to uint64, l Label, inObject bool) bool {
 	if !w.IsPlausible(to) {
 		return false
@@ -32,17 +32,17 @@ func (w *Walker) maybeFollow(from int32, to uint64, l Label, inObject bool) bool
 	return true
 }
 
-// followBelieved is maybeFollow where it does not matter whether the word could be a reference: most words are known to
-// be none, and their targets need not be looked at.
+// followBelieved does what maybeFollow does, but does not report whether the word could be a reference. Most words are
+// known to be none, and their targets need not be looked at.
 func (w *Walker) followBelieved(from int32, to uint64, l Label, inObject bool) {
 	if w.gatherer != nil || w.Beliefs.believed[keyOf(w.Addrs, from, to)] != 0 {
 		w.maybeFollow(from, to, l, inObject)
 	}
 }
 
-// IsPlausible reports whether a word that need not be a reference could be one: it may be a value from before, or the
-// characters of a text. More must be right then about the object: it must have a likely reference count, and the
-// collector's links.
+// IsPlausible reports whether a word that need not be a reference could be one. The word may also be an old value, or
+// the characters of a text. So the object at the address must look right, too: it must have a likely reference count,
+// and the collector's links.
 func (w *Walker) IsPlausible(word uint64) bool {
 	if word < objects.LowestAddress || word >= objects.UserSpace || word&7 != 0 {
 		return false
@@ -54,7 +54,7 @@ func (w *Walker) IsPlausible(word uint64) bool {
 	return t != nil && (t.Shape == objects.ShapeLeaf || w.IsLikely(word, t))
 }
 
-// guess takes a word of an object with a known layout: if it looks like a reference it is one.
+// guess takes a word of an object with a known layout. If the word looks like a reference, it is taken for one.
 func (w *Walker) guess(from int32, word uint64, l Label) bool {
 	return w.IsPlausible(word) && w.Follow(from, word, l)
 }
@@ -65,7 +65,7 @@ func (v Visits) visitWords(n int32, addr uint64, t *objects.Type, from, to uint6
 	if to <= from {
 		return
 	}
-	if t.Name == objects.MemoryView { // its Py_buffer has the exporter, too, and does not count for it
+	if t.Name == objects.MemoryView { // its Py_buffer has the exporter, too, but is not counted as a reference to it
 		v.Word(n, v.Mem.Word(addr+objects.MemoryBuffer), Label{LabelWord, objects.MemoryBuffer})
 		return
 	}

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Profiles is the section profiles of an agent's configuration. It is read at the start only: a kernel's stacks are
-// walked from its first event on, or never.
+// Profiles is the section profiles of an agent's configuration. It is read at the start only, because a kernel's stacks
+// are walked from its first event on, or never.
 type Profiles struct {
 	// Every is the length of an interval; 0: a minute.
 	Every time.Duration `yaml:"every"`
@@ -94,7 +94,8 @@ func (p *Profiler) Due(now time.Time) bool { return now.Sub(p.began) >= p.Every 
 // Begin begins the next interval.
 func (p *Profiler) Begin(now time.Time) { p.began = now }
 
-// Interval takes in what a kernel has allocated in the interval that ends now, and holds. over: it has ended.
+// Interval takes in what a kernel has allocated in the interval that ends now, and what it holds. over: the kernel has
+// ended.
 func (p *Profiler) Interval(k *telemetry.Kernel, now time.Time, flows []attribution.Flow, over bool) {
 	r := &profileRecord{kernel: k, from: p.began, to: now, flows: flows, over: over}
 	if r.from.Before(k.Joined) {
@@ -128,7 +129,7 @@ func (p *Profiler) take(r *profileRecord) {
 	p.keep(r, raw)
 }
 
-// drop counts a profile that is dropped, and logs it, unless that was logged a moment ago.
+// drop counts a profile that is dropped. It logs the first of several in a short time.
 func (p *Profiler) drop(reason string, err error) {
 	p.Counts.Dropped(reason, 1)
 	p.warned.Do(func() { p.Log.Warn("profiles are dropped: "+reason, "error", err) })
@@ -137,7 +138,8 @@ func (p *Profiler) drop(reason string, err error) {
 // ProfilesPath is the path of a kernel's profile, by its number.
 const ProfilesPath = "/debug/pprof/kernel/{slot}"
 
-// keep keeps the profile of an interval until the next one: the same profile is answered as often as it is asked for.
+// keep keeps the profile of an interval until the next interval ends. Until then each request is answered with this
+// profile.
 func (p *Profiler) keep(r *profileRecord, interval []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

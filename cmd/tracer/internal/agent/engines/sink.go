@@ -124,8 +124,8 @@ func (s *Sink) Run(ctx context.Context) {
 // closingTime is how long the last spans are sent for.
 const closingTime = 2 * time.Second
 
-// flush sends what is left in the queue, until sending is done. ended is done already, so no batch waits for more
-// spans.
+// flush sends what is left in the queue, until the context sending is done. The context ended is done already, so no
+// batch waits for more spans.
 func (s *Sink) flush(ended, sending context.Context) {
 	left := 0
 	for len(s.queue) > 0 {

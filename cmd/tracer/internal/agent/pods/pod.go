@@ -77,8 +77,8 @@ func isName(text string, longest int) bool {
 	return text != "" && len(text) <= longest
 }
 
-// isHex reports whether a text is a hexadecimal number of a length. A text of the length of a UID must have a UID's
-// dashes.
+// isHex reports whether a text is a hexadecimal number of a given length. A text that is as long as a UID must have a
+// UID's dashes.
 func isHex(text string, length int) bool {
 	for i, c := range []byte(text) {
 		dash := length == lengthOfUID && (i == 8 || i == 13 || i == 18 || i == 23)
@@ -94,8 +94,8 @@ const (
 	lengthOfContainer = 64
 )
 
-// strip returns what is kept of a pod; ok is false for one of another node, and for one with names that Kubernetes does
-// not allow.
+// strip returns what is kept of a pod. ok is false for a pod of another node, and for a pod with names that Kubernetes
+// does not allow.
 func (w *wirePod) strip(node string, wanted *Wanted) (p Pod, ok bool) {
 	m := &w.Metadata
 	if w.Spec.NodeName != node || !isHex(m.UID, lengthOfUID) || !isName(m.Namespace, maxLabel) ||
@@ -134,7 +134,7 @@ func some(labels map[string]string, wanted []string) map[string]string {
 	return out
 }
 
-// object is a pod as client-go's reflector takes it, and is gone once that has stored it.
+// object is a pod as client-go's reflector takes it. It lives only until the reflector has stored the pod.
 type object struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta

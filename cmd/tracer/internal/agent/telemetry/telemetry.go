@@ -31,12 +31,12 @@ type Owner struct {
 // MaxLabel is the greatest length of a label's value, in bytes.
 const MaxLabel = 100
 
-// Kernel is a kernel that is traced. Nothing of it changes once a [Sink] has it: where a name becomes known later, as
-// that of its pod, the kernel's next cells have another record, with the same PID, Slot, Began and Joined.
+// Kernel is a kernel that is traced. A record does not change once a [Sink] has it. Where a name becomes known later,
+// such as that of the pod, the kernel's next cells have another record, with the same PID, Slot, Began and Joined.
 type Kernel struct {
 	Owner
-	// HubServer is the user's server in JupyterHub where User is a user of it; "" for the default one. Like the labels
-	// it cannot be chosen by the kernel.
+	// HubServer is the user's server in JupyterHub where User is a user of it; "" for the default one. Like the labels,
+	// the kernel cannot choose it.
 	HubServer string
 	// OfHub: User is a user of JupyterHub, which the kernel cannot choose. Where it is false, User is a user of Linux.
 	OfHub  bool
@@ -95,7 +95,7 @@ func NewID() string {
 // TraceID is the id of a trace, as OpenTelemetry has it. The zero value is none.
 type TraceID [16]byte
 
-// TraceContext is the place of a span, which others name as the parent of theirs. The zero value is none.
+// TraceContext is the place of a span. Others name it as the parent of their spans. The zero value is none.
 type TraceContext struct {
 	TraceID TraceID
 	SpanID  SpanID
@@ -109,7 +109,7 @@ type Cell struct {
 	Ended  time.Time
 	// SpanID is random. It is the id of the cell's span.
 	SpanID SpanID
-	// TraceID is the trace that its kernel has chosen, as random, for its tasks elsewhere; zero for none.
+	// TraceID is the trace that the cell's kernel has chosen at random for the cell's tasks elsewhere; zero for none.
 	TraceID TraceID
 	// Ending is how the kernel ended within the cell; nil if it goes on.
 	Ending *model.Ending
@@ -122,7 +122,7 @@ type Task struct {
 	Window *model.Window
 	Began  time.Time
 	Ended  time.Time
-	// Prefix is that of the task's key, and Cell the cell that submitted it, "" if that is not known.
+	// Prefix is the prefix of the task's key. Cell is the cell that submitted the task; "" if it is not known.
 	Prefix, Cell string
 	// Parent is the place of the cell that submitted it; zero for none.
 	Parent TraceContext
@@ -133,7 +133,7 @@ type Death struct {
 	Kernel *Kernel
 	Ending *model.Ending // nil if it is not known
 	At     time.Time
-	// Open has the cells that the end has closed. They were handed on as a [Cell], too.
+	// Open has the cells that the end has closed. Each was also handed on as a [Cell].
 	Open []*model.Window
 	// Statement is the statement that ran; nil for none.
 	Statement *model.Window
@@ -157,7 +157,7 @@ const Resident = "cpu.resident"
 // Outcomes are the values of [Outcome].
 var Outcomes = []string{model.OK, model.Error, model.Interrupted, model.Incomplete}
 
-// Outcome returns the status of a cell or a task; one that is not known is incomplete.
+// Outcome returns the status of a cell or a task. An unknown status counts as incomplete.
 func Outcome(w *model.Window) string {
 	if slices.Contains(Outcomes, w.Status) {
 		return w.Status

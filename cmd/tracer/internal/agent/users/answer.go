@@ -96,9 +96,9 @@ const (
 	MaxAnswer = 256 << 10
 )
 
-// ServeHTTP answers a hub at the agent's Unix socket that asks about one of its users, with its token. Whoever has no
-// token learns nothing, and whoever has one learns nothing of names alone: a user without kernels has the same answer
-// as one who is not there.
+// ServeHTTP answers a hub at the agent's Unix socket that asks, with its token, about one of its users. A client
+// without a token learns nothing. A client with a token cannot find out which names exist: the answer for a user
+// without kernels is the same as for a user who does not exist.
 func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.serve(w, r, func(string) *proven {
 		if of := k.hubOf(r); of != nil {
@@ -108,7 +108,7 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// ServeNetwork answers a hub that proves that it has the token ([Keeper.Prove]), and does not send it.
+// ServeNetwork answers a hub that does not send its token, but proves that it has it ([Keeper.Prove]).
 func (k *Keeper) ServeNetwork(w http.ResponseWriter, r *http.Request) {
 	k.serve(w, r, func(name string) *proven { return k.provenHub(r, name) })
 }
