@@ -40,7 +40,7 @@ func (s *schema) addColumns(columns []fbTable) error {
 		name := f.bytes(0)
 		typ, ok := columnType(f)
 		if !ok {
-			return fmt.Errorf("%w: column %.60q has a type no recording has", ErrNotRecording, name)
+			return fmt.Errorf("%w: column %.60q has a type that recordings do not use", ErrNotRecording, name)
 		}
 		place := -1
 		for i, known := range fields {

@@ -298,7 +298,7 @@ func (s *Server) answerTo(conn *os.File, spoke func()) answer {
 		return s.stop(peer)
 	case "auto":
 		if !s.options.Auto {
-			return answer{Error: "this server traces only who says 'start'"}
+			return answer{Error: "this server traces a kernel only if its notebook asks for that ('start')"}
 		}
 		a := s.start(peer)
 		a.Auto = true

@@ -134,8 +134,8 @@ func RefusalsMissing(n uint64) string {
 func Lost(reason string, n uint64) string { return reason + " (" + Count(n) + ")" }
 
 // StacksPaused says that some stacks are not known.
-const StacksPaused = "who allocated is not known at times, or only from samples: " +
-	"stacks were stepped down to keep the overhead budget"
+const StacksPaused = "at times it is not known who allocated, or only from samples: " +
+	"stacks were paused to keep the overhead budget"
 
 // RecordsTwice says that records came again, which no tracer writes.
 func RecordsTwice(n uint64) string { return Plural(int(min(n, 1<<40)), "record") + " came twice" }

@@ -33,8 +33,8 @@ const late = "it was already running when tracing began: its figures start there
 // notes describe the kinds. Values of a note stand before or after its text.
 var notes = [NoteKinds]string{
 	OutcomeUnknown: "whether it raised an exception is not known: the tracer came too late to see",
-	EndMissed:      "its end was not seen: it goes on to where the next cell begins",
-	NoEnd:          "its end was not seen: it goes on to the end of the session",
+	EndMissed:      "its end was not seen: it is counted up to the beginning of the next cell",
+	NoEnd:          "its end was not seen: it is counted up to the end of the session",
 	Late:           late,
 	LateNoEnd:      late + "; its end was not seen",
 	GivenUp:        "given up while it was awaited; its coroutine may still run",

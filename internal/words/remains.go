@@ -101,3 +101,20 @@ func Shape(x *model.Variable) string {
 	}
 	return strings.TrimSpace(text + " " + x.DType)
 }
+
+// PagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies
+// now, or shared memory; "" for private memory.
+func PagesOf(maps []model.ResidentPart) string {
+	of := map[string]int64{}
+	for _, p := range maps {
+		of[p.Kind] += p.Bytes
+	}
+	all := model.SumOf(maps)
+	switch {
+	case 2*of[SharedMemory] > all:
+		return SharedMemory
+	case 2*(of[FilePages]+of["libraries"]) > all:
+		return FilePages
+	}
+	return ""
+}

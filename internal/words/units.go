@@ -1,6 +1,7 @@
 package words
 
 import (
+	"ipytracer/model"
 	"strconv"
 	"strings"
 )
@@ -129,4 +130,15 @@ func Clock(started string) string {
 		return started[:10] + " " + started[11:seconds] + " UTC"
 	}
 	return started
+}
+
+// Rounding returns the bytes that the allocator added, as far as they are known.
+func Rounding(one model.Tensors) string {
+	switch one.Unknown {
+	case 0:
+		return Bytes(one.Rounding)
+	case one.Count:
+		return "?"
+	}
+	return "≥" + Bytes(one.Rounding)
 }

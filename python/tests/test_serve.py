@@ -306,7 +306,7 @@ class Auto(ShellTest):
     def test_others(self):
         """Other cases: a server that traces on request, an older one, none, and an excluded process."""
         for answer in (
-            dict(serve="ipytracer/serve/v1", ok=False, error="this server traces only who says 'start'"),
+            dict(serve="ipytracer/serve/v1", ok=False, error="this server traces only if asked ('start')"),
             None,
             b"{",
         ):

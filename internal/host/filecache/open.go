@@ -28,7 +28,7 @@ const before = ".before"
 // right to open the files. It waits for no other program. With every error the cache is nil.
 func Open(folder string, d Domain, program string) (*Cache, error) {
 	if program == "" {
-		return nil, errors.New("which build of the program this is cannot be said")
+		return nil, errors.New("it is not known which build of the program this is")
 	}
 	dir, err := openFolder(folder, true)
 	if err != nil {

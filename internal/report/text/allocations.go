@@ -267,17 +267,6 @@ func (v heapView) lines() {
 	v.Table(t)
 }
 
-// rounding returns the bytes that the allocator added, as far as they are known.
-func rounding(one model.Tensors) string {
-	switch one.Unknown {
-	case 0:
-		return words.Bytes(one.Rounding)
-	case one.Count:
-		return "?"
-	}
-	return "≥" + words.Bytes(one.Rounding)
-}
-
 // tensors shows PyTorch's blocks that lived at the end.
 func (v heapView) tensors() {
 	if len(v.r.Tensors) == 0 {
@@ -300,7 +289,7 @@ func (v heapView) tensors() {
 			by = Who(one.Stack)
 		}
 		t.Row(words.Meter(one.Meter), words.Bytes(one.Bytes), doc.Dim(fmt.Sprint(one.Count)), words.Bytes(one.Size),
-			doc.Dim(rounding(one)), by)
+			doc.Dim(words.Rounding(one)), by)
 	}
 	v.Table(t)
 	if rest := v.r.Tensors[min(len(v.r.Tensors), maxTensorRows):]; len(rest) > 0 {

@@ -66,30 +66,13 @@ func last(a, b bool) int {
 	return -1
 }
 
-// pagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies
-// now, or shared memory; "" for private memory.
-func pagesOf(maps []model.ResidentPart) string {
-	of := map[string]int64{}
-	for _, p := range maps {
-		of[p.Kind] += p.Bytes
-	}
-	all := model.SumOf(maps)
-	switch {
-	case 2*of[words.SharedMemory] > all:
-		return words.SharedMemory
-	case 2*(of[words.FilePages]+of["libraries"]) > all:
-		return words.FilePages
-	}
-	return ""
-}
-
 // takeHeld takes names, and lines that no name holds, into an account. It returns their bytes, without those of memory
 // maps.
 func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 	for _, t := range named {
 		p := model.AccountPart{Kind: model.PartName, Bytes: t.bytes, Who: t.name(), AtLeast: !t.exact}
 		if p.Mapped = o.mapped(t.maps); p.Mapped > 0 {
-			p.Pages = pagesOf(t.maps)
+			p.Pages = words.PagesOf(t.maps)
 		}
 		taken += a.Take(p) - p.Mapped
 	}

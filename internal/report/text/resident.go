@@ -31,7 +31,7 @@ func (v Remains) Resident(all []model.Resident) {
 		all = []model.Resident{most}
 	}
 	for _, r := range all {
-		title := "Resident memory at the end, where it is: " + words.Bytes(r.Total)
+		title := "Where resident memory is at the end: " + words.Bytes(r.Total)
 		if len(all)+len(rest) > 1 {
 			title += fmt.Sprintf(" (pid %d)", r.PID)
 		}

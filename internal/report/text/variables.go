@@ -172,7 +172,7 @@ func (v Remains) unnamed(rest []model.Variable, names []model.Names) {
 		v.Note("… and %s, with %s together.", words.Plural(int(count), "more name"), words.Bytes(bytes))
 	}
 	if !complete {
-		v.Prose("", doc.Yellow("≥: there were more objects than could be looked at in time."))
+		v.Prose("", doc.Yellow("≥ marks a lower bound: there was no time to look at all objects."))
 	}
 }
 

@@ -134,7 +134,7 @@ def variables(found: Variables, most: int = 20) -> tuple[Table, str]:
         )
     note = _words.safe(found.why, _MOST_SAID) if found.why else ""
     if found and not found.complete:
-        note = (note + "; " if note else "") + "≥: there were more objects than could be looked at in time"
+        note = (note + "; " if note else "") + "≥ marks a lower bound: there was no time to look at all objects"
     views = [v for v in shown if v.base_bytes]
     if views:
         code = [copied(v) for v in views]

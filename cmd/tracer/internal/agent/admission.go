@@ -37,7 +37,8 @@ func (a *Agent) found(p inventory.Python) {
 	}
 	a.addArrival(found)
 	if givenUp {
-		a.log.Info("the account with most kernels gives one up for another account's", "pid", p.PID, "kernel", surplus)
+		a.log.Info("a kernel is given up: its account has the most kernels, and another account needs a place",
+			"pid", p.PID, "kernel", surplus)
 		a.metrics.refuse()
 		tracer.Leave(a.session, surplus)
 	}

@@ -21,7 +21,7 @@ import (
 func newLimitCommand(c console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "limit PID [SIZE|auto|off]",
-		Short: "Let a process have a MemoryError instead of the OOM killer",
+		Short: "Give a process a MemoryError before the OOM killer ends it",
 		Long: "Limit how much memory a running process may map, until 'off'. " +
 			"A cell that asks for more gets a MemoryError, and the\n" +
 			"process lives. It is a soft RLIMIT_DATA, which counts what the meter cpu.mapped does.\n\n" +

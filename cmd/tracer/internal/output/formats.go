@@ -69,8 +69,8 @@ var formats = []format{
 	{
 		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true,
 		print: export.Perfetto,
-		smaller: "--cells 500 keeps the 500 heaviest cells. Perfetto's page needs two to four times a file's size, " +
-			"and opens more with trace_processor --httpd",
+		smaller: "--cells 500 keeps the 500 heaviest cells. Perfetto's page needs two to four times a file's size " +
+			"in memory; with trace_processor --httpd it opens larger files",
 		has: "cells with their statements, experiments, and a counter for each meter with every turning point that " +
 			"is kept, by process and for the tree; each slice with its figures and the tree's",
 		lacks: "who allocated, the certificate",

@@ -70,7 +70,7 @@ func (t *try) readAdvice() error {
 	}
 	var a model.Advice
 	if err := json.Unmarshal(data, &a); err != nil || a.Schema != model.AdviceSchema {
-		return fmt.Errorf("%s is no advice of 'tracer advise --format json'", t.o.adviceFrom)
+		return fmt.Errorf("%s is not the output of 'tracer advise --format json'", t.o.adviceFrom)
 	}
 	t.advice, t.ran = &a, nil
 	return t.take()

@@ -127,7 +127,7 @@ function variables(s: Session): HTMLElement {
         size(rest.bytes, "names:bytes"),
         " together",
       ),
-    !rest.complete && h("p", { class: "inexact" }, "≥: there were more objects than could be looked at in time."),
+    !rest.complete && h("p", { class: "inexact" }, "≥ marks a lower bound: there was no time to look at all objects."),
     ...s.page.resident.map((r) =>
       h(
         "section",
