@@ -90,7 +90,7 @@ func TestDoubtsInTheArchive(t *testing.T) {
 // TestEndedAmongMany: the cause of a process's end reaches the cell and the statement in which the process ended,
 // however many windows closed with them.
 func TestEndedAmongMany(t *testing.T) {
-	for _, open := range []int{0, 4 * windows.MaxUnsettled} {
+	for _, open := range []int{0, 2 * windows.MaxUnsettled} {
 		s := newScript()
 		for i := range open {
 			s.mark(event.ExperimentBegin, fmt.Sprint(i))
@@ -121,7 +121,7 @@ func TestEndedAmongMany(t *testing.T) {
 // TestUnreadAmongMany: where the readings of a boundary found no room, the windows that ended there are not exact, in
 // the archive or not.
 func TestUnreadAmongMany(t *testing.T) {
-	for _, n := range []int{1, 4 * windows.MaxUnsettled} {
+	for _, n := range []int{1, 2 * windows.MaxUnsettled} {
 		s := newScript()
 		for i := range n {
 			s.mark(event.ExperimentBegin, fmt.Sprint(i))

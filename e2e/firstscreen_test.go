@@ -29,15 +29,15 @@ func TestFirstScreen(t *testing.T) {
 	}
 	inOrder(t, strings.ReplaceAll(s.said(), "\r\n", "\n"), "highest ", "made by ", "how sure ", "\nkernel ",
 		"ended: interrupted", "Cells, by what they need", "Who allocated in them",
-		"\nstill there ", "\nto free it   del kept (38.15 MiB)", "Variables at the end", "Resident memory at the end",
-		"Certificate: ")
+		"\nstill there ", "\nto free it   del kept (38.15 MiB)", "Variables at the end",
+		"Where resident memory is at the end", "Certificate: ")
 	whole, err := exec.Command(binary, "report", recording).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	order := []string{"highest ", "made by ", "still there ", "to free it   del kept (38.15 MiB)", "how sure ",
 		"\nkernel ", "ended: interrupted", "Cells, by what they need", "Who allocated in them",
-		"Variables at the end", "Resident memory at the end", "Certificate: "}
+		"Variables at the end", "Where resident memory is at the end", "Certificate: "}
 	inOrder(t, string(whole), order...)
 	_ = piped.cmd.Process.Signal(os.Interrupt)
 	inOrder(t, string(piped.output(0)), order...)

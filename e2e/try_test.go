@@ -277,7 +277,8 @@ func TestTryRefuses(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"one of --patch": {path}, "changes no code": {path, "--with", path}, "no unified diff": {path, "--patch", path},
-		"no advice": {path, "--all", "--advice-from", path}, "permission denied": {"/etc/shadow", "--with", path},
+		"is not the output of": {path, "--all", "--advice-from", path},
+		"permission denied":    {"/etc/shadow", "--with", path},
 	} {
 		if r, status, errs := try(t, args...); status == 0 || r != nil || !strings.Contains(errs, want) {
 			t.Errorf("%q: status %d\n%s", args, status, errs)

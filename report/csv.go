@@ -15,7 +15,8 @@ var csvColumns = []string{
 	"note", "start_ns", "duration_ns", "cpu_ns", "after", "before", "source", "source_truncated",
 }
 
-// csvCounters stand between them and the meters' columns, in a session that counts.
+// csvCounters returns the counters' columns. In a session with counters they come between csvColumns and the columns of
+// the meters.
 func csvCounters() (names []string) {
 	for _, c := range new(model.Counters).All() {
 		names = append(names, c.Name)

@@ -103,7 +103,7 @@ var errLater = errors.New("to be offered again")
 // end of its pair of sockets.
 func (l *lineMaker) TakeOver(pid int, text string) {
 	o, ok := parseOffer(text)
-	if !ok || !l.wants(pid, o) || !l.begins(pid, o) {
+	if !ok || !l.wants(pid, o) || !l.reserve(pid, o) {
 		return
 	}
 	go func() { // maxTakeovers of them
@@ -145,13 +145,17 @@ func (l *lineMaker) line(pid int, o offer) (end int, err error) {
 	return end, err
 }
 
-func (l *lineMaker) begins(pid int, o offer) bool {
+// reserve reports whether an offer is to be taken up, and then reserves one of maxTakeovers for it. It refuses a
+// process of which too many offers failed, and a socket that was taken for the same use already. If there is no room
+// for a socket's inode all are forgotten, and their offers may be tried again.
+func (l *lineMaker) reserve(pid int, o offer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.underway >= maxTakeovers || l.refused[pid] >= maxRefusals {
 		return false
 	}
-	if of := (use{pid, o.live, o.last}); o.inode != 0 {
+	if o.inode != 0 {
+		of := use{pid, o.live, o.last}
 		if l.made[of] == o.inode {
 			return false
 		}

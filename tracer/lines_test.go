@@ -33,18 +33,18 @@ func TestParseOffer(t *testing.T) {
 func TestOffersThatAreNoLinks(t *testing.T) {
 	l := &lineMaker{}
 	for i := range 10 {
-		if !l.begins(7, offer{}) {
+		if !l.reserve(7, offer{}) {
 			t.Fatal("not heard although its offers were only old")
 		}
 		l.ends(7, offer{}, []error{errStale, errors.Join(errLater, unix.EBUSY)}[i%2])
 	}
 	for range maxRefusals {
-		if !l.begins(7, offer{}) {
+		if !l.reserve(7, offer{}) {
 			t.Fatal("not heard too early")
 		}
 		l.ends(7, offer{}, unix.EPERM)
 	}
-	if l.begins(7, offer{}) || !l.begins(8, offer{}) {
+	if l.reserve(7, offer{}) || !l.reserve(8, offer{}) {
 		t.Error("it is still heard, or another one is not")
 	}
 }
@@ -61,13 +61,13 @@ func TestOneLineOfAPair(t *testing.T) {
 		err error
 	}{{first, true, errStale}, {first, true, nil}, {first, false, nil}, {live, true, nil}, {first, false, nil},
 		{second, true, nil}, {second, false, nil}} {
-		if ok := l.begins(7, c.o); ok != c.ok {
+		if ok := l.reserve(7, c.o); ok != c.ok {
 			t.Errorf("%+v: %v", c.o, ok)
 		} else if ok {
 			l.ends(7, c.o, c.err)
 		}
 	}
-	if !l.begins(8, second) {
+	if !l.reserve(8, second) {
 		t.Error("another process's pair")
 	}
 }

@@ -131,7 +131,7 @@ func (l *lives) life(made *notebook.Statement, name string) (x lifetime, ok bool
 // shows reports whether a statement may show the value of a name, which Out[] then holds.
 func shows(node syntax.Stmt, name string) bool {
 	e, ok := node.(*syntax.ExprStmt)
-	return ok && hands(e.Value, name)
+	return ok && mayHold(e.Value, name)
 }
 
 // delete returns the candidate for one name.

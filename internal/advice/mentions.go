@@ -19,17 +19,17 @@ func mentions(node syntax.Node, name string) (m mention) {
 	for node := range syntax.All[syntax.Node](node) {
 		switch n := node.(type) {
 		case *syntax.Assign:
-			m.escapes = m.escapes || hands(n.Value, name)
+			m.escapes = m.escapes || mayHold(n.Value, name)
 		case *syntax.AnnAssign:
-			m.escapes = m.escapes || hands(n.Value, name)
+			m.escapes = m.escapes || mayHold(n.Value, name)
 		case *syntax.For:
 			m.escapes = m.escapes || syntax.IsName(n.Iter, name)
 		case *syntax.NamedExpr:
-			m.escapes = m.escapes || hands(n.Value, name)
+			m.escapes = m.escapes || mayHold(n.Value, name)
 		case *syntax.Return:
-			m.escapes = m.escapes || hands(n.Value, name)
+			m.escapes = m.escapes || mayHold(n.Value, name)
 		case *syntax.Yield:
-			m.escapes = m.escapes || hands(n.Value, name)
+			m.escapes = m.escapes || mayHold(n.Value, name)
 		case *syntax.FunctionDef, *syntax.Lambda, *syntax.ClassDef, *syntax.Global, *syntax.Nonlocal:
 			m.escapes = m.escapes || reads(n, name)
 		case *syntax.Call:
@@ -64,53 +64,54 @@ func reads(node syntax.Node, name string) bool {
 	return syntax.Any(node, func(n *syntax.Name) bool { return n.ID == name })
 }
 
-// hands reports whether the value of an expression may be, hold or share the value of a name: the name itself, a part
-// or a view of it, a display or a comprehension with it. Arithmetic makes a value of its own.
-func hands(value syntax.Expr, name string) bool {
+// mayHold reports whether the value of an expression may be, hold or share the value of a name: the name itself, a part
+// or a view of it, a display with it, or a generator that reads it. Arithmetic makes a value of its own. So do other
+// comprehensions, as far as the memory that they made says.
+func mayHold(value syntax.Expr, name string) bool {
 	switch v := value.(type) {
 	case *syntax.Name:
 		return v.ID == name
 	case *syntax.Attribute:
-		return !small[v.Attr] && hands(v.Value, name)
+		return !small[v.Attr] && mayHold(v.Value, name)
 	case *syntax.Subscript:
-		return hands(v.Value, name)
+		return mayHold(v.Value, name)
 	case *syntax.Starred:
-		return hands(v.Value, name)
+		return mayHold(v.Value, name)
 	case *syntax.Tuple:
-		return anyHands(v.Elts, name)
+		return anyMayHold(v.Elts, name)
 	case *syntax.List:
-		return anyHands(v.Elts, name)
+		return anyMayHold(v.Elts, name)
 	case *syntax.Set:
-		return anyHands(v.Elts, name)
+		return anyMayHold(v.Elts, name)
 	case *syntax.Dict:
-		return anyHands(v.Keys, name) || anyHands(v.Values, name)
+		return anyMayHold(v.Keys, name) || anyMayHold(v.Values, name)
 	case *syntax.IfExp:
-		return hands(v.Body, name) || hands(v.Else, name)
+		return mayHold(v.Body, name) || mayHold(v.Else, name)
 	case *syntax.BoolOp:
-		return anyHands(v.Values, name)
+		return anyMayHold(v.Values, name)
 	case *syntax.NamedExpr:
-		return hands(v.Value, name)
+		return mayHold(v.Value, name)
 	case *syntax.Await:
-		return hands(v.Value, name)
+		return mayHold(v.Value, name)
 	case *syntax.Comp:
 		return v.Kind == "generator" && reads(v, name)
 	case *syntax.Call:
-		if f, ok := v.Func.(*syntax.Attribute); ok && hands(f.Value, name) {
+		if f, ok := v.Func.(*syntax.Attribute); ok && mayHold(f.Value, name) {
 			return !makes[f.Attr]
 		}
-		return false // the memory that the call kept says whether it holds its arguments
+		return false // the memory behind the call shows whether it keeps its arguments
 	}
 	return false
 }
 
-func anyHands(all []syntax.Expr, name string) bool {
-	return slices.ContainsFunc(all, func(e syntax.Expr) bool { return hands(e, name) })
+func anyMayHold(all []syntax.Expr, name string) bool {
+	return slices.ContainsFunc(all, func(e syntax.Expr) bool { return mayHold(e, name) })
 }
 
 // keeps reports whether a call is a method that keeps its argument in its object: things.append(x).
 func keeps(call *syntax.Call, name string) bool {
 	method, ok := call.Func.(*syntax.Attribute)
-	return ok && holding[method.Attr] && anyHands(call.Args, name)
+	return ok && holding[method.Attr] && anyMayHold(call.Args, name)
 }
 
 // inText reports whether a text in a statement has a name in it, as df.query("a > @limit") and numexpr.evaluate do.

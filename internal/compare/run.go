@@ -79,8 +79,8 @@ type code struct {
 // blocks are in the cell's own namespace.
 type statement struct {
 	first, last int // lines, from 1
-	// reads are names that it reads, assigns names that it assigns, changes names of values that it may change:
-	// x[0] = 1, x.y = 1, and x.append(1) where a statement is nothing else.
+	// The names that the statement reads, those that it assigns, and those whose values it may change in place:
+	// x[0] = 1, x.y = 1, or a call of a method that is the whole statement, x.append(1).
 	reads, assigns, changes []string
 	deletes                 []string
 	// calls are the names that a function or a class reads when it is called, by a name that is among assigns.

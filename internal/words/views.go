@@ -11,7 +11,7 @@ import (
 // view describes how little of the memory the views use.
 func view(v *model.Verdict, f Found) (evidence, advice string) {
 	if v.View == nil {
-		return "only views of it have it", "make copies of what is needed"
+		return "only views of it keep it", "replace the views by copies of the parts that you need"
 	}
 	names, verb := strings.Join(v.View.Names, ", "), "uses"
 	if len(v.View.Names) > 1 {

@@ -53,11 +53,12 @@ func (all *Tallies) Of(h *Holdings, key course.Key, stack uint64) *Tally {
 	return y
 }
 
-// isAtPeak records the bytes of all stacks: the meter is at its peak.
-func (all *Tallies) isAtPeak() {
+// recordPeak notes that the meter is at its peak: the bytes that each stack holds now are those at the peak. Stacks
+// that have not moved since the last peak already have them.
+func (all *Tallies) recordPeak() {
 	for _, y := range all.moved {
 		y.isMoved = false
-		all.hadAtPeak(y, y.Held)
+		all.setAtPeak(y, y.Held)
 	}
 	all.moved = all.moved[:0]
 }
@@ -72,12 +73,12 @@ func (all *Tallies) Shift(h *Holdings, key course.Key, stack uint64, by event.By
 	}
 	if y := all.Of(h, key, stack); y != nil {
 		y.Held += by
-		all.hadAtPeak(y, y.AtPeak+by)
+		all.setAtPeak(y, y.AtPeak+by)
 	}
 }
 
-// hadAtPeak records the bytes that a stack held at the peak. A negative value is the result of a loss.
-func (all *Tallies) hadAtPeak(y *Tally, held event.Bytes) {
+// setAtPeak sets the bytes that a stack held at the peak. A negative value is the result of a loss.
+func (all *Tallies) setAtPeak(y *Tally, held event.Bytes) {
 	if held < 0 {
 		all.Wrong, held = true, 0
 	}
@@ -263,7 +264,7 @@ func (all *Tallies) Move(h *Holdings, key course.Key, before, after Block, times
 	if total := h.Of(key).Total; total > all.Highest {
 		all.Highest = total
 		if !all.byValue {
-			all.isAtPeak()
+			all.recordPeak()
 		}
 	}
 }
@@ -280,7 +281,7 @@ func (all *Tallies) Follow(h *Holdings, key course.Key, from event.Bytes) {
 func (all *Tallies) Stands(value event.Bytes) {
 	if all.ByStack != nil && value > all.value {
 		all.value = value
-		all.isAtPeak()
+		all.recordPeak()
 	}
 }
 

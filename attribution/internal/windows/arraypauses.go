@@ -12,7 +12,7 @@ import (
 
 const maxArrayPauses = 64
 
-// followArrayPauses follows where these times begin and end.
+// followArrayPauses records when a pause of NumPy's meter begins, and when the search after it has settled.
 func (r *Tree) followArrayPauses(b *event.Boundary) {
 	last := len(r.arrayPauses) - 1
 	isOn := last >= 0 && !r.arrayPauses[last].settled

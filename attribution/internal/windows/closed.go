@@ -8,7 +8,7 @@ const (
 	// maxPatient is the most windows that may wait for changes that may be lost.
 	maxPatient = 1 << 12
 	// MaxUnsettled is the most windows that may close at one boundary before they are settled.
-	MaxUnsettled = 128
+	MaxUnsettled = 256
 )
 
 // Closed are the windows that closed a short while ago: late changes may still belong to them.
@@ -27,7 +27,7 @@ func (cw *Closed) Add(w *Window) (isFull bool) {
 		return false
 	}
 	cw.Closing = append(cw.Closing, w)
-	return len(cw.Closing) > 2*MaxUnsettled
+	return len(cw.Closing) > MaxUnsettled
 }
 
 // All returns the windows of all processes.

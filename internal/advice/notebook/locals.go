@@ -6,8 +6,8 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// OnlyLocal reports whether nothing but a name of a function holds the value that an assignment in its body gives it:
-// what makes the value keeps nothing, and no statement hands it on.
+// OnlyLocal reports whether a local variable has the only reference to the value that is assigned to it: the calls that
+// make the value keep no reference to it, and no statement of the function stores, returns or passes it on.
 func (s *Flow) OnlyLocal(f *syntax.FunctionDef, made *syntax.Assign, name string) bool {
 	return makesAnew(s, made.Value) && s.unheld(f, map[string]bool{name: true}, 0)
 }

@@ -57,7 +57,8 @@ func getsAny(s *Flow, call *syntax.Call, names map[string]bool) (found bool) {
 	return found && len(call.Args) > 0 || found && len(call.Keywords) > 0 && s.full(dotted(call.Func)) == ""
 }
 
-// fresh reports whether a method of a name's value returns something of its own.
+// fresh reports whether a method of a name's value returns a new object: neither the value or an element of it, nor one
+// that shares memory with them.
 func (s *Flow) fresh(name, method string, at *Statement) bool {
 	if summaries[method] {
 		return !elements[method] || s.dull(name, at)

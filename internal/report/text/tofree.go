@@ -68,7 +68,7 @@ func (o *leftover) toFree() string {
 	case len(names) == 0 && len(lines) > 0 && lines[0].Left >= worthAGap:
 		return "no name is known to hold it; " + o.beyondNames(&lines[0])
 	case len(names) == 0:
-		return "no line of a cell keeps much under a name"
+		return "no line of a cell keeps much memory that a name holds"
 	case !looked:
 		text = o.nobodyLooked()
 	case isLost(&lines[0]):
@@ -101,7 +101,7 @@ func (o *leftover) beyondNames(l *model.Line) string {
 		text := words.Sampled(words.Bytes(min(l.Lost, l.Left)), l.Sampled) + " of " + words.Frame(&l.Frame) +
 			" are lost in a cycle that the collector does not see: tracer audit has code that frees them"
 		if l.Breaks != "" {
-			text += ", and " + escape.OneLine(l.Breaks, false, MaxCode) + " breaks such a cycle before its name goes"
+			text += ". Next time, run " + escape.OneLine(l.Breaks, false, MaxCode) + " before you delete the name"
 		}
 		return text
 	}

@@ -180,9 +180,9 @@ func reason(err error) error {
 // block.
 const settling = 300 * time.Millisecond
 
-// count lets the probes in NumPy take over once they are in all of the target's modules. It takes the probes on the
-// interpreter out when they are of no use any more.
-func (i *NumPyInstrument) count() {
+// advance moves the count of arrays from the interpreter's probes to those in NumPy. Once these are in all of the
+// target's modules, both count for a while. Then NumPy's count alone, and the interpreter's are removed.
+func (i *NumPyInstrument) advance() {
 	if i.Refused || len(i.Modules) == 0 || len(i.Modules) > ledger.MaxModules ||
 		i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 		return

@@ -34,7 +34,7 @@ func (i *NumPyInstrument) Close() {
 func (i *NumPyInstrument) Place() error {
 	if i.Target.Late {
 		i.placeAhead(true)
-		i.count()
+		i.advance()
 	}
 	if i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 		return nil
@@ -95,7 +95,7 @@ func (i *NumPyInstrument) meetModule(m process.Mapping) {
 
 func (i *NumPyInstrument) Listed(tracee.Listing) {
 	if i.Target.Python != nil {
-		i.count()
+		i.advance()
 		i.Leave()
 	}
 }
@@ -128,7 +128,7 @@ func (i *NumPyInstrument) Settle() {
 	i.Leave()
 	i.expectKnown()
 	i.placeAhead(false)
-	i.count()
+	i.advance()
 	i.Leave()
 }
 

@@ -104,9 +104,9 @@ func (l *lister) describeSparse(r *event.Variable, addr uint64, t *objects.Type)
 	r.Shape, r.DType = out, l.ReadArray(data).DType
 }
 
-// describeArrow describes objects with rows: tables and record batches, which have their columns as well, arrays,
-// chunked arrays. The places in the C++ objects: cpp/src/arrow/table.{h,cc}, record_batch.{h,cc}, chunked_array.h,
-// array/data.h, Arrow 11 to 25. The words in front of a number must have their expected contents.
+// describeArrow sets the length of Arrow's tables, record batches, arrays and chunked arrays, and the shape of the
+// first two. The offsets are those of Arrow 11 to 25 (cpp/src/arrow/table.{h,cc}, record_batch.{h,cc}, chunked_array.h,
+// array/data.h). A length counts only if the words in front of it have their expected contents.
 func (l *lister) describeArrow(r *event.Variable, addr uint64, t *objects.Type) {
 	of := l.Lineage(t)
 	p, found := objects.FirstShared(l.Types, addr, t)

@@ -248,7 +248,8 @@ type usedBuffers struct {
 	besides uint64
 }
 
-// accounted returns the objects of which all references were seen, and all references to everything that leads to them.
+// accounted reports of each object whether all references to it were seen, and all references to every object from
+// which it can be reached.
 func (g *sharedGraph) accounted() []bool {
 	known, queue := make([]bool, len(g.nodes)), []int32{}
 	for n := range g.nodes {

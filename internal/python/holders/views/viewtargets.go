@@ -153,7 +153,7 @@ func (v *viewing) reached(held *Held) bool {
 		}
 	}
 	for _, target := range held.targets {
-		if target.isHidden && v.Nodes[target.node].Kind != walk.KindCycle && !held.replaces(target) {
+		if target.isHidden && v.Nodes[target.node].Kind != walk.KindCycle && !held.copyWhole(target) {
 			return false // it has a name of its own
 		}
 	}
@@ -186,9 +186,9 @@ func (held *Held) viewerOf(object uint64) *event.Viewer {
 	return nil
 }
 
-// replaces reports whether replacing the object that must be copied frees a hidden object. It notes that the object
-// must be replaced as a whole.
-func (held *Held) replaces(target target) bool {
+// copyWhole has the object around a hidden view copied as a whole (x = x.copy()), which lets go of the view. It reports
+// false if no name shows that object, or if the view is the object itself.
+func (held *Held) copyWhole(target target) bool {
 	one := held.viewerOf(target.object)
 	if one == nil || target.object == target.View {
 		return false

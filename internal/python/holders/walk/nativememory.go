@@ -115,11 +115,11 @@ func endsInNumbers(class string) bool {
 		objects.IsAutogradMeta(class)
 }
 
-// numbersOf returns the part of a PyTorch object of a tensor that has no references. Some of it is never written and
-// has older contents of the piece of memory, such as the address of a block that was given back and is another tensor's
-// now. In a c10::TensorImpl the part has sizes and strides, with room for five of each, and counts. It lies behind the
-// references of any version. In torch::autograd::AutogradMeta, and classes derived from it, the part is the std::string
-// of a name (PyTorch 1.0 to 2.11).
+// numbersOf returns the bytes of a C++ object of this class that never contain references: the walk leaves them out.
+// PyTorch does not write all of them, so they can have stale pointers from an earlier use of the memory, such as the
+// address of a freed block that another tensor has since got. In c10::TensorImpl they are sizes and strides, with room
+// for five of each, and counts, behind the references of any version. In torch::autograd::AutogradMeta, and classes
+// derived from it, they are the std::string of the name (PyTorch 1.0 to 2.11).
 func numbersOf(class string) span {
 	switch {
 	case strings.Contains(class, "TensorImpl"): // or derived from it
