@@ -54,7 +54,7 @@ var strangersAsked = map[string][]answerTo{
 	"19_object_array_cycle": {
 		{"still there", ` 91\.5\d MiB numpy of In\[\d\] line 1, lost in a cycle that the collector does not see`, true},
 		{"still there", ` · lat 30\.5\d MiB`, true},
-		{"to free it", `91\.5\d MiB of In\[\d\] line 1 are lost in a cycle .* lat\.cells\[:\] = None breaks`, true},
+		{"to free it", `91\.5\d MiB of In\[\d\] line 1 are lost in a cycle .* lat\.cells\[:\] = None before`, true},
 		{"to free it", `gc\.collect`, false},
 	},
 	"shared_task": {
