@@ -257,7 +257,7 @@ bench-page: $(PAGE_MODULES) tracer ## the processor time that pages take of Chro
 	node $(PAGE)/measure.mjs "$$dir/notebook.html" "$$dir/long.html"
 
 # Of cmd/tracer, it leaves out tests of one goroutine that print many reports or count many cells, and half of the sessions that are recorded.
-ONCE := H200|SizeIsForetold|AgreeOnComplete|WildTexts|RecordingSaysTheSame/(1[2-9]|2.)|HundredThousandCells|Knobs|ProfilerForgets|Hostile(Files|Lists|JSON)
+ONCE := H200|SizeIsForetold|AgreeOnComplete|WildTexts|RecordingSaysTheSame/(1[2-9]|2.)|HundredThousandCells|BoundsOfSeries|ProfilerForgets|Hostile(Files|Lists|JSON)
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it

@@ -64,6 +64,19 @@ func TestGlanceDuringAndAfterACell(t *testing.T) {
 	})
 }
 
+// TestGlanceHasLivingChildren: a glance lists the children that live, and neither their parent nor one that has ended.
+func TestGlanceHasLivingChildren(t *testing.T) {
+	const living, over = int32(200), int32(300)
+	l := &looker{notebook: newNotebook(), t: t, tracker: New()}
+	for _, child := range []int32{living, over} {
+		l.boundary(event.ProcessStart, child, func(b *event.Boundary) { b.Parent = main })
+	}
+	l.boundary(event.ProcessExit, over)
+	if k := l.look(); len(k.Children) != 1 || k.Children[0].PID != int(living) || k.ChildrenUnlisted != 0 {
+		t.Errorf("%d children, %d not listed: %+v", len(k.Children), k.ChildrenUnlisted, k.Children)
+	}
+}
+
 // TestGlancesChangeNothing: a session with glances all the while has the same report.
 func TestGlancesChangeNothing(t *testing.T) {
 	t.Parallel()

@@ -63,27 +63,64 @@ func anchors(text string) (all []string) {
 	return all
 }
 
+// target is a target of a page's link, by its path from the module's folder. anchor is the heading's name, or "".
+type target struct{ typed, path, anchor string }
+
+// targets returns the files of the repository that a page links to.
+func targets(name, text string) (all []target) {
+	for _, found := range links.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+		file, anchor, _ := strings.Cut(found[1], "#")
+		if strings.Contains(file, "://") || strings.HasPrefix(file, "mailto:") {
+			continue
+		}
+		to := name
+		if file != "" {
+			to = filepath.Join(filepath.Dir(name), file)
+		}
+		all = append(all, target{found[1], to, anchor})
+	}
+	return all
+}
+
 // TestLinksOfPagesHaveTargets: every target of a page's links exists, its heading included.
 func TestLinksOfPagesHaveTargets(t *testing.T) {
 	pages := documents(t)
 	for name, text := range pages {
-		for _, found := range links.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
-			target, anchor, _ := strings.Cut(found[1], "#")
-			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+		for _, to := range targets(name, text) {
+			if _, err := os.Stat(filepath.Join("..", "..", to.path)); err != nil {
+				t.Errorf("%s: %s is not there", name, to.typed)
 				continue
 			}
-			to := name
-			if target != "" {
-				to = filepath.Join(filepath.Dir(name), target)
-			}
-			if _, err := os.Stat(filepath.Join("..", "..", to)); err != nil {
-				t.Errorf("%s: %s is not there", name, found[1])
-				continue
-			}
-			if page, ok := pages[to]; ok && anchor != "" && !slices.Contains(anchors(page), anchor) {
-				t.Errorf("%s: %s has no heading %q", name, to, anchor)
+			page, ok := pages[to.path]
+			if ok && to.anchor != "" && !slices.Contains(anchors(page), to.anchor) {
+				t.Errorf("%s: %s has no heading %q", name, to.path, to.anchor)
 			}
 		}
+	}
+}
+
+// TestPagesAreReachable: links lead from docs/README.md to every page of docs, by way of other pages or at once.
+func TestPagesAreReachable(t *testing.T) {
+	pages, reached := documents(t), map[string]bool{}
+	for next := []string{"docs/README.md"}; len(next) > 0; next = next[1:] {
+		if page := next[0]; !reached[page] {
+			reached[page] = true
+			for _, to := range targets(page, pages[page]) {
+				next = append(next, to.path)
+			}
+		}
+	}
+	of := 0
+	for page := range pages {
+		if !strings.HasPrefix(page, "docs/") {
+			continue
+		}
+		if of++; !reached[page] {
+			t.Errorf("no link leads to %s from docs/README.md", page)
+		}
+	}
+	if of < 50 {
+		t.Errorf("%d pages", of)
 	}
 }
 
