@@ -123,6 +123,7 @@ test: deps ## install what is needed and run every tier (needs root; half an hou
 # `make check` vets it. The longest package is named first, and so begins first.
 .PHONY: test-only
 test-only:
+	scripts/heap.sh    # a program carries it
 	TRACER_REQUIRE_BPF=1 GO=$(GO) scripts/test.sh -vet=off -count=1 -timeout 60m -parallel $(PARALLEL) ./e2e ./...
 
 .PHONY: test-skipped

@@ -10,22 +10,23 @@ import (
 	"ipytracer/event"
 )
 
-// auditedBlocks is the keeper of blocks of a [Tracker] with an audit: for each window the stacks that allocated, for
-// the audit the blocks that stay behind. Questions are answered by the former.
+// auditedBlocks is the keeper of blocks of a [Tracker] with an audit. It passes everything on to two keepers: Blocks,
+// for the stacks that allocated in each window, and the audit, for the blocks that stay behind. Blocks answers
+// questions.
 type auditedBlocks struct {
 	*blocks.Blocks
-	audit atomic.Pointer[audit.Audit] // nil once it was dropped
+	audit atomic.Pointer[audit.Audit] // nil after [Tracker.EndAudit]
 }
 
 var _ activity.Blocks = (*auditedBlocks)(nil)
 
-// Takes reports whether one of the two uses a change.
+// Takes reports whether one of the two keepers uses a change.
 func (l *auditedBlocks) Takes(c *event.Change) bool {
 	a := l.audit.Load()
 	return l.Blocks.Takes(c) || a != nil && a.Takes(c)
 }
 
-// Move takes in such a change.
+// Move passes a change on to the keepers that use it.
 func (l *auditedBlocks) Move(tree *windows.Tree, change *event.Change) {
 	if l.Blocks.Takes(change) {
 		l.Blocks.Move(tree, change)
@@ -73,7 +74,7 @@ func (l *auditedBlocks) CellOver(pid int32, w *windows.Window) {
 	}
 }
 
-// BecameBetween makes a statement that was none the time between cells.
+// BecameBetween turns a window that was opened as a statement into the time between cells.
 func (l *auditedBlocks) BecameBetween(w *windows.Window) {
 	if a := l.audit.Load(); a != nil {
 		a.BecameBetween(w)

@@ -10,20 +10,20 @@ import (
 	"ipytracer/event"
 )
 
-// blockQueue passes on the changes that a keeper of blocks takes: in the order in which Linux made them, and none
-// before the windows of its segment are open.
+// blockQueue passes changes on to a keeper of blocks, in the order in which they were made, and each only when the
+// windows of its segment are open.
 type blockQueue struct {
 	*windows.State
 	blocks   activity.Blocks
-	waiting  map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
-	waits    int                                  // the number of changes that wait
+	waiting  map[uint32]map[uint64][]event.Change // changes that wait for their windows, by tree and segment
+	waits    int                                  // number of changes that wait
 	spare    spareChanges
-	looks    map[uint64]*windows.Refusal // refused requests that wait for their dividers, by number
+	refusals map[uint64]*windows.Refusal // refused requests that wait for their dividers, by number
 	asked    uint64                      // the number of these requests so far
 	isClosed bool                        // no more changes are taken
 }
 
-// await passes on a change that is next in order, or keeps it until its segment's windows are open.
+// await passes on a change that is next in order, or keeps the change until the windows of its segment are open.
 func (q *blockQueue) await(tree *windows.Tree, change *event.Change) {
 	until, late := tree.Chains.WaitsFor(change, tree.Ended)
 	if late > 0 {
@@ -43,14 +43,14 @@ func (q *blockQueue) await(tree *windows.Tree, change *event.Change) {
 		q.waiting[change.Root] = waiting
 	}
 	until = max(until, change.Segment)
-	all, known := waiting[until]
+	changes, known := waiting[until]
 	if !known {
-		all = q.spare.waiting()
+		changes = q.spare.list()
 	}
-	waiting[until] = append(all, *change)
+	waiting[until] = append(changes, *change)
 }
 
-// handOnAll passes on the changes that wait for their order: no more will come.
+// handOnAll passes on the changes that wait for earlier changes: no more will come.
 func (q *blockQueue) handOnAll() {
 	for _, number := range slices.Sorted(maps.Keys(q.Processes.Trees)) {
 		r := q.Processes.Trees[number]
@@ -67,7 +67,7 @@ func (q *blockQueue) allocateIn(root uint32, tree *windows.Tree, upTo uint64) {
 	if len(waiting) == 0 {
 		return
 	}
-	segments := make([]uint64, 0, few)
+	segments := make([]uint64, 0, usualChanges)
 	for s := range waiting {
 		if s <= upTo {
 			segments = append(segments, s)
@@ -79,17 +79,17 @@ func (q *blockQueue) allocateIn(root uint32, tree *windows.Tree, upTo uint64) {
 		for i := range waiting[s] {
 			q.move(tree, &waiting[s][i])
 		}
-		q.spare.waited(waiting[s])
+		q.spare.takeBack(waiting[s])
 		delete(waiting, s)
 	}
 }
 
 // move passes on a change, with the segment that it belongs to.
 func (q *blockQueue) move(tree *windows.Tree, change *event.Change) {
-	if change.Caller == looks {
-		if refused := q.looks[change.Address]; refused != nil {
+	if change.Caller == marksRefusal {
+		if refused := q.refusals[change.Address]; refused != nil {
 			refused.Dividers = q.blocks.DividersAt(refused.Refusal)
-			delete(q.looks, change.Address)
+			delete(q.refusals, change.Address)
 		}
 		return
 	}
@@ -100,46 +100,47 @@ func (q *blockQueue) move(tree *windows.Tree, change *event.Change) {
 	q.blocks.Move(tree, change)
 }
 
-// close drops the changes that wait, and takes in no more.
+// close drops the changes that wait. Later changes are ignored.
 func (q *blockQueue) close() {
 	q.waiting, q.waits, q.spare, q.isClosed = map[uint32]map[uint64][]event.Change{}, 0, spareChanges{}, true
-	q.looks = nil
+	q.refusals = nil
 }
 
-// looks is the Caller of a change that only marks the place of a refused request.
-const looks = event.Caller(255)
+// marksRefusal is the Caller of a change that only marks the place of a refused request.
+const marksRefusal = event.Caller(255)
 
-// look returns a change that marks the place of a request that PyTorch refused: when its turn comes, the request gets
-// its dividers. It returns nil for all other requests, and where too many wait.
-func (q *blockQueue) look(e event.Event) *event.Change {
+// markRefusal returns a change that marks the place of a request that PyTorch refused: when its turn comes, the request
+// gets its dividers. It returns nil for all other requests, and where too many wait.
+func (q *blockQueue) markRefusal(e event.Event) *event.Change {
 	refused, ok := e.(*windows.Refusal)
-	if !ok || len(q.looks) >= windows.MaxAsked || q.isClosed {
+	if !ok || len(q.refusals) >= windows.MaxAsked || q.isClosed {
 		return nil
 	}
 	if _, kind, ok := refused.Meter.Device(); !ok || kind != event.Active {
 		return nil
 	}
-	if q.looks == nil {
-		q.looks = map[uint64]*windows.Refusal{}
+	if q.refusals == nil {
+		q.refusals = map[uint64]*windows.Refusal{}
 	}
 	q.asked++
-	q.looks[q.asked] = refused
+	q.refusals[q.asked] = refused
 	return &event.Change{Stream: refused.Stream, Segment: refused.Segment, Time: refused.Time, Root: refused.Root,
-		PID: refused.PID, TID: refused.TID, Meter: refused.Meter, Caller: looks, Address: q.asked}
+		PID: refused.PID, TID: refused.TID, Meter: refused.Meter, Caller: marksRefusal, Address: q.asked}
 }
 
-// inOrder takes in a number of the change stream. c is the change with that number, nil if another event has it.
+// inOrder takes in a number of the change stream, and passes on the changes that are now in order. c is the change with
+// that number, nil if an event that is no change has it.
 func (q *blockQueue) inOrder(r *windows.Tree, stream uint64, c *event.Change) {
 	r.Ordered.Add(stream, c, func(c *event.Change) { q.allocate(r, c) })
 }
 
-// allocate takes in the next change of the stream. It passes the change on once the windows of its segment are open, if
-// it is of use for blocks.
+// allocate takes in the next change of the stream, if the keeper of blocks takes it. Changes whose values form a chain
+// are first put into the order of their values.
 func (q *blockQueue) allocate(tree *windows.Tree, change *event.Change) {
 	if q.isClosed {
 		return
 	}
-	if change.Caller == looks {
+	if change.Caller == marksRefusal {
 		q.await(tree, change)
 		return
 	}
@@ -156,28 +157,28 @@ func (q *blockQueue) allocate(tree *windows.Tree, change *event.Change) {
 	q.await(tree, change)
 }
 
-// spareChanges is memory for lists of waiting changes, to be used again.
+// spareChanges has memory for lists of waiting changes, to be used again.
 type spareChanges struct{ changes [][]event.Change }
 
-// waiting returns an empty list of changes.
-func (s *spareChanges) waiting() []event.Change {
+// list returns an empty list of changes.
+func (s *spareChanges) list() []event.Change {
 	last := len(s.changes) - 1
 	if last < 0 {
 		return nil
 	}
-	one := s.changes[last]
+	list := s.changes[last]
 	s.changes = s.changes[:last]
-	return one
+	return list
 }
 
-// waited takes back a list of changes that have been processed.
-func (s *spareChanges) waited(all []event.Change) {
-	if cap(all) <= few && len(s.changes) < maxSpareWaits {
-		s.changes = append(s.changes, all[:0])
+// takeBack takes back a list of changes that have been processed.
+func (s *spareChanges) takeBack(list []event.Change) {
+	if cap(list) <= usualChanges && len(s.changes) < maxSpareWaits {
+		s.changes = append(s.changes, list[:0])
 	}
 }
 
 const (
-	few           = 64  // changes
+	usualChanges  = 64  // changes
 	maxSpareWaits = 144 // lists
 )

@@ -10,11 +10,11 @@ import (
 func TestSpareListsOfChanges(t *testing.T) {
 	var of spareChanges
 	for range 2 * maxSpareWaits {
-		of.waited(make([]event.Change, 2, few))
-		of.waited(make([]event.Change, 2, few+1))
+		of.takeBack(make([]event.Change, 2, usualChanges))
+		of.takeBack(make([]event.Change, 2, usualChanges+1))
 	}
 	for n := range 2 * maxSpareWaits {
-		if one := of.waiting(); len(one) != 0 || cap(one) > few || n >= maxSpareWaits && one != nil {
+		if one := of.list(); len(one) != 0 || cap(one) > usualChanges || n >= maxSpareWaits && one != nil {
 			t.Fatalf("the %d. list of changes is %d of %d", n, len(one), cap(one))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"ipytracer/internal/words"
 )
 
-// apply carries out a boundary.
+// apply applies a boundary that ended a segment: it begins and ends processes, windows and pauses.
 func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 	process := in.Processes.Process(boundary.PID, boundary.Root)
 	if process == nil {
@@ -42,7 +42,7 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 	case event.ProcessExit:
 		in.activity.Invariants.Ends(process)
 		process.Ended, process.Gone = true, boundary.Time
-		tree.Lives(process, in.Session.Cut, false)
+		tree.SetAlive(process, in.Session.Cut, false)
 		process.Dying(boundary)
 		in.activity.CloseProcess(process, boundary, words.ProcessEnded)
 		delete(tree.Away, boundary.PID)
@@ -68,19 +68,20 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 	}
 }
 
-// hasExecuted reports whether a child that was there at the attach is known to have executed a program, and so to share
-// nothing with its parent. A child that has executed none has its parent's command line.
+// hasExecuted reports whether a child that was there at the attach is known to have executed a program, so that it
+// shares no memory with its parent. Before that, a child has its parent's command line.
 func (in *sequence) hasExecuted(p *windows.Process, b *event.Boundary) bool {
 	parent := in.Processes.ByPID[b.Parent]
 	return b.Late && parent != nil && parent.Info.Command != "" && p.Info.Command != "" &&
 		p.Info.Command != parent.Info.Command
 }
 
+// join begins the life of a process at a boundary.
 func (in *sequence) join(process *windows.Process, boundary *event.Boundary) {
 	tree := in.Processes.Tree(boundary.Root)
 	process.Began = boundary.Time
-	tree.Lives(process, in.Session.Cut, true)
-	tree.Moved(process, in.Session.Cut)
+	tree.SetAlive(process, in.Session.Cut, true)
+	tree.MarkMoved(process, in.Session.Cut)
 	tree.BeginPaused(process)
 	process.Life = course.StartFigures(&boundary.Value, in.GPUs.Meters)
 	if boundary.Command != "" && process.Info.Command == "" {
@@ -121,33 +122,33 @@ func (in *sequence) exec(process *windows.Process, boundary *event.Boundary) {
 
 // pauseProbes records that a root's probe group was paused or resumed, and marks the windows that are open.
 func (in *sequence) pauseProbes(tree *windows.Tree, boundary *event.Boundary) {
-	down := boundary.Kind == event.MeterShed
+	isPause := boundary.Kind == event.MeterShed
 	paused := boundary.Group.Paused()
 	switch {
 	case len(paused) > 0:
-		tree.SetPaused(in.Session.Cut, boundary.Group, down, paused...)
+		tree.SetPaused(in.Session.Cut, boundary.Group, isPause, paused...)
 	case boundary.Group.IsOfStacks():
-		if forgotten := boundary.Group.Forgotten(); down && len(forgotten) > 0 {
+		if forgotten := boundary.Group.Forgotten(); isPause && len(forgotten) > 0 {
 			in.blocks.Forget(boundary.Root, func(m event.Meter) bool {
 				return slices.Contains(forgotten, m.Template())
 			})
 		}
 		in.pauseStacks(tree, boundary)
-	default: // it serves no meter
-		if down {
+	default: // the group serves no meter
+		if isPause {
 			in.Paused.Add(windows.ProbeGroup{Group: boundary.Group, Text: boundary.Probes})
 		}
-		if down && boundary.Group == event.Statements {
-			in.activity.CutShort(tree, boundary)
+		if isPause && boundary.Group == event.Statements {
+			in.activity.CloseStatements(tree, boundary)
 		}
 	}
 }
 
-// pauseStacks records that stacks are not walked, or are walked again.
+// pauseStacks records that a group's stacks are not walked from now on, or are walked again.
 func (in *sequence) pauseStacks(tree *windows.Tree, boundary *event.Boundary) {
 	if tree.PausedStacks == nil {
 		tree.PausedStacks = map[event.Group]windows.Pause{}
 	}
 	tree.PausedStacks[boundary.Group] = windows.Pause{Now: boundary.Kind == event.MeterShed, Cut: in.Session.Cut}
-	in.Paused.AddStacks()
+	in.Paused.AddStacks(boundary.Group)
 }

@@ -26,8 +26,8 @@ func (ce *certifier) evidence() model.Certificate {
 		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
 		Problems: []string{}, BoundariesLost: ce.Session.Lost(),
 	}
-	for _, one := range ce.Problems.All {
-		c.Problems = append(c.Problems, one.String())
+	for _, problem := range ce.Problems.All {
+		c.Problems = append(c.Problems, problem.String())
 	}
 	if ce.Table.Dropped > 0 {
 		c.Problems = append(c.Problems, words.WindowsMissing(uint64(ce.Table.Dropped)))
@@ -63,7 +63,7 @@ func Probe(p event.ProbeUse) model.Probe {
 		DearMachine: p.DearMachine}
 }
 
-// proofs compares all windows, for each of them all meters at once.
+// proofs compares, for each meter, the peaks of all windows with the recomputed ones.
 func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 	proofs := map[event.Meter]*model.Proof{}
 	for _, m := range ce.GPUs.Meters {
@@ -84,6 +84,8 @@ func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 	return proofs
 }
 
+// prove compares the peak of a meter in a window with the recomputed one. complete: no change of the window is missing.
+// between are the changes that were made while boundaries were being drawn.
 func (ce *certifier) prove(p *model.Proof, window *windows.Window, m event.Meter, complete bool,
 	between course.Straddling) {
 	paused := slices.Contains(window.Paused, m)

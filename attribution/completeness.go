@@ -6,8 +6,8 @@ import (
 	"ipytracer/model"
 )
 
-// missing lists, in words, the parts that are missing or not certain: of figures and windows, and of attribution, names
-// and texts.
+// missing lists, in words, what is missing or not certain. figures is on figures and windows, attribution is on lines,
+// names and texts.
 type missing struct{ figures, attribution []string }
 
 func (m *missing) figure(text string) { m.figures = append(m.figures, text) }
@@ -65,7 +65,10 @@ func (ce *certifier) unattributed(m *missing) {
 	if ce.allocations.Missing() > 0 {
 		m.name(words.AllocationsMissing(uint64(ce.allocations.Missing())))
 	}
-	if ce.Paused.Stacks || ce.allocations.Unstreamed {
+	for _, g := range ce.Paused.Counted {
+		m.name(words.Counted(g))
+	}
+	if ce.Paused.Stacks || ce.allocations.Unstreamed && len(ce.Paused.Counted) == 0 {
 		m.name(words.StacksPaused)
 	}
 	if ce.Session.Finish != nil {
@@ -73,8 +76,8 @@ func (ce *certifier) unattributed(m *missing) {
 	}
 }
 
-// complete decides whether a certificate is complete, and why not. A loss that can make a figure or a window wrong goes
-// into the first list, a loss that leaves all of them as they are into the second.
+// complete decides whether a certificate is complete, and why not. A loss that can make a figure or a window wrong is
+// listed under figures, any other loss under attribution.
 func (ce *certifier) complete(c *model.Certificate) {
 	var m missing
 	ce.incomplete(&m, c)

@@ -17,15 +17,14 @@ type core struct {
 	sequence *sequence
 }
 
-// newCore connects the parts that follow the events of a session, with a keeper of its blocks and a chart of its
-// meters.
-func newCore(s *windows.State, l activity.Blocks, of chart) *core {
+// newCore connects the parts that follow the events of a session. l keeps the session's blocks, ch charts its meters.
+func newCore(s *windows.State, l activity.Blocks, ch chart) *core {
 	c := &core{
 		Rows: rows.New(s, l), activity: activity.New(s, l),
 		queue: &blockQueue{State: s, blocks: l, waiting: map[uint32]map[uint64][]event.Change{}},
 	}
 	c.sequence = &sequence{
-		State: s, activity: c.activity, queue: c.queue, namespaces: c.Namespaces, blocks: l, chart: of,
+		State: s, activity: c.activity, queue: c.queue, namespaces: c.Namespaces, blocks: l, chart: ch,
 	}
 	return c
 }

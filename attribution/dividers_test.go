@@ -316,7 +316,7 @@ func TestDividersHostile(t *testing.T) {
 	}
 	held, looks := event.Bytes(n-1)*miB, 0
 	const mayLook = 2
-	a.Looked = blocks.MaxLooks - mayLook*n
+	a.Searched = blocks.MaxSearched - mayLook*n
 	a.Of(course.Key{PID: main, Meter: active}).Total = held
 	refused := &event.Refusal{PID: main, Meter: active, Asked: 7 * miB, Held: held, Detail: (n - 1) * apart}
 	for range 1000 {
@@ -328,21 +328,21 @@ func TestDividersHostile(t *testing.T) {
 			t.Fatalf("%v", found)
 		}
 	}
-	if looks != mayLook || a.Looked > blocks.MaxLooks {
-		t.Errorf("looked %d times at %d blocks", looks, a.Looked)
+	if looks != mayLook || a.Searched > blocks.MaxSearched {
+		t.Errorf("looked %d times at %d blocks", looks, a.Searched)
 	}
-	a.Looked = 0
+	a.Searched = 0
 	a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
 		Address: at + n*apart}] = stacks.Block{Size: miB, Stack: 1}
-	if found := a.DividersAt(refused); found != nil || a.Looked != 0 {
-		t.Errorf("more blocks than it looks at: %v, %d", found, a.Looked)
+	if found := a.DividersAt(refused); found != nil || a.Searched != 0 {
+		t.Errorf("more blocks than it looks at: %v, %d", found, a.Searched)
 	}
 
 	q := &blockQueue{}
 	for range 2 * windows.MaxAsked {
-		q.look(&windows.Refusal{Refusal: refused})
+		q.markRefusal(&windows.Refusal{Refusal: refused})
 	}
-	if len(q.looks) != windows.MaxAsked {
-		t.Errorf("%d places wait", len(q.looks))
+	if len(q.refusals) != windows.MaxAsked {
+		t.Errorf("%d places wait", len(q.refusals))
 	}
 }

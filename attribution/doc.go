@@ -19,7 +19,7 @@
 //   - activity: opens and closes windows, and tells one keeper of blocks about them;
 //   - rows: the rows of a report, made of windows, which they do not change;
 //   - blocks: the keeper of blocks of a [Tracker], and what a report lists of them;
-//   - audit: that of an [Auditor], and its verdicts;
+//   - audit: the keeper of blocks of an [Auditor], and its verdicts;
 //   - timeline: the curves of meters;
 //   - glance: the present state of a session.
 //
@@ -27,10 +27,9 @@
 //
 // # Lines
 //
-// For each window the package keeps the bytes that each stack allocated, freed and held at the window's peak. The
-// composition of a peak costs nothing until the peak is passed: a tally that has moved since the last highest total is
-// noted, and copied when the total exceeds it. Live blocks with sampled lines have a stack number of their own, so each
-// sum records whether it is an estimate.
+// For each window the package keeps a tally of each stack: the bytes that it allocated, freed and held at the window's
+// peak. While a meter rises, nothing is copied. At a new highest total, only the tallies that moved since the last one
+// are copied. Sampled blocks have a stack number of their own, so each sum records whether it is an estimate.
 //
 // # Long sessions
 //

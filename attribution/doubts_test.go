@@ -283,7 +283,7 @@ func TestTimesThatMeetBecomeOne(t *testing.T) {
 		want         bool
 	}{{0, 0, false}, {0, 1, true}, {2, 3, true}, {3, 9, false}, {0, 100, true}, {31, 39, false}, {50, 50, true}, {1000,
 		1000, true}} {
-		expect(t, fmt.Sprint(c), s.Meet(c.since, c.until), c.want)
+		expect(t, fmt.Sprint(c), s.Overlap(c.since, c.until), c.want)
 	}
 }
 

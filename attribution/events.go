@@ -11,8 +11,9 @@ import (
 // of 16 MiB holds, because changes are read before each record of the boundaries' ring.
 const maxBehind = 1 << 18
 
-// maxAbout is the largest number of descriptive events (see isAbout) that may come between a boundary and its readings.
-const maxAbout = 64
+// maxDescriptive is the largest number of descriptive events (see isDescriptive) that may come between a boundary and
+// its readings.
+const maxDescriptive = 64
 
 // add takes in the next event. When it returns, the memory of a boundary or a change may be reused for another one.
 func (in *sequence) add(e event.Event) {
@@ -21,7 +22,7 @@ func (in *sequence) add(e event.Event) {
 		// A boundary of another CPU may overtake an earlier boundary. The earlier boundary's readings then count with
 		// the later boundary, or with one still later: see gather.
 		if in.pending == nil {
-			in.wait(in.Processes.RootOf(e, nil), e)
+			in.wait(in.Processes.TreeOfReading(e, nil), e)
 		} else if in.Limits.Room(&in.Limits.Readings, len(in.readings) < windows.MaxReadings) {
 			in.readings = append(in.readings, e)
 		}
@@ -29,41 +30,43 @@ func (in *sequence) add(e event.Event) {
 	case *event.Change:
 		in.change(e)
 		// By now the readings would have come, or there is no room for more changes that wait for the boundary.
-		if in.behind++; in.behind > maxBehind || in.pending != nil && in.queue.waits >= stacks.MaxWaits {
+		in.behind++
+		isQueueFull := in.queue.waits >= stacks.MaxWaits
+		if in.behind > maxBehind || in.pending != nil && isQueueFull {
 			in.flush()
 		}
 		return
 	case *event.Refusal, *event.Foreign:
-		in.asked(e)
+		in.fileRequest(e)
 		return
 	case *event.Lull:
 		in.flush()
 		return
 	case *event.Stack:
-		in.Stacks.Take(e)
+		in.Stacks.AddOrDrop(e)
 		return
 	case *event.Holders:
-		in.Processes.Waits(e)
+		in.Processes.SetPool(e)
 		in.blocks.HeldBy(e)
 		return
 	case *event.Variables:
 		in.namespaces.List(e)
 		return
 	case *event.Residence:
-		in.namespaces.Resides(e)
+		in.namespaces.ListResidence(e)
 		return
 	}
-	if isAbout(e) && in.pending != nil && len(in.about) < maxAbout {
-		in.about = append(in.about, e)
+	if isDescriptive(e) && in.pending != nil && len(in.descriptive) < maxDescriptive {
+		in.descriptive = append(in.descriptive, e)
 		return
 	}
 	in.flush()
-	in.take(e)
+	in.dispatch(e)
 }
 
-// isAbout reports whether an event only describes something. Such an event may come between a boundary and its
+// isDescriptive reports whether an event only describes something. Such an event may come between a boundary and its
 // readings, and waits for the readings. It opens and closes no window, so its time of arrival does not matter.
-func isAbout(e event.Event) bool {
+func isDescriptive(e event.Event) bool {
 	switch e.(type) {
 	case *event.CellSource, *event.Limits, *event.Ending:
 		return true
@@ -71,11 +74,11 @@ func isAbout(e event.Event) bool {
 	return false
 }
 
-// take takes in an event once the boundary before it is settled.
-func (in *sequence) take(e event.Event) {
+// dispatch takes in an event that is no change, reading or search result, once the boundary before it is settled.
+func (in *sequence) dispatch(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
-		in.Session.Starts(e)
+		in.Session.SetStart(e)
 		for _, info := range e.Processes {
 			in.introduce(info)
 		}
@@ -88,9 +91,9 @@ func (in *sequence) take(e event.Event) {
 		in.drawn = *e
 		in.pending = &in.drawn
 	case *event.Limits:
-		in.Processes.Limited(e)
+		in.Processes.SetLimits(e)
 	case *event.Ending:
-		in.Processes.Ending(e)
+		in.Processes.SetEnding(e)
 	case *event.Settled:
 		in.finish(&e.Finish)
 		in.queue.handOnAll()
@@ -99,9 +102,9 @@ func (in *sequence) take(e event.Event) {
 	}
 }
 
-// finish takes in how the session ended. A second such event replaces the first, which had fewer facts.
+// finish takes in how the session ended. It is called twice: a later event has more facts and replaces the first.
 func (in *sequence) finish(f *event.Finish) {
-	isFirst := in.Session.Ends(f)
+	isFirst := in.Session.SetFinish(f)
 	if in.Session.IsCut() {
 		in.namespaces.CutShort()
 	}
@@ -118,36 +121,38 @@ func (in *sequence) flush() {
 	if in.pending == nil {
 		return
 	}
-	boundary, readings, about := in.pending, in.readings, in.about
-	in.pending, in.readings, in.about, in.behind = nil, nil, nil, 0
+	boundary, readings, descriptive := in.pending, in.readings, in.descriptive
+	in.pending, in.readings, in.descriptive, in.behind = nil, nil, nil, 0
 	in.settle(boundary, readings)
-	for _, e := range about {
-		in.take(e)
+	for _, e := range descriptive {
+		in.dispatch(e)
 	}
 }
 
-// introduce records a process, or more data on it.
+// introduce records a new process, or further facts on a known one.
 func (in *sequence) introduce(info event.ProcessInfo) {
 	process := in.Processes.Process(info.PID, info.Root)
-	// a Python may run cells, so there is room for some when other processes find none
-	if process == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.MaxProcesses+windows.MaxPythons {
+	// Pythons have room beyond that of other processes, because they may run cells.
+	hasRoom := len(in.Processes.Order) < in.Limits.MaxProcesses+windows.MaxPythons
+	if process == nil && info.Python != "" && hasRoom {
 		process = in.Processes.Adopt(info.PID, info.Root)
 	}
 	if process == nil {
 		return
 	}
 	if process.Info = in.Limits.Bounded(info); info.IPython != "" {
-		in.Processes.Kernels.Met(process)
+		in.Processes.Kernels.Add(process)
 	}
 	if process.Inputs < 0 {
 		process.Inputs = info.Inputs
-		// the inputs in In were stored while its cells were watched. In begins with one empty entry
+		// IPython's In begins with one empty entry. Unless the attach was late, all other entries are cells that the
+		// tracer watched.
 		if !info.Late {
 			process.Inputs = min(process.Inputs, 1)
 		}
 	}
-	if info.Python != "" && process.Alive && process.Parent != 0 && process.Session == nil &&
-		process.Lifetime == nil && !process.Adopted && in.blocks.Keeps(windows.KindLife) {
+	isWholeChild := process.Alive && process.Parent != 0 && process.Session == nil && !process.Adopted
+	if info.Python != "" && isWholeChild && process.Lifetime == nil && in.blocks.Keeps(windows.KindLife) {
 		process.Lifetime = in.activity.Windows.Open(process, in.Processes.Now(process), windows.KindLife, nil)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"ipytracer/attribution/internal/windows"
 )
 
-// GiveUp drops the attribution of the whole session, and takes in no more of it. Texts of cells that come from now on
-// are kept up to 1 KiB. Figures, windows and their proof go on as before. why is a sentence for readers of
-// [Tracker.Glance] meanwhile; the session's end reports it again.
+// GiveUp drops the attribution of the whole session for good, because memory is scarce. Texts of cells that come from
+// now on are kept up to 1 KiB. Figures, windows and their proof go on as before. why is a sentence for the reader of
+// [Tracker.Glance]; the session's end must report it again.
 func GiveUp(t *Tracker, why string) {
 	if t.allocations.GivenUp != "" {
 		return
@@ -30,8 +30,8 @@ func GiveUp(t *Tracker, why string) {
 }
 
 // forgetTallies removes the tallies of windows.
-func forgetTallies(all []*windows.Window) {
-	for _, window := range all {
+func forgetTallies(list []*windows.Window) {
+	for _, window := range list {
 		if window == nil {
 			continue
 		}

@@ -118,7 +118,7 @@ func TestBlocksOfTheDriversPool(t *testing.T) {
 	var many windows.GPUNotes
 	for i := range int32(3 * windows.MaxGPUOwners) {
 		for stack := range uint64(3 * windows.MaxLarge) {
-			many.Take(&event.Change{PID: i, Meter: event.OfDevice(0, event.Driver), Value: gib, Size: gib,
+			many.AddBlock(&event.Change{PID: i, Meter: event.OfDevice(0, event.Driver), Value: gib, Size: gib,
 				Stack: stack + 1})
 		}
 	}

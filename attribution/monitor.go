@@ -17,9 +17,9 @@ import (
 // for them, and no stacks unless it is a [NewProfiler].
 type Monitor struct {
 	core     *core
-	marker   event.Boundary // an experiment's, as it is taken in
-	profiler *profiler      // nil without stacks
-	prefix   string         // of the experiments that are windows; "" for none
+	marker   event.Boundary // a copy of an experiment's boundary, without the experiment
+	profiler *profiler      // nil for a Monitor without stacks
+	prefix   string         // experiments whose names begin with prefix are windows; "": none are
 }
 
 // NewMonitor returns a Monitor that has seen nothing.
@@ -27,27 +27,24 @@ func NewMonitor() *Monitor {
 	return &Monitor{core: newCore(monitored(stacks.RoomOfSession), unkept{}, noChart{})}
 }
 
-// monitored returns the state of a session that is monitored.
+// monitored returns the state of a Monitor's session, with room for stacks.
 func monitored(room stacks.Room) *windows.State {
 	return windows.NewBounded(windows.Bounds{
 		Open: monitorOpen, Processes: windows.MaxListing, Stacks: room, Forgets: true,
 	})
 }
 
-// A kernel must not make its Monitor large, which is one of many: these bound its open cells, and the bytes of names
-// that are kept for cells that have not been handed out.
+// Limits of one Monitor, which is one of many.
 const (
-	monitorOpen  = 1 << 10
-	monitorNames = 1 << 20
+	monitorOpen  = 1 << 10 // open cells
+	monitorNames = 1 << 20 // bytes of names that are kept for cells that have not been handed out
 )
 
-// Add takes in the next event of the process's tree; the first one is the session's *[event.Start]. The caller may
-// reuse the memory of a boundary or a change when Add returns. Experiments are no windows here, but those of
-// [Monitor.KeepExperiments]: the boundaries of the others only have figures.
+// Add takes in the next event of the process's tree. The first event must be the session's *[event.Start]. The caller
+// may reuse the memory of a boundary or a change when Add returns. Only the experiments of [Monitor.KeepExperiments]
+// become windows. A boundary of another experiment only ends a segment.
 func (m *Monitor) Add(e event.Event) {
-	if boundary, is := e.(*event.Boundary); is && (boundary.Kind == event.ExperimentBegin ||
-		boundary.Kind == event.ExperimentEnd) &&
-		(m.prefix == "" || !strings.HasPrefix(boundary.Experiment, m.prefix)) {
+	if boundary, isBoundary := e.(*event.Boundary); isBoundary && m.ignores(boundary) {
 		m.marker = *boundary
 		m.marker.Kind, m.marker.Experiment = event.Asked, ""
 		e = &m.marker
@@ -55,7 +52,13 @@ func (m *Monitor) Add(e event.Event) {
 	m.core.sequence.add(e)
 }
 
-// Finished returns the cells that closed since the last call, as [Tracker.Finished] does. They are forgotten.
+// ignores reports whether a boundary begins or ends an experiment that is not to be a window.
+func (m *Monitor) ignores(boundary *event.Boundary) bool {
+	isExperiment := boundary.Kind == event.ExperimentBegin || boundary.Kind == event.ExperimentEnd
+	return isExperiment && (m.prefix == "" || !strings.HasPrefix(boundary.Experiment, m.prefix))
+}
+
+// Finished returns the cells that closed since the last call, as [Tracker.Finished] does, and forgets them.
 func (m *Monitor) Finished() (done []model.Window) {
 	if m.profiler != nil {
 		done = m.profiler.finished()
@@ -72,10 +75,10 @@ func (m *Monitor) Finished() (done []model.Window) {
 	return done
 }
 
-// Origin returns the time that [model.Window.StartNS] counts from: of CLOCK_MONOTONIC, 0 before the first boundary.
+// Origin returns the CLOCK_MONOTONIC time from which [model.Window.StartNS] counts, 0 before the first boundary.
 func (m *Monitor) Origin() event.Nanoseconds { return m.core.Session.Began }
 
-// Process returns a process, with its figures so far, and how it has ended. ok is false if it is not known.
+// Process returns a process with its figures so far and, if it has ended, how. ok is false if the process is not known.
 func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
 	process := m.core.Processes.ByPID[int32(pid)]
 	if process == nil || process.Began == 0 {
@@ -87,8 +90,8 @@ func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
 // Has reports whether a process is known.
 func (m *Monitor) Has(pid int) bool { return m.core.Processes.ByPID[int32(pid)] != nil }
 
-// Statement returns the statement in which a process has ended, with its figures; ok is false for none. Call it before
-// the next [Monitor.Finished].
+// Statement returns the statement in which a process ended, with its figures; ok is false for none. Call Statement
+// before the next [Monitor.Finished].
 func (m *Monitor) Statement(pid int) (out model.Window, ok bool) {
 	process := m.core.Processes.ByPID[int32(pid)]
 	if process == nil || process.Last.Statement == nil || process.Last.Statement.IsOpen {
@@ -131,21 +134,20 @@ func (unkept) Boundary(*windows.Process, *event.Boundary)        {}
 func (unkept) Ended(int32)                                       {}
 func (unkept) Keeps(windows.WindowKind) bool                     { return false }
 
-// KeepSources has the cells that are handed out from now on have their sources: at most so many bytes of each, and of
-// all that wait. A source without room is left out.
+// KeepSources adds their sources to the cells that are handed out from now on: at most most bytes of each source, and
+// all bytes of the sources of all cells that wait. A source without room is left out.
 func (m *Monitor) KeepSources(most, all int) {
 	m.core.Texts.Recent = &windows.RecentTexts{Most: most, All: all, By: map[uint32]string{}}
 }
 
-// KeepExperiments has experiments with names that begin with a prefix be windows from now on.
+// KeepExperiments makes experiments whose names begin with prefix windows, from now on.
 func (m *Monitor) KeepExperiments(prefix string) {
 	m.prefix = prefix
 	m.core.activity.KeepExperiments()
 }
 
-// Experiments returns the experiments of all processes that closed since the last call, in the order in which they
-// closed, and forgets them. lost counts by process the later ones that found no room. Call it before
-// [Monitor.Finished].
+// Experiments returns the experiments of all processes that closed since the last call, in the order of closing, and
+// forgets them. lost counts, by pid, later experiments that found no room. Call Experiments before [Monitor.Finished].
 func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
 	closed, lost := m.core.activity.TakeExperiments()
 	for _, w := range closed {
@@ -154,16 +156,16 @@ func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
 	return done, lost
 }
 
-// RunningExperiments returns the open experiments of a process, at most the hundred newest, the one that opened first
-// in front. Their figures reach to the last boundary.
+// RunningExperiments returns the open experiments of a process, oldest first, at most the newest maxRunning. Their
+// figures reach to the last boundary.
 func (m *Monitor) RunningExperiments(pid int) (all []model.Window) {
 	process := m.core.Processes.ByPID[int32(pid)]
 	if process == nil {
 		return nil
 	}
 	var open []*windows.Window
-	for _, of := range process.Experiments.ByName {
-		open = append(open, of...)
+	for _, named := range process.Experiments.ByName {
+		open = append(open, named...)
 	}
 	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })
 	for _, w := range open[max(0, len(open)-maxRunning):] {

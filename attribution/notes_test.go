@@ -24,7 +24,7 @@ func TestNotesInTheArchive(t *testing.T) {
 		w := &windows.Window{Detail: &windows.Detail{}, Kind: windows.KindStatement, Process: p,
 			Stretch: windows.Stretch{Root: 200}, Note: n}
 		tracker.Table.Keep(w)
-		tracker.Table.Put(w)
+		tracker.Table.ArchiveWindow(w)
 		slot := tracker.Table.Slots[w.Slot-1]
 		if slot.W != nil {
 			t.Fatal("the window is not in the archive")

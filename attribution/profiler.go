@@ -14,8 +14,8 @@ import (
 	"ipytracer/model"
 )
 
-// profiler is the part of a [Monitor] that knows who allocated: the live blocks, and the stacks that these refer to.
-// Both have a bounded room. What finds none counts under a name of its own, so sums stay exact.
+// profiler is the part of a [Monitor] that knows who allocated: it keeps the live blocks and their stacks. The room for
+// both is bounded. A block without room counts under a stack of its own, so sums stay exact.
 type profiler struct {
 	core   *core
 	blocks *profiledBlocks
@@ -30,7 +30,7 @@ func NewProfiler() *Monitor {
 	return &Monitor{core: c, profiler: &profiler{core: c, blocks: l}}
 }
 
-// finished returns the cells that closed since the last call. Of them, only what their names need is kept.
+// finished returns the cells that closed since the last call, and keeps of them only what their names need.
 func (pr *profiler) finished() (out []model.Window) {
 	for _, w := range pr.core.activity.TakeDone() {
 		out = append(out, pr.core.Presenter.Window(pr.core.Table.Whole(w)))
@@ -45,20 +45,21 @@ func (m *Monitor) Flows(pid int) []Flow {
 	if m.profiler == nil {
 		return nil
 	}
-	all := m.profiler.flows(int32(pid))
+	flows := m.profiler.flows(int32(pid))
 	m.profiler.sweep()
-	return all
+	return flows
 }
 
-// Forgotten says that stacks which were sent before are sent again when they are next met (tracer.ForgetStacks). The
-// next call of [Monitor.Flows] forgets those that were not, unless a block or an open cell refers to them.
+// Forgotten tells the Monitor that the kernel half has forgotten which stacks it sent (tracer.ForgetStacks), and sends
+// each again when it is next met. The next call of [Monitor.Flows] drops the stacks that were not sent again, unless a
+// block or an open cell refers to them.
 func (m *Monitor) Forgotten() {
 	if m.profiler != nil {
 		m.profiler.core.Stacks.Era++
 	}
 }
 
-// IsCrowded reports whether half of the room for stacks is taken.
+// IsCrowded reports whether more than half of the room for stacks is taken.
 func (m *Monitor) IsCrowded() bool {
 	if m.profiler == nil {
 		return false
@@ -72,7 +73,7 @@ type profiledBlocks struct{ *blocks.Blocks }
 
 var _ activity.Blocks = (*profiledBlocks)(nil)
 
-// Keeps reports that cells are kept, for the names of their code.
+// Keeps reports whether windows of a kind are kept: cells, for the names of their code.
 func (*profiledBlocks) Keeps(kind windows.WindowKind) bool { return kind == windows.KindCell }
 
 // Move takes in a change. The blocks of a process that has ended are gone.
@@ -81,7 +82,7 @@ func (l *profiledBlocks) Move(tree *windows.Tree, change *event.Change) {
 		l.Flow.Drop(course.Key{PID: change.PID, Meter: change.Meter}, change.Size)
 		return
 	}
-	l.Flow.Leads(change)
+	l.Flow.RecordValue(change)
 	l.Blocks.Move(tree, change)
 }
 
@@ -99,12 +100,12 @@ func (l *profiledBlocks) Boundary(process *windows.Process, boundary *event.Boun
 // Ended drops all blocks of a process that has ended.
 func (l *profiledBlocks) Ended(pid int32) {
 	l.Blocks.Ended(pid)
-	had := false
+	hadBlocks := false
 	for key := range l.Held {
 		if key.PID == pid {
 			l.CopyAll(key)
 			delete(l.Held, key)
-			had = true
+			hadBlocks = true
 		}
 	}
 	for key := range l.Flow.Values {
@@ -112,7 +113,7 @@ func (l *profiledBlocks) Ended(pid int32) {
 			delete(l.Flow.Values, key)
 		}
 	}
-	if !had {
+	if !hadBlocks {
 		return
 	}
 	for at := range l.Live {
@@ -122,12 +123,12 @@ func (l *profiledBlocks) Ended(pid int32) {
 	}
 }
 
-// Flow is the memory of one meter that a process and its children have allocated since the last [Monitor.Flows], and
-// that they hold now. Its parts add up to both.
+// Flow has the memory of one meter that a process and its children allocated since the last [Monitor.Flows], and the
+// memory that they hold now. The figures of its Stacks add up to Allocated and Known.
 type Flow struct {
 	Meter     string
 	Allocated int64 // bytes
-	// Held is the meter's value. Known is how much of it the stacks explain; it is more than that where records were
+	// Held is the meter's value. Known is the part that the stacks explain. It exceeds Held if records of frees were
 	// lost.
 	Held, Known int64
 	// Exact and Bound are as in [model.Figure], for the whole session so far.
@@ -138,20 +139,20 @@ type Flow struct {
 	Dropped int
 }
 
-// FlowStack is the part of one stack.
+// FlowStack is the part of a [Flow] that one stack allocated.
 type FlowStack struct {
 	Frames    []model.Frame // innermost first
 	Truncated bool          // there were more calls further out
-	// Missing: there was a stack, but no room to keep it, or its record was lost. Otherwise no Python code allocated,
-	// or the stack was not walked.
+	// Missing: there was a stack, but no room to keep it, or its record was lost. If Missing is false and there are no
+	// Frames, no Python code allocated, or the stack was not walked.
 	Missing         bool
 	Allocated, Held int64
 }
 
-// flowSum is a part of a flow, of the same lines.
+// flowSum has the bytes of one stack in a flow.
 type flowSum struct{ allocated, held event.Bytes }
 
-// flows makes the flows of the meters of blocks, and begins again.
+// flows returns the flows of the meters of blocks since the last call, of a process and its children.
 func (pr *profiler) flows(pid int32) (out []Flow) {
 	defer pr.blocks.Flow.Clear()
 	pr.used = pr.used[:0]
@@ -167,21 +168,25 @@ func (pr *profiler) flows(pid int32) (out []Flow) {
 	return out
 }
 
+// missingStack stands for the place of all stacks that are not in the table.
+const missingStack = ^uint32(0)
+
+// flow returns the flow of one meter.
 func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 	f := Flow{Meter: m.String(), Dropped: pr.blocks.Missing(), Held: int64(pr.value(root, m))}
 	sums := map[uint64]flowSum{}
 	for stack, bytes := range pr.blocks.Flow.Allocated[m] {
 		pr.used = append(pr.used, stack)
-		one := sums[stack]
-		one.allocated += bytes
-		sums[stack] = one
+		sum := sums[stack]
+		sum.allocated += bytes
+		sums[stack] = sum
 	}
 	for key, held := range pr.blocks.Held {
 		if key.Meter == m {
 			for stack, bytes := range held.ByStack {
-				one := sums[stack]
-				one.held += bytes
-				sums[stack] = one
+				sum := sums[stack]
+				sum.held += bytes
+				sums[stack] = sum
 			}
 		}
 	}
@@ -190,26 +195,27 @@ func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 		window = pr.core.Table.Whole(window)
 	}
 	f.Exact, f.Bound = pr.core.Figurer.Quality(m, window)
-	at := map[uint32]int{} // indexes in f.Stacks, by the stack's place in the table
+	indexes := map[uint32]int{} // indexes in f.Stacks, by the stack's place in the table
 	for _, number := range slices.Sorted(maps.Keys(sums)) {
-		one := sums[number]
-		f.Allocated += int64(one.allocated)
-		f.Known += int64(one.held)
+		sum := sums[number]
+		f.Allocated += int64(sum.allocated)
+		f.Known += int64(sum.held)
 		place := pr.core.Stacks.Place(number)
-		if place == 0 && number != 0 && number != stacks.SampleMark {
-			place = ^uint32(0)
+		hadStack := number != 0 && number != stacks.SampleMark
+		if place == 0 && hadStack {
+			place = missingStack
 		}
-		i, known := at[place]
+		i, known := indexes[place]
 		if !known {
 			i = len(f.Stacks)
-			at[place] = i
-			f.Stacks = append(f.Stacks, FlowStack{Missing: place == ^uint32(0)})
+			indexes[place] = i
+			f.Stacks = append(f.Stacks, FlowStack{Missing: place == missingStack})
 			if s := pr.core.Stacks.Of(number); s != nil && window != nil {
 				f.Stacks[i].Frames, f.Stacks[i].Truncated = pr.core.Symbolizer.Frames(window, s), s.More
 			}
 		}
-		f.Stacks[i].Allocated += int64(one.allocated)
-		f.Stacks[i].Held += int64(one.held)
+		f.Stacks[i].Allocated += int64(sum.allocated)
+		f.Stacks[i].Held += int64(sum.held)
 	}
 	slices.SortStableFunc(f.Stacks, func(x, y FlowStack) int {
 		return cmp.Or(cmp.Compare(y.Held, x.Held), cmp.Compare(y.Allocated, x.Allocated),
@@ -219,8 +225,8 @@ func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 }
 
 // value returns the present value of a meter of a tree: that of the last boundary, moved by the changes after it.
-func (pr *profiler) value(of *windows.Process, m event.Meter) event.Bytes {
-	tree := pr.core.Processes.Tree(of.Root)
+func (pr *profiler) value(process *windows.Process, m event.Meter) event.Bytes {
+	tree := pr.core.Processes.Tree(process.Root)
 	sum := tree.Gauges.Value(m)
 	for key, last := range pr.blocks.Flow.Values {
 		if p := pr.core.Processes.ByPID[key.PID]; key.Meter == m && p != nil && !p.Ended && last.Segment > tree.Ended {
@@ -230,9 +236,9 @@ func (pr *profiler) value(of *windows.Process, m event.Meter) event.Bytes {
 	return sum
 }
 
-// A profiler runs for as long as its kernel, which has new code in each cell. So stacks are forgotten: the kernel half
-// forgets which ones it has sent, and sends each again when it is next met. A stack that was not sent again, and that
-// nothing refers to, is dropped here.
+// A profiler runs as long as its kernel, which runs new code in each cell. So old stacks must be dropped. From time to
+// time the kernel half forgets which stacks it has sent, and sends each again when it is next met. The profiler drops a
+// stack that was not sent again and that nothing refers to.
 
 // sweep drops the stacks that were not sent since the kernel half forgot them, unless they are needed.
 func (pr *profiler) sweep() {
@@ -241,7 +247,7 @@ func (pr *profiler) sweep() {
 		return
 	}
 	needed := map[uint64]bool{}
-	for _, stack := range pr.used { // a thread's last stack is not sent again
+	for _, stack := range pr.used { // the kernel half does not send a thread's last stack again
 		needed[t.Original(stack)] = true
 	}
 	for _, held := range pr.blocks.Held {

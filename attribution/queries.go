@@ -12,8 +12,8 @@ import (
 // maxRunning bounds the windows that [Tracker.Running] returns.
 const maxRunning = 100
 
-// Running returns the open windows of a process: at most the hundred newest, the one that opened first in front. Their
-// figures reach to the last boundary; the stacks that allocated are left out.
+// Running returns the open windows of a process, oldest first, at most the newest maxRunning, without the stacks that
+// allocated. Their figures reach to the last boundary.
 func (t *Tracker) Running(pid int) (all []model.Window) {
 	process := t.Processes.ByPID[int32(pid)]
 	if process == nil {
@@ -23,8 +23,8 @@ func (t *Tracker) Running(pid int) (all []model.Window) {
 	if s := t.Processes.SessionOf(process); s != nil && s.Process == process {
 		open = append(open, s)
 	}
-	for _, of := range process.Experiments.ByName {
-		open = append(open, of...)
+	for _, named := range process.Experiments.ByName {
+		open = append(open, named...)
 	}
 	open = slices.DeleteFunc(open, func(w *windows.Window) bool { return !w.IsOpen || !w.Kind.IsReported() })
 	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })
@@ -34,8 +34,8 @@ func (t *Tracker) Running(pid int) (all []model.Window) {
 	return all
 }
 
-// CellsAfter returns the closed cells of a process that have a higher id, oldest first, without the stacks that
-// allocated.
+// CellsAfter returns the closed cells of a process with ids above id, oldest first, at most limit, without the stacks
+// that allocated.
 func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 	first := t.Table.First(id + 1)
 	for window := range t.Table.All(first, func(k windows.WindowKind) bool { return k == windows.KindCell }) {
@@ -49,22 +49,22 @@ func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 	return all
 }
 
-// LastExperiment returns the experiment of a process that ended last, if it has this name.
-func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
+// LastExperiment returns the experiment of a process that closed last; ok is false if it has another name.
+func (t *Tracker) LastExperiment(pid int, name string) (w model.Window, ok bool) {
 	process := t.Processes.ByPID[int32(pid)]
 	if process == nil || process.Experiments.Endings == 0 {
 		return model.Window{}, false
 	}
-	w, ok := t.reader.find(process.Experiments.Last())
+	w, ok = t.reader.find(process.Experiments.Last())
 	if ok && w.Name != name {
 		return model.Window{}, false
 	}
 	return w, ok
 }
 
-// ExperimentsAfter returns the experiments of a process that have closed since its first n did, in the order in which
-// they closed, at most limit of them. lost is the number of those before them that are not kept any more. So the next
-// call is for n, lost and the returned ones together.
+// ExperimentsAfter returns the experiments of a process that closed after its first n, in the order of closing, at most
+// limit. lost counts experiments between the first n and the returned ones that are not kept any more. The next n is
+// n + lost + len(all).
 func (t *Tracker) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
 	process := t.Processes.ByPID[int32(pid)]
 	if process == nil {
@@ -78,7 +78,7 @@ func (t *Tracker) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost 
 		if w, ok := t.reader.find(int(id)); ok {
 			all = append(all, w)
 		} else if len(all) > 0 {
-			break // those before it are handed out first, so that the sum is right
+			break // lost may count only experiments before the returned ones
 		} else {
 			lost++
 		}
@@ -95,5 +95,5 @@ func (t *Tracker) Window(id int) (model.Window, bool) {
 	return w, ok
 }
 
-// Partial returns variables of a session that is not known to its end: their sizes are lower bounds.
+// Partial returns the variables of a session whose recording stops before its end: their sizes are lower bounds.
 func Partial(e event.Variables) event.Variables { return rows.Partial(e) }

@@ -15,7 +15,7 @@ func (t *Tracker) Finished() []model.Window { return t.finished() }
 // Cells returns the number of cells that have begun.
 func (t *Tracker) Cells() int { return t.Processes.Cells() }
 
-// Report returns everything that is known. It can be called at any time: open windows end at the last boundary.
+// Report returns everything that is known. It may be called at any time: open windows end at the last boundary.
 func (t *Tracker) Report() *model.Report {
 	r := t.Stream()
 	r.Windows, r.Between = []model.Window{}, []model.Between{}
@@ -37,16 +37,16 @@ func (t *Tracker) Report() *model.Report {
 	return r
 }
 
-// Stream returns the same as [Tracker.Report], but makes its windows one at a time, when they are asked for. No event
-// may be added before the report has been printed.
+// Stream returns the report of [Tracker.Report], but makes each window only when it is asked for. No event may be added
+// before the report has been printed.
 func (t *Tracker) Stream() *model.Report {
 	t.sequence.flush()
 	t.queue.handOnAll()
 	return t.streamed()
 }
 
-// SoFar returns the report of a session that goes on, with the variables that a look has just found in a process. It
-// changes nothing in later reports. No event may be added before it has been read.
+// SoFar returns the report of a session that goes on, with the variables e that a look has just found in a process.
+// SoFar does not change later reports. No event may be added before the report has been read.
 func (t *Tracker) SoFar(e *event.Variables) *model.Report {
 	t.Flush()
 	r := t.streamed()

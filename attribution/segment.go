@@ -8,39 +8,41 @@ import (
 	"ipytracer/event"
 )
 
+// settle ends a segment at a boundary, now that its readings are in, and applies the boundary to windows and processes.
 func (in *sequence) settle(drawn *event.Boundary, readings []*event.Reading) {
-	one := *drawn // others keep the event as it is
-	boundary := &one
+	copied := *drawn // the event itself must not be changed
+	boundary := &copied
 	tree := in.Processes.Tree(boundary.Root)
-	tree.Follows(boundary)
-	in.Session.Draws(boundary)
+	tree.EnsureLater(boundary)
+	in.Session.RecordBoundary(boundary)
 	if p := in.Processes.ByPID[boundary.PID]; boundary.Kind == event.ProcessStart && p != nil && p.Ended {
-		delete(in.Processes.ByPID, boundary.PID) // its pid was reused: that is another process
+		delete(in.Processes.ByPID, boundary.PID) // the pid was reused: this is another process
 	}
-	in.GPUs.Note(&boundary.Value, &boundary.High, &boundary.Tree, &boundary.TreeHigh)
+	in.GPUs.MarkUsed(&boundary.Value, &boundary.High, &boundary.Tree, &boundary.TreeHigh)
 	moved := in.gather(tree, boundary, readings)
 	own := course.SegmentEnd{Value: &boundary.Value, High: &boundary.High, Read: &boundary.Value}
-	// An exec: the same pid with its old memory, which in a forked process was its parent's. Or another CPU's boundary
-	// read the process just before it drew this one, and this boundary overtook that one on the way here.
-	if before, again := moved[boundary.PID]; again &&
-		(boundary.Kind != event.ProcessExec || !in.Processes.IsForked(boundary.PID)) {
+	// There may be an earlier reading of the boundary's own process, and both count. At an exec it is a reading of the
+	// old memory. Otherwise another CPU's boundary read the process a moment earlier, and arrives later. At the exec of
+	// a forked process the old memory was its parent's, and does not count.
+	isForkedExec := boundary.Kind == event.ProcessExec && in.Processes.IsForked(boundary.PID)
+	if before, wasRead := moved[boundary.PID]; wasRead && !isForkedExec {
 		own.High, own.Read = course.Highest(*own.High, before.High), course.Highest(*own.Read, before.Read)
 	}
 	moved[boundary.PID] = own
-	in.withAttached(boundary, moved)
-	tree.IsOne(boundary, &own)
+	in.raiseTree(boundary, moved)
+	tree.CopyIfAlone(boundary, &own)
 	in.endSegment(tree, boundary, moved)
 	in.apply(tree, boundary)
-	tree.Breaks(boundary, in.Session.Cut)
+	tree.FollowPauses(boundary, in.Session.Cut)
 	in.activity.Invariants.Segment(boundary, moved, in.Processes, in.GPUs.Meters)
 	in.chart.Draw(tree, boundary, moved)
 	tree.DrawnAt = boundary.Time
 	in.queue.allocateIn(boundary.Root, tree, tree.Ended+1)
 }
 
-// withAttached raises a boundary's tree to at least the attached process: all that it has is the tree's. The kernel
-// half keeps no maximum of a tree before its first child, which may begin anywhere in a segment.
-func (in *sequence) withAttached(boundary *event.Boundary, moved course.SegmentEnds) {
+// raiseTree raises the highs of a boundary's tree to those of the attached process, whose memory is part of the tree.
+// The kernel half keeps no high of a tree before its first child, which may begin in the middle of a segment.
+func (in *sequence) raiseTree(boundary *event.Boundary, moved course.SegmentEnds) {
 	for pid, m := range moved {
 		process := in.Processes.ByPID[pid]
 		if m.Waited || process == nil || process.Parent != 0 || process.Session == nil ||
@@ -53,59 +55,60 @@ func (in *sequence) withAttached(boundary *event.Boundary, moved course.SegmentE
 	}
 }
 
-// gather collects the readings of a boundary's segment: those that came with the boundary, and those that waited for
-// one. Two CPUs' boundaries may pass each other. A reading that came with a boundary of another tree waits for one of
-// its own. If the process's own boundary had already been drawn when the process was read, its high belongs to the next
-// segment, and waits for the end of that: the windows that opened in between have it.
+// gather collects the readings of the segment that a boundary ends: the readings that came with the boundary, and the
+// readings that waited. Boundaries of two CPUs may arrive in the wrong order, so two kinds of readings wait. A reading
+// of another tree waits for a boundary of that tree. A reading that began after this segment (Since) belongs to a later
+// segment, and waits for its end: windows that opened in between have its high.
 func (in *sequence) gather(tree *windows.Tree, boundary *event.Boundary, readings []*event.Reading) course.SegmentEnds {
 	waited := tree.Readings
 	tree.Readings, in.waiting = nil, in.waiting-len(tree.Readings)
 	moved := course.SegmentEnds{}
-	for i, from := range slices.Concat(waited, readings) {
-		if of := in.Processes.RootOf(from, tree); of != tree || from.Since > boundary.Segment {
-			in.wait(of, from)
+	for i, reading := range slices.Concat(waited, readings) {
+		if itsTree := in.Processes.TreeOfReading(reading, tree); itsTree != tree || reading.Since > boundary.Segment {
+			in.wait(itsTree, reading)
 			continue
 		}
-		in.GPUs.Note(&from.Value, &from.High)
-		one := course.SegmentEnd{Value: &from.Value, High: &from.High, Read: &from.Value, Waited: i < len(waited) ||
-			from.Since != 0 &&
-				from.Since < boundary.Segment}
-		if before, again := moved[from.PID]; again {
-			one.High, one.Read = course.Highest(*one.High, before.High), course.Highest(*one.Read, before.Read)
+		in.GPUs.MarkUsed(&reading.Value, &reading.High)
+		coversEarlier := reading.Since != 0 && reading.Since < boundary.Segment
+		end := course.SegmentEnd{Value: &reading.Value, High: &reading.High, Read: &reading.Value,
+			Waited: i < len(waited) || coversEarlier}
+		if before, wasRead := moved[reading.PID]; wasRead {
+			end.High, end.Read = course.Highest(*end.High, before.High), course.Highest(*end.Read, before.Read)
 		}
-		moved[from.PID] = one
+		moved[reading.PID] = end
 	}
 	return moved
 }
 
 // wait keeps a reading until its tree's next boundary.
-func (in *sequence) wait(tree *windows.Tree, of *event.Reading) {
+func (in *sequence) wait(tree *windows.Tree, reading *event.Reading) {
 	if in.Limits.Room(&in.Limits.Readings, tree != nil && in.waiting < windows.MaxReadings) {
-		tree.Readings = append(tree.Readings, of)
+		tree.Readings = append(tree.Readings, reading)
 		in.waiting++
 	}
 }
 
-// endSegment adds the segment that ends to every open window of the tree.
+// endSegment records the values and highs of a segment that ends, of the tree and of each process that moved.
 func (in *sequence) endSegment(tree *windows.Tree, boundary *event.Boundary, moved course.SegmentEnds) {
 	changes := tree.TakeChanges(boundary.Segment)
-	if tree.Last == nil {
+	isFirst := tree.Last == nil
+	if isFirst {
 		tree.Last = &event.Boundary{}
-		windows.Carry(tree.Last, boundary)
-	} else if boundary.Segment >= tree.Ended {
-		windows.Carry(tree.Last, boundary)
+	}
+	if isFirst || boundary.Segment >= tree.Ended {
+		windows.CarryCounts(tree.Last, boundary)
 	}
 	tree.Chains.Record(boundary.Segment, moved, in.GPUs.Meters)
 	tree.Ended = max(tree.Ended, boundary.Segment) // two CPUs' boundaries may pass each other
-	in.Session.Next()
-	in.learn(tree, boundary.Segment)
-	in.activity.Requests.AskedIn(tree, boundary.Segment)
+	in.Session.NextCut()
+	in.applyLearned(tree, boundary.Segment)
+	in.activity.Requests.AddAsked(tree, boundary.Segment)
 	in.doubtSegment(tree, &boundary.Doubts)
 	latest := tree.Latest()
 	for kind, bytes := range boundary.Unsure {
 		tree.Unsure[kind].Push(in.Session.Cut, bytes)
 	}
-	tree.Frees(&boundary.Frees)
+	tree.RecordFrees(&boundary.Frees)
 	tree.Gauges.See(in.Session.Cut, latest, &boundary.Tree, &boundary.TreeHigh, in.GPUs.Meters)
 	tree.Gauges.Certain(in.Session.Cut, &boundary.Tree, &boundary.TreeHigh, &tree.Freed)
 	tree.Thin(&tree.Gauges)
@@ -118,10 +121,10 @@ func (in *sequence) endSegment(tree *windows.Tree, boundary *event.Boundary, mov
 			process.Replaced = in.Session.Cut
 		}
 		if process.Ended && !process.Alive && pid != boundary.PID {
-			process.Reached(m.High, in.GPUs.Meters)
+			process.RaiseLate(m.High, in.GPUs.Meters)
 			continue
 		}
-		in.Processes.Enter(process, boundary.Root)
+		in.Processes.MoveToTree(process, boundary.Root)
 		process.Gauges.See(in.Session.Cut, latest, m.Value, m.High, in.GPUs.Meters)
 		process.Gauges.Certain(in.Session.Cut, m.Value, m.High, &tree.Freed)
 		process.Gauges.Reach(in.Session.Cut, m.Read)
@@ -130,9 +133,9 @@ func (in *sequence) endSegment(tree *windows.Tree, boundary *event.Boundary, mov
 			process.Life = course.StartFigures(m.Value, in.GPUs.Meters)
 		}
 		process.Life.See(m.Value, m.High, in.GPUs.Meters)
-		tree.Moved(process, in.Session.Cut)
+		tree.MarkMoved(process, in.Session.Cut)
 	}
-	tree.Rises(&boundary.TreeHigh, moved, in.GPUs.Meters)
+	tree.RecordSummits(&boundary.TreeHigh, moved, in.GPUs.Meters)
 	for pid, highs := range changes {
 		if p := in.Processes.ByPID[pid]; p != nil {
 			for _, l := range highs {
@@ -143,7 +146,8 @@ func (in *sequence) endSegment(tree *windows.Tree, boundary *event.Boundary, mov
 	tree.Stream.Made = max(tree.Stream.Made, boundary.Stream)
 }
 
-// doubtSegment notes what was lost or guessed by the end of a segment.
+// doubtSegment records the losses and guesses that the kernel half counted up to the end of a segment, and marks the
+// windows that they may concern.
 func (in *sequence) doubtSegment(tree *windows.Tree, d *event.Doubts) {
 	before := tree.Drawn
 	tree.Drawn = in.Session.Cut
@@ -156,13 +160,13 @@ func (in *sequence) doubtSegment(tree *windows.Tree, d *event.Doubts) {
 	}
 	tree.Doubts.Untraced, tree.Doubts.UntracedNow = max(tree.Doubts.Untraced, d.Untraced), d.UntracedNow
 	for kind, size := range d.Missing {
-		all := &tree.Missing[kind]
-		if all.Push(in.Session.Cut, size); len(*all) > windows.Crowded+2*len(tree.Open) {
-			all.Thin(tree.Cuts())
+		peaks := &tree.Missing[kind]
+		if peaks.Push(in.Session.Cut, size); len(*peaks) > windows.Crowded+2*len(tree.Open) {
+			peaks.Thin(tree.Cuts())
 		}
 	}
 	tree.LoosenOpen(in.Session.Cut, &refused)
-	// those readings were of the boundary before this one
+	// The refused readings belonged to the boundary before this one. Windows that closed there lack them.
 	if refused[event.RefusedReadings] > 0 && tree.Left == before && before > 0 {
 		if tree.Unread = append(tree.Unread, before); len(tree.Unread) > windows.MaxUnread {
 			tree.Unread = tree.Unread[:windows.MaxUnread]

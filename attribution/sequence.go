@@ -8,8 +8,8 @@ import (
 	"ipytracer/event"
 )
 
-// sequence takes events in, in the order of their Source. Readings and changes wait for their boundary. The boundary
-// ends a segment and opens and closes windows, and then everything after it is handed on.
+// sequence takes events in, in the order of their Source. A boundary waits for its readings. Then it ends a segment,
+// and opens and closes windows. Changes wait until the windows of their segment are open.
 type sequence struct {
 	*windows.State
 	activity   *activity.Activity
@@ -18,12 +18,12 @@ type sequence struct {
 	blocks     activity.Blocks
 	chart      chart
 
-	pending  *event.Boundary // its readings may still follow
-	drawn    event.Boundary  // a copy of it: the caller of Add may use the event's memory again
-	readings []*event.Reading
-	waiting  int           // readings that wait for a boundary of their own tree: see [sequence.gather]
-	behind   int           // changes that came after pending
-	about    []event.Event // other events after pending that open and close no window: see isAbout
+	pending     *event.Boundary // its readings may still follow
+	drawn       event.Boundary  // a copy of it: the caller of Add may use the event's memory again
+	readings    []*event.Reading
+	waiting     int           // readings that wait for a boundary of their own tree: see [sequence.gather]
+	behind      int           // changes that came after pending
+	descriptive []event.Event // other events after pending that open and close no window: see isDescriptive
 }
 
 // chart follows the meters over time.
@@ -32,7 +32,8 @@ type chart interface {
 	Tell(r *windows.Tree, c *event.Change, pending *event.Boundary)
 	// Draw takes in a boundary that has been applied, and the readings that waited for it.
 	Draw(r *windows.Tree, b *event.Boundary, moved course.SegmentEnds)
-	// DrawLearned records a value that a meter of a process has had all along.
+	// DrawLearned records a value that a meter has had since its process was first seen, and that became known only
+	// now.
 	DrawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes)
 }
 

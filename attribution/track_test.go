@@ -83,7 +83,7 @@ func (w *wander) segment(segment uint64) {
 		w.note()
 		high, one.least, one.most = max(high, w.value), min(one.least, w.value), max(one.most, w.value)
 		if told {
-			w.track.Tell(folds, segment-1, segment, timeline.Moment{At: w.now, Bytes: w.value, Fell: false})
+			w.track.AddChange(folds, segment-1, segment, timeline.Moment{At: w.now, Bytes: w.value, Fell: false})
 		}
 	}
 	w.now++

@@ -39,7 +39,8 @@ func NewAudited() (*Tracker, *Findings) {
 	return t, &Findings{core: t.core, audit: a}
 }
 
-// newTracker returns a Tracker with allocations, and a keeper of blocks that has them: audited, where that is not nil.
+// newTracker returns a Tracker that reports the allocations of a. l is the keeper of blocks that follows events: a
+// itself or, for a Tracker with an audit, audited, which contains a.
 func newTracker(a *blocks.Blocks, l activity.Blocks, audited *auditedBlocks) *Tracker {
 	s := a.State
 	chart := timeline.New(s)
@@ -61,29 +62,29 @@ func (t *Tracker) Add(e event.Event) { t.sequence.add(e) }
 // no reading is left (ledger.Poll).
 func (t *Tracker) Flush() { t.sequence.flush() }
 
-// EndAudit gives up the audit of [NewAudited] and its memory: it takes in no more, and its Findings must not be used
-// afterwards. Any goroutine may call it. The Tracker goes on.
+// EndAudit ends the audit of [NewAudited] and frees its memory. Its Findings must not be used afterwards. Any goroutine
+// may call EndAudit. The Tracker goes on.
 func (t *Tracker) EndAudit() {
 	if t.audited != nil {
 		t.audited.audit.Store(nil)
 	}
 }
 
-// Mark makes [Tracker.Glance] measure growth from now on, or from the beginning of cells where now is false again.
+// Mark makes [Tracker.Glance] measure growth from now on if now is true, otherwise from the beginning of each cell.
 func (t *Tracker) Mark(now bool) { t.glancer.Mark(now) }
 
-// Glance returns the present state: figures up to the last boundary, and the largest variables as they were last
-// listed. Its time grows with the stacks of the running cells, and with nothing that is over.
+// Glance returns the present state: figures up to the last boundary, and the largest variables as of their last
+// listing. Its cost grows with the stacks of running cells, and not with the length of the session.
 func (t *Tracker) Glance() *model.Glance {
 	t.Flush()
 	return t.glancer.Glance()
 }
 
-// Named returns the variables that were found in a process while the session ran, in no order, with the cells that made
-// them.
+// Named returns the variables of e, which a search found while the session ran, with the cells that made them. They are
+// in no order.
 func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 	return t.Namespaces.VariablesOf(WithCells(t, e))
 }
 
-// WithCells returns the variables with the traceback named after the cell that it came from, if that is known.
+// WithCells returns e with the name of the cell in the name of its traceback, if the cell that failed is known.
 func WithCells(t *Tracker, e *event.Variables) *event.Variables { return t.Files.WithCells(e) }

@@ -19,7 +19,7 @@ type windowReader struct {
 // each yields the windows of a report, in the order they began.
 func (wr *windowReader) each(yield func(*model.Window) bool) { wr.from(0)(yield) }
 
-// from yields the windows from the i-th on.
+// from yields the reported windows from index i of all windows on.
 func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
 		for window := range wr.Table.All(i, windows.WindowKind.IsReported) {
@@ -31,7 +31,7 @@ func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	}
 }
 
-// after yields the windows from the one with an id on.
+// after yields the reported windows with ids from id on.
 func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
 	return wr.from(wr.Table.First(id))
 }
@@ -46,7 +46,7 @@ func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 	}
 }
 
-// pass yields the windows that each yields, all in the same memory.
+// pass yields the windows that each yields. Each window is valid until the next one: all use the same memory.
 func (wr *windowReader) pass(yield func(*model.Window) bool) {
 	for window := range wr.Table.All(0, windows.WindowKind.IsReported) {
 		wr.Reused.Begin()
@@ -58,7 +58,7 @@ func (wr *windowReader) pass(yield func(*model.Window) bool) {
 	}
 }
 
-// passBetween yields the times that eachBetween yields, all in the same memory.
+// passBetween yields the times that eachBetween yields. Each is valid until the next one: all use the same memory.
 func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
 	for window := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
 		wr.Reused.Begin()
@@ -70,7 +70,7 @@ func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
 	}
 }
 
-// find makes one window of a report anew.
+// find returns the reported window with an id.
 func (wr *windowReader) find(id int) (model.Window, bool) {
 	if w := wr.Table.WindowOf(id); w != nil {
 		return wr.Presenter.Window(w), true
@@ -78,21 +78,21 @@ func (wr *windowReader) find(id int) (model.Window, bool) {
 	return model.Window{}, false
 }
 
-// detail sets the stacks that allocated in a window of a report.
-func (wr *windowReader) detail(of *model.Window) {
-	window := wr.Table.WindowOf(of.ID)
+// detail adds to a reported window the stacks that allocated in it.
+func (wr *windowReader) detail(out *model.Window) {
+	window := wr.Table.WindowOf(out.ID)
 	if window == nil {
 		return
 	}
 	if len(wr.Table.TalliesOf(window)) == 0 {
-		of.Allocations, of.Coverage = nil, nil
+		out.Allocations, out.Coverage = nil, nil
 		return
 	}
-	if of == &wr.Reused.Window {
+	if out == &wr.Reused.Window {
 		wr.Reused.Allocations = wr.lister.AllocationsOf(window, wr.Reused.Allocations[:0], wr.Reused.Covered())
-		of.Allocations, of.Coverage = wr.Reused.Allocations, wr.Reused.Coverage
+		out.Allocations, out.Coverage = wr.Reused.Allocations, wr.Reused.Coverage
 		return
 	}
 	coverage := map[string]model.Coverage{}
-	of.Allocations, of.Coverage = slices.Clip(wr.lister.AllocationsOf(window, nil, coverage)), coverage
+	out.Allocations, out.Coverage = slices.Clip(wr.lister.AllocationsOf(window, nil, coverage)), coverage
 }

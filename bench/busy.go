@@ -10,13 +10,13 @@ import (
 
 const (
 	pid    = 4242
-	texts  = 40   // different cells
-	lines  = 12   // lines of each that allocate
-	perRun = 4000 // changes of one run of a cell
+	texts  = 40   // different texts of cells
+	lines  = 12   // lines of a cell, all of which allocate
+	perRun = 4000 // changes in one run of a cell
 )
 
-// busy emits about n events like those of a busy notebook: cells that are run again and again, NumPy's and PyTorch's
-// blocks by many lines, most of them freed, some not.
+// busy emits about as many events as asked for, like those of a busy notebook: cells run again and again, and their
+// lines allocate blocks of NumPy and PyTorch, most of which they free.
 func busy(emit func(event.Event), events int) {
 	n := notebook{emit: emit, random: rand.New(rand.NewPCG(1, 2)), torch: event.OfDevice(0, event.Active)}
 	n.Ledger = attributiontest.Ledger{Emit: n.write, PID: pid, Boundaries: 50_000, Changes: 1_000}
@@ -39,7 +39,7 @@ func busy(emit func(event.Event), events int) {
 	n.write(&event.Finish{Time: n.Now, Reason: "interrupted", Made: n.Stream, Delivered: n.Stream})
 }
 
-// notebook is the state of the session that is made up.
+// notebook is the state of the made-up session.
 type notebook struct {
 	attributiontest.Ledger
 	emit    func(event.Event)
@@ -48,9 +48,10 @@ type notebook struct {
 	written int
 	cells   int64
 	address uint64
-	held    []event.Change // blocks of the cell that runs, and those of earlier ones that stay
+	held    []event.Change // the allocations of the blocks that were not freed
 }
 
+// write emits an event and counts it.
 func (n *notebook) write(e event.Event) {
 	n.emit(e)
 	n.written++
@@ -76,7 +77,7 @@ func (n *notebook) stacks() {
 	}
 }
 
-// cell runs one: each of its lines is a statement that makes blocks and frees most of them.
+// cell emits one run of a cell. Each of its lines is a statement.
 func (n *notebook) cell() {
 	n.cells++
 	text := n.random.IntN(texts)
@@ -91,6 +92,7 @@ func (n *notebook) cell() {
 	n.Boundary(event.Boundary{Kind: event.CellClose, Cell: id, Outcome: event.OutcomeOK})
 }
 
+// statement emits the allocations of a statement, and frees all but at most a few of its blocks.
 func (n *notebook) statement(stack uint64) {
 	first := len(n.held)
 	for range perRun / lines / 2 {
@@ -104,7 +106,7 @@ func (n *notebook) statement(stack uint64) {
 		n.Change(c)
 		n.held = append(n.held, c)
 	}
-	for len(n.held) > first+n.random.IntN(2) { // one in two statements keeps one
+	for len(n.held) > first+n.random.IntN(2) { // a statement keeps one block or none
 		at := first + n.random.IntN(len(n.held)-first)
 		c := n.held[at]
 		n.held[at] = n.held[len(n.held)-1]

@@ -1,4 +1,4 @@
-// Bench makes the inputs of benchmarks. Nothing is traced and nothing measured here.
+// Bench makes the inputs of benchmarks. It traces nothing and measures nothing.
 //
 //	go run ./bench sessions -kind notebook -n 20000 -o long.arrows
 //	go run ./bench numpysites "FOLDER/VERSION COMPILER CASE.so" ...

@@ -9,8 +9,8 @@ import (
 	"ipytracer/tracer"
 )
 
-// numpySites prints a table: in which builds of NumPy's extension module the places of large blocks are found. The
-// names of the files describe the builds; scripts/numpy-builds.sh makes them.
+// numpySites prints a table that shows in which builds of NumPy's extension module the places of large blocks are
+// found. The names of the files describe the builds. scripts/numpy-builds.sh makes them.
 func numpySites(files []string) {
 	found := 0
 	fmt.Println("| NumPy | compiler | build | places |\n|---|---|---|---|")
@@ -29,7 +29,7 @@ func numpySites(files []string) {
 	fmt.Printf("\n%d of %d found\n", found, len(files))
 }
 
-// look returns the number of places, or the reason why they are not found.
+// look returns the number of places in a file, or the reason why they are not found.
 func look(name string) (result string, ok bool) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"ipytracer/internal/attributiontest"
 )
 
-// sessions writes a recording of a session that is made up: a long or a busy notebook, or a target that wants the
-// tracer's memory.
+// sessions writes a recording of a made-up session: of a long or a busy notebook, or of a target that tries to exhaust
+// the tracer's memory.
 func sessions(arguments []string) {
 	flags := flag.NewFlagSet("sessions", flag.ExitOnError)
 	kind := flags.String("kind", "notebook", "notebook, busy, open, flood, pairs, crowd or anything")
@@ -43,9 +43,9 @@ func sessions(arguments []string) {
 	fmt.Printf("%d events\n", events)
 }
 
-// write records the events that events emits in a file, and returns their number. It ends the program if the file
-// cannot be written.
-func write(path string, events func(emit func(event.Event))) (written int) {
+// write calls produce, records the events that it emits in a file, and returns their number. It ends the program if the
+// file cannot be written.
+func write(path string, produce func(emit func(event.Event))) (written int) {
 	f, err := os.Create(path)
 	if err != nil {
 		log.Fatal(err)
@@ -54,7 +54,7 @@ func write(path string, events func(emit func(event.Event))) (written int) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	events(func(e event.Event) {
+	produce(func(e event.Event) {
 		if err := w.Write(e); err != nil {
 			log.Fatal(err)
 		}

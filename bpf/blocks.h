@@ -8,7 +8,7 @@
  * the budget requires it (GROUP_SMALL_STACKS is stepped down), a block below SAMPLE_OF bytes of any of these but malloc
  * is recorded with a probability of its size in SAMPLE_OF, as a sample that stands for SAMPLE_OF bytes. The others only
  * move the meter. The draw is made as a block is allocated, and its result is kept with the block: so a free is
- * recorded if its allocation was.
+ * recorded if its allocation was. A process that counts small blocks itself draws their samples, too (counts.h).
  *
  * The meter stays exact, and so does the proof of its peak: blocks without records are streamed as pages are, by those
  * values before a fall of the meter that are the highest of the segment so far.
@@ -27,8 +27,8 @@ struct block_move {
 	__u64 stack;
 	__u32 slot;
 	__u32 flags; /* of the change that frees it, see change_flag */
-	__u16 was;   /* enum telling, of the block before */
-	__u16 is;    /* enum telling, of the block after */
+	__u16 was;   /* enum telling and INTERVAL, of the block before */
+	__u16 is;    /* enum telling and INTERVAL, of the block after */
 	__u32 meter;
 };
 
@@ -66,13 +66,26 @@ static __always_inline bool tells_small(struct root *r)
 	return true;
 }
 
-/* Returns how a block is recorded that is being allocated: an enum telling. */
+/* Returns the sample that a process says it makes, 0 if it makes none. */
+static __always_inline __u32 sample_of(struct process *p)
+{
+	struct counts *c = counts_of(p);
+
+	return c ? *(volatile __u64 *)&c->sample & INTERVAL_MOST : 0;
+}
+
+/* Returns how a block is recorded that is being allocated: an enum telling, with the INTERVAL of a sample. */
 __attribute__((noinline)) int tells_block(__u32 slot, __s64 size, __u32 meter)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	__u32 bit = 1u << (meter & 31);
 
+	if (r && meter == METER_NUMPY && p->pages[COUNTS_NUMPY] && size < COUNTED_BELOW) {
+		__u32 sample = sample_of(p);
+		if (sample)
+			return TELL_SAMPLE | sample << INTERVAL_SHIFT;
+	}
 	if (!r || size >= SAMPLE_OF || (!is_down(r, GROUP_SMALL_STACKS) && tells_small(r)))
 		return TELL_BLOCK;
 	if (!is_down(r, GROUP_FRAMES) && (bpf_get_prandom_u32() & (SAMPLE_OF - 1)) < size)
@@ -161,7 +174,7 @@ __attribute__((noinline)) int moves_told(struct process *p, struct block_move *m
 	__u32 flags = m->flags | meter | (*(volatile __u32 *)&p->untold >> meter & 1) * CHANGE_UNCHAINED;
 	if (apart) {
 		__u64 stack = m->stack;
-		m->flags = flags | (m->was & TELL_SAMPLE) * CHANGE_SAMPLE;
+		m->flags = flags | (m->was & TELL_SAMPLE) * CHANGE_SAMPLE | (m->was & INTERVAL);
 		m->before = -before;
 		m->stack = 0;
 		tell_of(p, m, number++, segment, value - m->after);
@@ -169,7 +182,7 @@ __attribute__((noinline)) int moves_told(struct process *p, struct block_move *m
 		before = 0;
 	}
 	if (after) {
-		m->flags = flags | (m->is & TELL_SAMPLE) * CHANGE_SAMPLE;
+		m->flags = flags | (m->is & TELL_SAMPLE) * CHANGE_SAMPLE | (m->is & INTERVAL);
 		m->from = m->to;
 		m->before = after - before;
 		tell_of(p, m, number, segment, value);

@@ -20,12 +20,6 @@
 
 #define HEAP_GLIBC (1 << 24) /* in a cookie */
 
-/* Reports whether blocks are recorded. Then both the allocation and the free of a block are. */
-static __always_inline bool tells_blocks(__u32 slot)
-{
-	return !is_shed(GROUP_BLOCKS, slot) && walks_stacks(slot);
-}
-
 static __noinline int heap_gone(__u32 slot, __u64 address, __s64 size)
 {
 	struct block_move m = {
@@ -231,7 +225,10 @@ int heap_enter(struct pt_regs *regs)
 	return 0;
 }
 
-/* A place on every way out of one of these functions; see statement_return for its cookie. */
+/*
+ * A place on every way out of one of these functions; see statement_return for its cookie. Also the function to which a
+ * process tells blocks that it counts itself, with HEAP_TELLS in place of a register.
+ */
 SEC("uprobe")
 int heap_leave(struct pt_regs *regs)
 {
@@ -241,6 +238,8 @@ int heap_leave(struct pt_regs *regs)
 
 	if (slot == NO_SLOT || (FLAGS(regs) & mask) != value)
 		return 0;
+	if (where == HEAP_TELLS)
+		return heap_told(regs, slot);
 	struct heap_call *c = bpf_map_lookup_elem(&heap_calls, &tid);
 	if (!c || !c->sp || PT_REGS_SP(regs) + (cookie & 0xffff) != c->sp)
 		return 0;

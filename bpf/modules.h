@@ -26,6 +26,7 @@ __attribute__((noinline)) int arrays_pass(__u32 slot, __u32 what)
 	if (!p)
 		return 0;
 	__sync_fetch_and_or(&p->foreign, what);
+	leave_counts(p);
 	if (p->arrays == ARRAYS_SETTLING)
 		p->arrays = ARRAYS_TRACKED;
 	if (p->arrays != ARRAYS_INSIDE)

@@ -190,6 +190,7 @@ static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 
 /*
  * Returns the process of a block, if places of this kind count its blocks, or NULL. Pays the given eighths for the hit.
+ * What the process itself has counted until now moves the meter first.
  */
 static __always_inline struct process *array_process(struct pt_regs *regs, __u32 slot, bool inside, __u64 cookie,
 						     __u32 eighths)
@@ -200,6 +201,9 @@ static __always_inline struct process *array_process(struct pt_regs *regs, __u32
 	if (!p)
 		return NULL;
 	__u32 by = p->arrays;
-	return (inside ? by != ARRAYS_TRACKED : by == ARRAYS_TRACKED || by == ARRAYS_SETTLING) ? p : NULL;
+	if (!(inside ? by != ARRAYS_TRACKED : by == ARRAYS_TRACKED || by == ARRAYS_SETTLING))
+		return NULL;
+	read_counts(slot, COUNTS_NUMPY);
+	return p;
 }
 #endif

@@ -77,6 +77,18 @@ static __noinline int at_places(struct pt_regs *regs, __u64 cookie, struct array
 	return 0;
 }
 
+/*
+ * Reports whether a block that NumPy gets from a handler is one that the process has counted itself just now. Only the
+ * thread that has Python's global interpreter lock is here.
+ */
+static __noinline bool has_counted(__u32 slot, __u64 address)
+{
+	struct process *p = process_at(slot);
+	struct counts *c = p && p->pages[COUNTS_NUMPY] ? counts_of(p) : NULL;
+
+	return c && *(volatile __u64 *)&c->last == address;
+}
+
 /* Behind an allocation in NumPy's code. */
 SEC("uprobe")
 int numpy_made(struct pt_regs *regs)
@@ -88,7 +100,8 @@ int numpy_made(struct pt_regs *regs)
 	if (!array_process(regs, slot, true, cookie, EIGHTHS))
 		return 0;
 	at_places(regs, cookie, &told);
-	if (told.address && told.size >= LARGE_BLOCK)
+	if (told.address && told.size >= LARGE_BLOCK &&
+	    (told.size >= COUNTED_BELOW || !has_counted(slot, told.address)))
 		array_made(regs, slot, told.address, told.size);
 	return 0;
 }
@@ -139,6 +152,8 @@ int numpy_handler(struct pt_regs *regs)
 	at_places(regs, cookie | PLACE_NONE << 8, &told);
 	capsule = told.address;
 	if (!p || (!READ(handler, capsule + 16) && handler == PT_REGS_IP(regs) + ((__s64)cookie >> 16)))
+		return 0;
+	if (p->pages[COUNTS_NUMPY] && handler == p->handler)
 		return 0;
 	return arrays_pass(slot, FOREIGN_HANDLER);
 }
@@ -234,6 +249,10 @@ int settle_array(struct finding *f)
 	f->done = 0;
 	if (!p)
 		return 1;
+	/* Of an unknown block below that, the process may have counted it itself. */
+	if (p->pages[COUNTS_NUMPY] && !f->known && f->found < COUNTED_BELOW)
+		return 0;
+	read_counts(slot, COUNTS_NUMPY);
 	if (!f->known) {
 		if (there && (there->era >= p->first_era || (there->era == ERA_FREE && there->size == p->era)))
 			return 0;

@@ -216,8 +216,11 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	forget_thread((__u32)ctx->args[1]);
 	why.parent = visible_process(FIELD(task, task_struct, real_parent));
 	why.imports = p ? p->imports : 0;
-	if (p)
+	if (p) {
+		read_counts(old, COUNTS_NUMPY);
+		read_counts(old, COUNTS_HEAP);
 		empty_slot(old); /* its maxima stay until the boundary below has sent them */
+	}
 	__u32 slot = open_slot(task, mm, root, false);
 	why.named_python = is_named_python(mm);
 	why.text = (void *)arguments;

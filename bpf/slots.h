@@ -221,6 +221,11 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	p->torch = 0;
 	p->pools = 0;
 	p->untold = 0;
+	for (int i = 0; i < COUNTS; i++) {
+		p->pages[i] = 0;
+		p->paged[i] = 0;
+	}
+	p->handler = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;
 	p->imports = 0;

@@ -36,6 +36,20 @@ struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) block
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 19, F_NO_PREALLOC) torch_blocks SEC(".maps");
 /* The same for Arrow's pools. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 19, F_NO_PREALLOC) arrow_blocks SEC(".maps");
+/* The pages in which processes count blocks themselves, each a struct counts; user space creates them. */
+struct count_page {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct counts));
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, HEAP_PAGE);
+	__type(key, __u32);
+	__array(values, struct count_page);
+} count_pages SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct pool_call, 4096, F_NO_PREALLOC) pool_calls SEC(".maps"); /* tid -> */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct resize, 4096, F_NO_PREALLOC) resizes SEC(".maps");	     /* tid -> */
 /* Sizes of malloc's live blocks by address | slot << SLOT_BIT. One entry unless they are counted. */

@@ -14,6 +14,7 @@
  *   mapped.h     the reading of mapped
  *   records.h    records that are never lost
  *   devices.h    the meters of GPUs
+ *   counts.h     blocks of NumPy that a process counts itself
  *   boundary.h   the cut between two segments
  *   cputime.h    the CPU time of a process
  *   places.h     the places where live blocks are looked up first
@@ -39,6 +40,7 @@
  *   cuda*.h      the CUDA driver's memory
  *   checkpoints.h one process suspends another's use of its GPUs
  *   libraries.h  loaded libraries, for user space to look at
+ *   heaptold.h   malloc's large blocks, of a process that counts them itself
  *   heap.h       malloc's blocks
  *   torch.h      PyTorch's own totals
  *   torch_blocks.h  which of the driver's blocks are PyTorch's
@@ -68,6 +70,7 @@
 #include "mapped.h"
 #include "records.h"
 #include "devices.h"
+#include "counts.h"
 #include "boundary.h"
 #include "cputime.h"
 #include "places.h"
@@ -92,6 +95,7 @@
 #include "numpy_probes.h"
 #include "tensors.h"
 #include "arrow.h"
+#include "heaptold.h"
 #include "heap.h"
 #include "torch_blocks.h"
 #include "torch.h"
@@ -183,6 +187,8 @@ const enum device_meter *export_device_meter __attribute__((unused));
 const enum change_flag *export_change_flag __attribute__((unused));
 const enum cuda_operation *export_cuda_operation __attribute__((unused));
 const enum cuda_mover *export_cuda_mover __attribute__((unused));
+const struct counts *export_counts __attribute__((unused));
+const enum heap_state *export_heap_state __attribute__((unused));
 const enum heap_operation *export_heap_operation __attribute__((unused));
 const enum arrays *export_arrays __attribute__((unused));
 const enum array_place *export_array_place __attribute__((unused));

@@ -77,6 +77,7 @@ enum outcome {
 	OUTCOME_MISSED,	     /* of a cell: the end of it, or of what followed its result, was not seen */
 };
 
+#define HEAP_TELLS	 0xff	 /* in heap_leave's cookie, in place of a register: heap_told */
 #define STATEMENT_AWAITS 0x10000 /* in statement_open's cookie: eval() calls there */
 #define COMPILE_AUDITED	 1	 /* in cell_compile's cookie: a call of PySys_Audit */
 #define SIGNAL_PROMPT	 1	 /* in cell_signal's cookie: PyOS_Readline */
@@ -320,7 +321,8 @@ struct change {
 
 /* In change.meter, beside the meter in bits 0-7. */
 enum change_flag {
-	CHANGE_CALLER = 1 << 8,	 /* bits 8-15: the function of the CUDA runtime that called the driver, 0: none */
+	CHANGE_CALLER = 1 << 8,	 /* bits 8-15: the function of the CUDA runtime that called the driver, 0: none; of a
+				    sample: its INTERVAL */
 	CHANGE_PASSED = 1 << 16, /* bits 16-23: the most boundaries that were drawn meanwhile: the change belongs to its
 				    segment or to one of that many behind it */
 	PASSED_MOST = 255,
@@ -328,7 +330,7 @@ enum change_flag {
 	CHANGE_COLLECTED = 1 << 25, /* a block was freed while Python's garbage collector ran, which alone runs then */
 	CHANGE_BLOCK = 1 << 26,	    /* of a total: `address` and `size` are those of the allocated or freed block; of a
 				       device's driver meter: PyTorch allocated the block, and does not report it */
-	CHANGE_SAMPLE = 1 << 27,    /* the block is recorded as a sample: it stands for SAMPLE_OF bytes */
+	CHANGE_SAMPLE = 1 << 27,    /* the block is recorded as a sample: see TELL_SAMPLE */
 	CHANGE_FOREIGN = 1 << 28,   /* nothing changed: memory of another process was opened or closed; value is the
 				       number of such blocks that are open */
 	CHANGE_LEARNED = 1 << 29,   /* the meter was not known before; value is its value before its next change */

@@ -32,9 +32,17 @@ enum place_key { PLACE_TAKEN = 1, PLACE_BITS = 17, ADDRESS_BITS = USER_BITS };
 /* Which records a block has: see blocks.h. Each block moves its meter. */
 enum telling {
 	TELL_BLOCK,  /* its own */
-	TELL_SAMPLE, /* its own, which stand for SAMPLE_OF bytes of blocks */
+	TELL_SAMPLE, /* its own, which stand for blocks of its size: SAMPLE_OF bytes, or by an INTERVAL */
 	TELL_NOT,    /* none */
 };
+
+/*
+ * With TELL_SAMPLE, of a sample that the process has drawn itself: 1 + e in bits 8-12. It was drawn with a probability
+ * of 1 - exp(-size / interval), where the interval is 1 KiB << e.
+ */
+#define INTERVAL_SHIFT 8
+#define INTERVAL_MOST  31
+#define INTERVAL       (INTERVAL_MOST << INTERVAL_SHIFT)
 
 #define SAMPLE_OF   65536 /* bytes: of smaller blocks only samples have records; a power of two */
 #define SMALL_STACK 65536 /* bytes: stacks of smaller blocks and ranges may be left out */
@@ -59,11 +67,37 @@ enum arrays {
 
 /*
  * Owners of blocks that do not pass the probes in NumPy. One of them, or 0, is also the foreign of a MeterShed or
- * MeterBack boundary. Such a boundary is not about the budget.
+ * MeterBack boundary. Such a boundary is not about the budget. FOREIGN_COUNTED is in no process's bits.
  */
 enum foreign {
 	FOREIGN_HANDLER = 1, /* of a memory handler that is not NumPy's own (NEP 49) */
 	FOREIGN_MODULE = 2,  /* of a NumPy without probes: user space did not foresee it, or has not looked at it yet */
+	FOREIGN_COUNTED = 4, /* of small blocks that the process counts itself: counts.h */
+};
+
+/*
+ * The page in which a process counts small blocks of NumPy, or all of malloc's blocks. The libraries that count have
+ * it, too: python/src/ipytracer/counts/counts.h, internal/heapcounts/library/heap.h. Hostile.
+ */
+struct counts {
+	__u64 current; /* bytes of live blocks */
+	__u64 peak;    /* the most of current since the kernel half last read it */
+	__u64 lost;    /* blocks that could not be counted */
+	__u64 last;    /* address of the block that was made last, 0 if it was not counted here or has gone. Of malloc's
+			  blocks: enum heap_state */
+	__u64 sample;  /* of a sample that NumPy's own handler makes now: 1 + e, see INTERVAL; else 0 */
+};
+
+#define COUNTED_BELOW 65536 /* bytes: larger blocks go to NumPy's own handler, also in such a process */
+#define COUNT_PAGES   32    /* processes of a session that can count NumPy's blocks; a page is used once */
+#define HEAP_PAGE     33    /* the page of the one that can count malloc's */
+
+/* Whether a process counts malloc's blocks: lower half of the page's `last`. The upper half has the process's pid. */
+enum heap_state {
+	HEAP_NOT_OFFERED,
+	HEAP_OFFERED, /* to a process that has not begun */
+	HEAP_COUNTED, /* the process counts */
+	HEAP_REFUSED, /* its calls of malloc do not reach the C library's */
 };
 
 /*

@@ -44,8 +44,10 @@ enum operation {
 	OP_CELL,
 	OP_CELL_END,
 	OP_SETTLED,
-	OP_LOOK, /* a boundary without an event */
-	OP_LEAVE /* on all tasks: the processes of a root leave the ledger, as if they had ended */
+	OP_LOOK,   /* a boundary without an event */
+	OP_COUNTS, /* the process counts small blocks of NumPy itself */
+	OP_HEAP,   /* the process counts malloc's blocks itself, or does not after all */
+	OP_LEAVE   /* on all tasks: the processes of a root leave the ledger, as if they had ended */
 };
 
 struct control {
@@ -54,6 +56,7 @@ struct control {
 	__u64 outer;   /* the cell in which it is nested */
 	__u64 started; /* OP_ATTACH, OP_ADOPT: the start time that the process with the pid must have (started_at); 0:
 			  any */
+	__u64 handler; /* OP_COUNTS: the memory handler of NumPy that counts */
 	__u32 operation;
 	__s32 pid; /* in the tracer's pid namespace */
 	__s32 parent;
@@ -63,6 +66,9 @@ struct control {
 	__u32 slot;    /* result: the process's slot */
 	__u32 request; /* OP_CELL: the main thread carries out a front end's request. OP_ARRAYS, result: bits of enum
 			  foreign */
+	__u32 page;    /* OP_COUNTS: of count_pages, from 1; result: 0 if the process cannot have it now.
+			  OP_HEAP: 1 if it counts */
+	__u32 padding;
 };
 
 /* Argument and result of try_account. */

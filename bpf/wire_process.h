@@ -3,6 +3,9 @@
 #ifndef IPYTRACER_WIRE_PROCESS_H
 #define IPYTRACER_WIRE_PROCESS_H
 
+/* What a process may count itself, each in a page of its own: see counts.h. */
+enum own_counts { COUNTS_NUMPY, COUNTS_HEAP, COUNTS };
+
 #define MAX_MODULES 4 /* files of NumPy in which a process may have probes */
 
 /* A traced process. value and high are written by atomics only. */
@@ -42,6 +45,9 @@ struct process {
 	__u32 listed;  /* the entry of its mm in `spaces` is its own, and it deletes it */
 	__u32 untold;  /* bits: meters that were moved by blocks without a record */
 	__u32 padding;
+	__u64 handler;	     /* the memory handler of NumPy that counts in pages[COUNTS_NUMPY] */
+	__s64 paged[COUNTS]; /* bytes of the meter that are from the page */
+	__u32 pages[COUNTS]; /* of count_pages, from 1, in which it counts blocks itself; 0: none */
 };
 
 /*

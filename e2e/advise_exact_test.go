@@ -89,7 +89,7 @@ func advisedFor(t *testing.T, cells []string) *model.Advice {
 	return &a
 }
 
-// confirmed tries all pieces of advice together: they save what is said within 5 %.
+// confirmed tries all pieces of advice together, and checks that they save what they promise, within 5 %.
 func confirmed(t *testing.T, cells []string, a *model.Advice) {
 	t.Helper()
 	dir := nobodysFolder(t)

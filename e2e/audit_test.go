@@ -157,7 +157,7 @@ func readAudit(t *testing.T, data []byte) *model.Audit {
 	return a
 }
 
-// keep keeps the recording of a failed test: a failure in one of a hundred runs can be studied only from it.
+// keep copies the recording of a failed test to a folder that stays: it is the only trace of a rare failure.
 func keep(t *testing.T, recorded string) {
 	if !t.Failed() {
 		return

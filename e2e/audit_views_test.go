@@ -15,7 +15,7 @@ type counted struct {
 	count int
 }
 
-// startCounted starts one: run_notebook.py has already run a cell.
+// startCounted starts a notebook that counts its cells. Its driver, run_notebook.py, has already run one.
 func startCounted(t *testing.T, env ...string) *counted { return &counted{startNotebook(t, env), 1} }
 
 // cell runs a cell and returns its In[N].

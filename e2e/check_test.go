@@ -18,7 +18,7 @@ import (
 	"ipytracer/model"
 )
 
-// checks runs `tracer audit --check`. It returns its standard output, and its one sentence on standard error with its
+// checks runs `tracer audit --check`. It returns the standard output, the sentence on standard error, and the exit
 // status.
 func checks(t *testing.T, args ...string) (out, says string, status int) {
 	t.Helper()
@@ -114,7 +114,7 @@ func (c *waiting) ends(t *testing.T) string {
 	return c.out.String()
 }
 
-// result returns the status and all that is said and printed once it has ended.
+// result waits until the command ends, and returns its exit status and its whole output.
 func (c *waiting) result() (status int, said string) {
 	for c.words.Scan() {
 		said += c.words.Text() + "\n"
@@ -159,7 +159,7 @@ func TestCheckProcess(t *testing.T) {
 		}
 	}
 	out, says, status := checks(t, "--quiet", pid) // standard input is empty
-	if status != 0 || says != "" || !strings.Contains(out, "No name of the notebook's holds 1 MiB") {
+	if status != 0 || says != "" || !strings.Contains(out, "No name of the notebook holds 1 MiB") {
 		t.Errorf("nothing is left: status %d, %q\n%s", status, says, out)
 	}
 }

@@ -115,7 +115,7 @@ func TestCompanionSilentTracer(t *testing.T) {
 	}
 }
 
-// number returns the number N of the cell In[N] that it runs for that.
+// number runs a cell to find its In[N], and returns N.
 func (n *notebook) number() int {
 	n.t.Helper()
 	shown := n.run("print('number', get_ipython().execution_count)")

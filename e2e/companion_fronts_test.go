@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// home returns an environment in which no file of this machine's user is found or changed.
+// home returns an environment with an empty home folder, so that programs neither read nor change the user's files.
 func home(t *testing.T) []string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "ipytracer-home-") // short: sockets are in it
@@ -31,7 +31,8 @@ func (s *screen) enter(n int, line string) {
 	s.press(line + "\r")
 }
 
-// listens types cells, the first of them number n, until there are figures, and returns the next number.
+// listens types cells until there are figures below one. The first cell is In[n]. It returns the number of the next
+// one.
 func (s *screen) listens(n int) int {
 	s.t.Helper()
 	for s.enter(n, patiently); !strings.Contains(s.text(), "need "); n++ {

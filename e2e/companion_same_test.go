@@ -103,7 +103,7 @@ func TestSameFigures(t *testing.T) {
 	}
 }
 
-// madeThat checks that the figures which the cells must produce are there.
+// madeThat checks that a report has the figures that the cells of the test must produce.
 func madeThat(t *testing.T, r *model.Report) {
 	t.Helper()
 	for source, want := range map[string]map[string]int64{

@@ -26,7 +26,8 @@ def told():
         json.dump(cells, f)
 told()`
 
-// companionAt puts the companion where a Python below root finds it, and returns the environment for that.
+// companionAt puts the companion where a Python below root finds it, and returns the environment for that. There it
+// measures nothing itself: TestCompanionAlone is about that.
 func companionAt(t *testing.T, root string) (env []string, told string) {
 	t.Helper()
 	folder, err := os.MkdirTemp(filepath.Join(root, "tmp"), "ipytracer-companion-")
@@ -43,7 +44,8 @@ func companionAt(t *testing.T, root string) (env []string, told string) {
 	}
 	waitsLonger(t, filepath.Join(folder, "ipytracer", "_auto.py"), "PATIENCE = 5.0", "120.0")
 	inside := strings.TrimPrefix(folder, strings.TrimSuffix(root, "/"))
-	return []string{"PYTHONPATH=" + inside, "PYTHONDONTWRITEBYTECODE=1", "TOLD=" + inside + "/told.json"},
+	return []string{"PYTHONPATH=" + inside, "PYTHONDONTWRITEBYTECODE=1", "TOLD=" + inside + "/told.json",
+			"IPYTRACER_INSIDE=off"},
 		filepath.Join(folder, "told.json")
 }
 

@@ -14,8 +14,8 @@ import (
 	"ipytracer/model"
 )
 
-// measured runs a cell with figures below it, or one that shows them. On a busy machine they may come too late: then it
-// runs again, after code that restores everything.
+// measured runs a cell that has figures below it or shows them, and returns the output. On a busy machine the figures
+// may come too late; then it runs the cell again, after the code before, which restores what the cell changed.
 func (n *notebook) measured(before, cell string) string {
 	n.t.Helper()
 	for range 40 {
@@ -190,7 +190,7 @@ func compatSameFigures(t *testing.T, told string, r *model.Report) {
 	}
 }
 
-// joined returns one environment from several: paths that more than one has are joined.
+// joined returns one environment from several. It joins the values of path variables that several of them set.
 func joined(lists ...[]string) (all []string) {
 	values := map[string]string{}
 	for _, list := range lists {

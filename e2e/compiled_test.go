@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// compiled has the files that a program of testdata compiles, once for all tests.
+// compiled is a folder of files that a program of testdata compiles, once for all tests.
 type compiled struct {
-	program string // below testdata; its argument is a folder to fill
-	tree    string // of the other Pythons, if it is needed for compiling: it is passed, too
+	program string // below testdata; its first argument is the folder
+	tree    string // the name of a tree of other Pythons, which is the second argument; "" for none
 	once    sync.Once
-	dir     string
+	dir     string // the folder, once compiled
 	err     error
 }
 
@@ -26,8 +26,8 @@ var (
 	torchLibraries  = &compiled{program: "gpu/pytorch/stubs.py", tree: "torch"}
 )
 
-// made returns the folder. All users may read it. A test that runs its files makes a copy, so that no two processes map
-// the same file: a probe on a file can fire for each.
+// made compiles the files, if no test has, and returns the folder, which all users may read. A test whose processes map
+// the files must use [compiled.copied]: a probe on a file can fire for each process that maps it.
 func (c *compiled) made(t *testing.T) string {
 	t.Helper()
 	if c.tree != "" {
@@ -62,7 +62,7 @@ func (c *compiled) copied(t *testing.T) string {
 	return dir
 }
 
-// libraries returns the environment that names the compiled files to a driver.
+// libraries returns the arguments that name the compiled files to a driver.
 func (p place) libraries(t *testing.T) []string {
 	t.Helper()
 	switch dir := filepath.Dir(p.driver); {
@@ -72,9 +72,9 @@ func (p place) libraries(t *testing.T) []string {
 		return []string{"--libraries", gpuLibraries.copied(t)}
 	case dir == "../gpu/replay":
 		return []string{"--libraries", replayLibraries.copied(t)}
-	case dir == "../gpu/pytorch": // it makes the copy
+	case dir == "../gpu/pytorch": // the driver makes the copy
 		return []string{"--libraries", torchLibraries.made(t)}
-	default: // so do the others
+	default: // these drivers make a copy, too
 		return []string{"--library", filepath.Join(truthLibrary.made(t), "libtruth.so")}
 	}
 }

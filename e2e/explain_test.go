@@ -13,9 +13,9 @@ import (
 	"ipytracer/model"
 )
 
-// explain prints the code that allocated most of a meter in a window, and the code behind most of the memory that the
-// window keeps or frees, three calls each. So the output of a failing test alone shows why a figure is off. Resident
-// memory has no lines: those of mapped memory are shown.
+// explain returns a text about a meter in a window, so that the output of a failed test shows why a figure is off: the
+// three lines that allocated most, and the three that kept or freed most. For resident memory, which has no lines, it
+// shows the lines of mapped memory.
 func explain(w model.Window, meter string) string {
 	if meter == "cpu.resident" {
 		meter = "cpu.mapped"
@@ -29,18 +29,18 @@ func explain(w model.Window, meter string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n\twindow %d, %d ns from %d; %s of %d lines, coverage %+v", w.ID, w.DurationNS, w.StartNS, meter,
 		len(lines), w.Coverage[meter])
-	show := func(what string, of func(model.Allocation) int64) {
-		slices.SortStableFunc(lines,
-			func(a, b model.Allocation) int { return cmp.Compare(max(of(b), -of(b)), max(of(a), -of(a))) })
+	show := func(what string, bytesOf func(model.Allocation) int64) {
+		size := func(a model.Allocation) int64 { return max(bytesOf(a), -bytesOf(a)) }
+		slices.SortStableFunc(lines, func(a, b model.Allocation) int { return cmp.Compare(size(b), size(a)) })
 		for _, a := range lines[:min(3, len(lines))] {
-			if of(a) == 0 {
+			if bytesOf(a) == 0 {
 				break
 			}
 			var calls []string
 			for _, f := range a.Stack[:min(3, len(a.Stack))] {
 				calls = append(calls, fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line))
 			}
-			fmt.Fprintf(&b, "\n\t%s %+d (%d times): %s", what, of(a), a.Count, strings.Join(calls, " < "))
+			fmt.Fprintf(&b, "\n\t%s %+d (%d times): %s", what, bytesOf(a), a.Count, strings.Join(calls, " < "))
 		}
 	}
 	show("allocated", func(a model.Allocation) int64 { return a.Allocated })
@@ -48,8 +48,7 @@ func explain(w model.Window, meter string) string {
 	return b.String()
 }
 
-// keepIfFailed leaves the report and the driver's results in a folder, and names it, if the test has failed when it
-// ends.
+// keepIfFailed writes the report and the driver's results to a folder, and logs its name, if the test fails.
 func keepIfFailed(t *testing.T, r *model.Report, results []result) {
 	t.Helper()
 	t.Cleanup(func() {

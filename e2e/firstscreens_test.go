@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// These differ between two runs of a notebook: sizes, shares, the number of calls that a library makes and their
-// packages, and lines that came a little later.
+// varies are the parts of a report that differ between two runs of a notebook, and what replaces them: sizes, shares,
+// the calls within a library, and how much of the memory came later.
 var varies = []struct {
-	found *regexp.Regexp
-	as    string
+	part        *regexp.Regexp
+	replacement string
 }{
 	{regexp.MustCompile(`(?:[≈≥~] ?)?[\d.,]+ of [\d.,]+ [KMGT]?i?B\b`), "N of N"},
 	{regexp.MustCompile(`(?:[≈≥~] ?)?[\d.,]+ [KMGT]?i?B\b`), "N"},
@@ -25,28 +25,31 @@ var varies = []struct {
 	{regexp.MustCompile(`(?m) +$`), ""},
 }
 
-// firstLines returns the lines that answer a question, by the question, without parts that differ between two runs.
+// answerColumn is the column of the answers in the first lines of a report.
+const answerColumn = 13
+
+// firstLines returns the first lines of a report, by their question, without the parts that differ between two runs.
 func firstLines(report string) map[string]string {
 	first, _, _ := strings.Cut(report, "\n\n")
 	for _, v := range varies {
-		first = v.found.ReplaceAllString(first, v.as)
+		first = v.part.ReplaceAllString(first, v.replacement)
 	}
-	of := map[string]string{}
+	answers := map[string]string{}
 	for line := range strings.SplitSeq(first, "\n") {
-		if len(line) > 13 {
-			of[strings.TrimSpace(line[:13])] = strings.TrimSpace(line[13:])
+		if len(line) > answerColumn {
+			answers[strings.TrimSpace(line[:answerColumn])] = strings.TrimSpace(line[answerColumn:])
 		}
 	}
-	return of
+	return answers
 }
 
-// stored are the questions with compared answers. The certainty depends on the load of the machine.
+// stored are the questions whose answers are compared. "how sure" is not, because it depends on the machine's load.
 var stored = []string{"highest", "made by", "still there", "to free it"}
 
-// checkFirstScreen checks that the first lines of a report have the facts that a reader needs: a cell and a line,
-// memory that was there, memory that is left and code that frees it, and the certainty. It compares them with those in
-// testdata/firstscreens. "highest" and "to free it" may have an alternative there, after " or ": where two cells, or an
-// entry and the bound of entries, differ by less than noise.
+// checkFirstScreen checks that the first lines of a report have the facts that a reader needs: a cell and a line, the
+// memory that was there, the memory that is left, the code that frees it, and how sure that is. It compares the lines
+// with testdata/firstscreens. There "highest" and "to free it" may have two answers, with " or " between them, if two
+// cells, or two entries, differ by less than noise.
 func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 	t.Helper()
 	out, err := exec.Command(binary, "report", s.recording).Output()
@@ -84,23 +87,23 @@ func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 		t.Errorf("highest: %q, want %q", first["highest"], want["highest"])
 	}
 	if !slices.ContainsFunc(strings.Split(want["to free it"], " or "),
-		func(one string) bool { return letsGoOfTheSame(first["to free it"], one) }) {
+		func(answer string) bool { return deletesSameNames(first["to free it"], answer) }) {
 		t.Errorf("to free it: %q, want %q (UPDATE_GOLDEN=1 writes %s)", first["to free it"], want["to free it"], path)
 	}
 	for _, question := range stored[1:3] {
-		// Parts of almost the same size may come in another order, or be missing.
-		if got := parts(first[question]); alike(got, parts(want[question]))*2 < len(got) {
+		// parts of almost the same size may come in another order, or be missing
+		if got := parts(first[question]); countIn(got, parts(want[question]))*2 < len(got) {
 			t.Errorf("%s: %q, want %q (UPDATE_GOLDEN=1 writes %s)", question, first[question], want[question], path)
 		}
 	}
 }
 
-// deleted finds the names that code deletes: those of a del, and those in quotes.
+// deleted matches the names that code deletes, with del, %xdel or as outputs.
 var deleted = regexp.MustCompile(`\bdel ((?:\w+, )*\w+)|'(_\d+)'|%xdel (\w+)`)
 
-// letsGoOfTheSame reports whether two answers delete mostly the same names. Garbage that the collector has not found
+// deletesSameNames reports whether two answers delete mostly the same names. Garbage that the collector has not found
 // yet, and small entries, differ from run to run. If one has no names, the other must have none.
-func letsGoOfTheSame(got, want string) bool {
+func deletesSameNames(got, want string) bool {
 	names := func(answer string) (out []string) {
 		for _, m := range deleted.FindAllStringSubmatch(answer, -1) {
 			out = append(out, strings.Split(m[1]+m[2]+m[3], ", ")...)
@@ -111,14 +114,15 @@ func letsGoOfTheSame(got, want string) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) == len(b)
 	}
-	return 2*alike(a, b) >= min(len(a), len(b))
+	return 2*countIn(a, b) >= min(len(a), len(b))
 }
 
+// writeFirstScreen writes the answers of stored questions to a file of testdata/firstscreens.
 func writeFirstScreen(t *testing.T, path string, first map[string]string) {
 	t.Helper()
 	var b strings.Builder
 	for _, question := range stored {
-		b.WriteString(question + strings.Repeat(" ", 13-len(question)) + first[question] + "\n")
+		b.WriteString(question + strings.Repeat(" ", answerColumn-len(question)) + first[question] + "\n")
 	}
 	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
@@ -130,19 +134,19 @@ func parts(answer string) []string {
 	return strings.FieldsFunc(answer, func(r rune) bool { return strings.ContainsRune("·,;:", r) })
 }
 
-// alike counts the parts of one answer that are in another.
-func alike(all, others []string) (n int) {
-	trimmed := func(all []string) (out []string) {
-		for _, s := range all {
+// countIn returns how many of some texts are in others, without the space around each.
+func countIn(texts, others []string) (count int) {
+	trimmed := func(texts []string) (out []string) {
+		for _, s := range texts {
 			out = append(out, strings.TrimSpace(s))
 		}
 		return out
 	}
-	of := trimmed(others)
-	for _, s := range trimmed(all) {
-		if slices.Contains(of, s) {
-			n++
+	found := trimmed(others)
+	for _, s := range trimmed(texts) {
+		if slices.Contains(found, s) {
+			count++
 		}
 	}
-	return n
+	return count
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// watchHighWater reads the VmHWM of a tracer until it has ended, and sends the last value.
+// watchHighWater reads the largest resident memory of a tracer until it has ended, and then sends it, in bytes.
 func watchHighWater(tr *trace) <-chan int64 {
 	out := make(chan int64, 1)
 	go func() {
@@ -30,6 +30,8 @@ func watchHighWater(tr *trace) <-chan int64 {
 
 var vmHWM = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
 
+// highWater returns the largest resident memory that a process has had (VmHWM of proc_pid_status(5)), in bytes; false
+// if it cannot be read.
 func highWater(pid int) (int64, bool) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -64,6 +64,7 @@ func TestLimitOfScripts(t *testing.T) {
 	}
 }
 
+// checkLimit runs cells beyond a limit on a Python: they fail, later cells run, and the report has the limit.
 func checkLimit(t *testing.T, p place) {
 	t.Helper()
 	w := startWorkload(t, p, nil)
@@ -97,7 +98,7 @@ func checkLimit(t *testing.T, p place) {
 	}
 }
 
-// checkLimited: the kernel refused the cell memory, and its own line requested it.
+// checkLimited checks that Linux refused memory to a cell, and that the report has the line that requested it.
 func checkLimited(t *testing.T, name string, limit int64, cell model.Window) {
 	t.Helper()
 	i := -1

@@ -36,7 +36,7 @@ print("done!", flush=True)
 sys.stdin.readline()
 `
 
-// startCells starts one. Code before the cells runs at once, in their namespace.
+// startCells starts a Python that runs cells. The code before runs at once, in the cells' namespace.
 func startCells(t *testing.T, env []string, before string, cells ...string) *cellRunner {
 	t.Helper()
 	return startCellsOn(t, place{}, env, before, cells...)

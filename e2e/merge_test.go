@@ -67,14 +67,17 @@ func TestMergeKernels(t *testing.T) {
 	}
 }
 
-// checkTogether: both kernels stood at their highest at some moment, and together they had no more than both peaks.
+// checkTogether checks that two kernels together had at least what each had at its highest, and at most the sum of both
+// peaks.
 func checkTogether(t *testing.T, m *model.Merge, a, b *model.Report) {
 	t.Helper()
-	one, _ := a.Windows[0].Together("cpu.resident")
-	two, _ := b.Windows[0].Together("cpu.resident")
-	if x := m.Together; x.Least != max(one.Peak, two.Peak) || x.Most == nil || *x.Most > one.Peak+two.Peak ||
-		*x.Most < x.Standing || x.Standing < min(one.Peak, two.Peak) {
-		t.Errorf("%+v of %d and %d", x, one.Peak, two.Peak)
+	ofA, _ := a.Windows[0].Together("cpu.resident")
+	ofB, _ := b.Windows[0].Together("cpu.resident")
+	x := m.Together
+	isLeast := x.Least == max(ofA.Peak, ofB.Peak)
+	isMost := x.Most != nil && *x.Most <= ofA.Peak+ofB.Peak && *x.Most >= x.Standing
+	if !isLeast || !isMost || x.Standing < min(ofA.Peak, ofB.Peak) {
+		t.Errorf("%+v of %d and %d", x, ofA.Peak, ofB.Peak)
 	}
 }
 

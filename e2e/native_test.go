@@ -182,7 +182,7 @@ func readCalls(t *testing.T, path string) (all []block) {
 	return all
 }
 
-// startCellIn does the same on another Python, in a chroot; "" and "" are this machine's.
+// startCellIn is startCell for the interpreter of a chroot; "" and "" are this machine's.
 func startCellIn(t *testing.T, root, interpreter, cell string) (pid int, run func() error) {
 	t.Helper()
 	if interpreter == "" {

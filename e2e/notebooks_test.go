@@ -82,8 +82,8 @@ func kernelName(names []string) string {
 	return strings.Join(bases, "+")
 }
 
-// notebooks returns those of testdata/notebooks, or the ones that $TRACER_NOTEBOOKS names, by the kernel in which they
-// run. A name with a slash is a file of Jupyter's.
+// notebooks returns, for each kernel, the names of the notebooks that run in it: those of testdata/notebooks, or those
+// in $TRACER_NOTEBOOKS. A name with a slash is a path of a notebook's file.
 func notebooks(t *testing.T) [][]string {
 	t.Helper()
 	var kernels [][]string
@@ -210,9 +210,9 @@ func countExact(t *testing.T, cells []model.Window, results []result, all *tally
 	}
 }
 
-// checkNeeds compares the rise of the resident set in each cell with VmHWM. VmHWM is off by the parts of three counters
-// that each CPU keeps for itself: 32 pages a counter and CPU (lib/percpu_counter.c), 768 KiB on 2 CPUs. It has memory,
-// too, that a kernel that reclaims what is cold (DAMON) took after the reset and before the cell; it may need it again.
+// checkNeeds compares the rise of resident memory in each cell with VmHWM. VmHWM can be off by 32 pages for each of
+// three counters and each CPU (lib/percpu_counter.c): 768 KiB on 2 CPUs. If Linux reclaims cold memory (DAMON), VmHWM
+// also includes memory that was reclaimed between its reset and the cell.
 func checkNeeds(t *testing.T, cells []model.Window, results []result, all *tally) {
 	t.Helper()
 	for i, w := range cells {
@@ -233,7 +233,7 @@ func checkNeeds(t *testing.T, cells []model.Window, results []result, all *tally
 // small is the memory that a cell may leave beside its array.
 const small = 64 << 10
 
-// checkKept: an array counts from the cell that makes it to the one that frees it, whatever ran in between.
+// checkKept checks that an array counts from the cell that makes it to the cell that frees it, whatever ran in between.
 func checkKept(t *testing.T, cells []model.Window, results []result) {
 	t.Helper()
 	meters := map[string]string{"": "cpu.numpy", "torch": "cpu.torch"}
@@ -267,7 +267,7 @@ func checkKept(t *testing.T, cells []model.Window, results []result) {
 	}
 }
 
-// isLeast reports whether a figure is a lower bound and nothing else: then it includes no memory from before a pause.
+// isLeast reports whether a figure is only a lower bound. Such a figure includes no memory from before a pause.
 func isLeast(f model.Figure) bool { return !f.Exact && f.Bound == nil }
 
 func freed(w model.Window, meter string, bytes int64) bool {
@@ -314,7 +314,7 @@ func checkReplay(t *testing.T, s notebookSession) {
 	}
 }
 
-// checkPlanted: the audit of the recording finds every leak that the notebook declares.
+// checkPlanted checks that the audit of the recording finds every leak that the notebook declares.
 func checkPlanted(t *testing.T, s notebookSession) {
 	t.Helper()
 	out, err := exec.Command(binary, "audit", "--quiet", "--format", "json", s.recording).Output()

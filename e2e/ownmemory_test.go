@@ -13,7 +13,7 @@ import (
 	"ipytracer/model"
 )
 
-// within returns a tracer that first moves itself into a control group.
+// within returns a program that moves itself into a control group, and then runs the tracer.
 func within(t *testing.T, group string) string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "tracer")

@@ -25,8 +25,8 @@ func programs(t *testing.T) map[ebpf.ProgramID]bool {
 	}
 }
 
-// left reports whether any of these programs is still in the kernel.
-func left(t *testing.T, ids map[ebpf.ProgramID]bool) bool {
+// anyLoaded reports whether any of these programs is still in the kernel.
+func anyLoaded(t *testing.T, ids map[ebpf.ProgramID]bool) bool {
 	t.Helper()
 	for id := range programs(t) {
 		if ids[id] {

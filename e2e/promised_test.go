@@ -47,7 +47,7 @@ func TestPromised(t *testing.T) {
 // book is a notebook with its driver.
 type book struct{ driver, name string }
 
-// books returns the notebooks of testdata/reports; where $TRACER_NOTEBOOKS names some, those, also of
+// books returns the notebooks of testdata/reports, or those that $TRACER_NOTEBOOKS names there and in
 // testdata/notebooks.
 func books(t *testing.T) (all []book) {
 	t.Helper()
@@ -76,7 +76,8 @@ func books(t *testing.T) (all []book) {
 // leavesSaid is what the line "to free it" says to be left.
 var leavesSaid = regexp.MustCompile(`→ leaves (at most )?([0-9.,]+) (MiB|GiB)`)
 
-// keepsPromises types all code of a report: entries for names, then what ends processes. It returns how many there are.
+// keepsPromises types all code of a report, and checks that it frees what the report says: first the code for names,
+// then the code that ends processes. It returns the number of entries.
 func (w *workload) keepsPromises(r *model.Report, recording string) int {
 	w.t.Helper()
 	entries := slices.DeleteFunc(slices.Clone(r.ToFree), func(f model.Freeing) bool { return f.PID != w.pid })
@@ -120,7 +121,8 @@ func (w *workload) keepsPromises(r *model.Report, recording string) int {
 	return count
 }
 
-// endsProcesses types code that ends processes: resident memory with children falls by what they were said to have.
+// endsProcesses types code that ends processes, and checks that resident memory with children falls by the bytes that
+// the report gives.
 func (w *workload) endsProcesses(p *model.AccountPart) {
 	w.t.Helper()
 	before := treeNow(w.t, w.pid)

@@ -19,13 +19,13 @@ import (
 type screen struct {
 	t     *testing.T
 	cmd   *exec.Cmd
-	main  *os.File
+	main  *os.File // the test's end of the terminal
 	term  vt.MockTerm
-	ended chan struct{}
-	err   error
+	ended chan struct{} // closed once err is set
+	err   error         // of the program's end
 
-	mu  sync.Mutex
-	raw strings.Builder
+	mu  sync.Mutex      // protects raw
+	raw strings.Builder // everything that the program has written
 }
 
 // startScreen starts a program on a new terminal of a size in cells.
@@ -121,6 +121,7 @@ func (s *screen) rows() (rows []string) {
 	return rows
 }
 
+// text returns the text of the terminal as lines.
 func (s *screen) text() string { return strings.Join(s.rows(), "\n") }
 
 // said returns everything that the program has written.
@@ -130,18 +131,19 @@ func (s *screen) said() string {
 	return s.raw.String()
 }
 
-// shows waits until the terminal shows something.
-func (s *screen) shows(what string, is func(text string) bool) {
+// shows waits until the terminal's text fulfils a condition, which what describes. It fails the test if the program
+// ends before.
+func (s *screen) shows(what string, isShown func(text string) bool) {
 	s.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
-		if is(s.text()) {
+		if isShown(s.text()) {
 			return
 		}
 		select {
 		case <-s.ended:
-			if is(s.text()) {
+			if isShown(s.text()) {
 				return
 			}
 			s.t.Fatalf("%s: it has ended (%v):\n%s", what, s.err, s.text())
@@ -151,6 +153,7 @@ func (s *screen) shows(what string, is func(text string) bool) {
 	s.t.Fatalf("not shown: %s:\n%s", what, s.text())
 }
 
+// showsText waits until the terminal shows a text.
 func (s *screen) showsText(want string) {
 	s.t.Helper()
 	s.shows(want, func(text string) bool { return strings.Contains(text, want) })

@@ -25,7 +25,8 @@ type suiteFigures struct {
 	Session *model.Window `json:"session"`
 }
 
-// runSuite makes a pytest run testdata/pytest under the tracer.
+// runSuite runs testdata/pytest with pytest under the tracer. It returns the plugin's figures, the output, and the
+// tracer's report.
 func runSuite(t *testing.T, options ...string) (told suiteFigures, out string, r *model.Report) {
 	t.Helper()
 	dir := t.TempDir()

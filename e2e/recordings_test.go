@@ -14,8 +14,8 @@ import (
 	"ipytracer/model"
 )
 
-// someNotebooks returns those that $TRACER_NOTEBOOKS names ("all" for all of them), else a few with worker processes,
-// storms or tensors.
+// someNotebooks returns the notebooks that $TRACER_NOTEBOOKS names ("all" for all of them); if it names none, a few
+// with worker processes, storms or tensors.
 func someNotebooks(t *testing.T, few ...string) [][]string {
 	t.Helper()
 	if os.Getenv("TRACER_NOTEBOOKS") != "" {
@@ -176,8 +176,8 @@ func boundOf(f model.Figure) int64 {
 	return *f.Bound
 }
 
-// windowsByName returns the windows of a report with a unique name. Statements that are stepped down are in only one of
-// the reports.
+// windowsByName returns the windows of a report that have a unique name. Names identify windows, because statements of
+// a pause are in only one of the reports.
 func windowsByName(r *model.Report) map[string]*model.Window {
 	cells, all, often := map[int]string{}, map[string]*model.Window{}, map[string]int{}
 	for i := range r.Windows {

@@ -241,8 +241,8 @@ func residentBelow(pid int) map[int]int64 {
 	return below
 }
 
-// checkLiving checks that a report has the children of a kernel that still ran: their parent, their size, and what ends
-// them. No process has a parent that is none.
+// checkLiving checks that a report has the children of a kernel that still ran, with their parent, their size, and what
+// ends them, and that every parent in the report is a process.
 func checkLiving(t *testing.T, r *model.Report, kernel int, living map[int]int64) {
 	t.Helper()
 	known := map[int]bool{0: true}

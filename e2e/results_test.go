@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// mark is a measurement that a workload took of itself at one instant.
+// mark is a measurement that a workload took of itself at one instant. Sizes are in bytes.
 type mark struct {
 	Label    string `json:"label"`
 	NS       int64  `json:"ns"`
@@ -17,6 +17,7 @@ type mark struct {
 	Settled  bool   `json:"settled"`
 }
 
+// of returns the measured value of a meter: of mapped or resident memory.
 func (m mark) of(meter string) int64 {
 	if meter == "cpu.mapped" {
 		return m.Mapped
@@ -32,26 +33,26 @@ type result struct {
 	IdleNS         int64  `json:"idle_ns"`
 	ExecutionCount *int   `json:"execution_count"`
 	Status         string `json:"status"`
-	Expected       string `json:"expected"` // status, if the driver expects one
+	Expected       string `json:"expected"` // the status that the driver expects; "" for any
 	Error          string `json:"error"`
-	Skipped        string `json:"skipped"`
+	Skipped        string `json:"skipped"` // why the cell cannot run here; "" if it ran
 	Marks          []mark `json:"marks"`
 	// Draws is the least memory of an inline figure of run_figures.py.
 	Draws int64 `json:"draws"`
-	// Truth has the values of each meter by the GPU rigs themselves; null where the value cannot be known.
+	// Truth has the values of each meter as the GPU rigs measured them; null for a value that cannot be known.
 	Truth map[string]*startPeakEnd `json:"truth"`
-	// Stacks are the callers at each allocation of stacks.py.
+	// Stacks are the allocations of stacks.py with their callers.
 	Stacks []calledAt `json:"stacks"`
-	// Expect has the verdicts that an audit must have on leaks.py.
+	// Expect are the verdicts that an audit of leaks.py must have.
 	Expect []planted `json:"expect"`
 	// Holders are the holders of the arrays of holders.py, by their size.
 	Holders map[event.Bytes]heldBy `json:"holders"`
-	// Wanted are the variables of variables.py that must be found. Dropped has the bytes that went with an object like
-	// each.
+	// Wanted are the variables of variables.py that must be found. Dropped has, by the same names, the bytes that were
+	// freed with an equal object.
 	Wanted  map[string]wantedVariable `json:"wanted"`
 	Dropped map[string]int64          `json:"dropped"`
-	// Columns are the bytes of each column of each frame, as allocators round them and as pandas has them. Failed is
-	// the In[N] of the cell that has failed.
+	// Columns has two sizes for each column of each frame: as allocators round it, and as pandas reports it. Failed is
+	// the N of the failed cell's In[N].
 	Columns map[string]map[string][][2]int64 `json:"columns"`
 	Failed  int                              `json:"failed"`
 	// Noted is the memory of lines of memory.py.
@@ -65,7 +66,7 @@ type result struct {
 	// Kernel is the process that ran a cell of run_server.py. Size is that of the cell's array.
 	Kernel int   `json:"kernel"`
 	Size   int64 `json:"size"`
-	// Between is the same for the time from the cell's end to the beginning of the next one.
+	// Between is like Truth, for the time from the cell's end to the beginning of the next one.
 	Between map[string]*startPeakEnd `json:"between"`
 }
 
@@ -85,6 +86,7 @@ func (h *heldBy) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&h.Kind, &h.Path, &h.Function})
 }
 
+// calledFrom is a call on the stack of an allocation.
 type calledFrom struct {
 	Function, File string
 	Line           int
@@ -95,6 +97,7 @@ func (c *calledFrom) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&c.Function, &c.File, &c.Line})
 }
 
+// mark returns the measurement with a label.
 func (r result) mark(label string) (mark, bool) {
 	for _, m := range r.Marks {
 		if m.Label == label {
@@ -125,7 +128,7 @@ type expected struct {
 	} `json:"nested"`
 }
 
-// leastOnly reduces the allowances of meters to lower bounds: no present memory may be missing.
+// leastOnly reduces the expectations to a lower bound of resident memory.
 func (e *expected) leastOnly() {
 	for meter, a := range e.Meters {
 		if meter == "cpu.resident" {
@@ -136,14 +139,15 @@ func (e *expected) leastOnly() {
 	}
 }
 
-// allowances returns the figures that a meter may have in a cell.
+// allowances are the figures that a meter may have in a cell, in bytes.
 type allowances struct {
-	Mark  string  `json:"mark"`
-	Above int64   `json:"above"`
-	Rise  []int64 `json:"rise"`
-	Kept  []int64 `json:"kept"`
+	Mark  string  `json:"mark"`  // the label of the measurement at the peak; "" for none
+	Above int64   `json:"above"` // the most by which the peak may exceed that measurement
+	Rise  []int64 `json:"rise"`  // the least and the most of peak − start; empty for any
+	Kept  []int64 `json:"kept"`  // the least and the most of end − start; empty for any
 }
 
+// expectations are all cells and experiments of a workload, as testdata/workloads/cells.py describes them.
 type expectations struct {
 	Cells       []expected `json:"cells"`
 	Experiments []struct {

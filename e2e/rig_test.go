@@ -23,18 +23,21 @@ import (
 	"ipytracer/tracer"
 )
 
-// binary is the tracer under test, workloads the folder of testdata/workloads, suite a folder that is removed when all
-// tests have run.
-var binary, workloads, suite string
+// Paths that all tests use.
+var (
+	binary    string // the tracer under test
+	workloads string // testdata/workloads
+	suite     string // a folder that is removed when all tests have run
+)
 
-// linkedIn returns the settings of the linker in the tracer under test. A system call that the tracer has given up
-// fails; here it ends the tracer, so that none is missed. A type of each package names the package: the linker ignores
-// a variable that does not exist.
+// linkedIn returns flags of the linker that set variables of the tracer under test. They make a system call that the
+// tracer has given up end the tracer; in a release such a call only fails, and tests could miss it. The names of
+// packages come from types, because the linker silently ignores a variable that does not exist.
 func linkedIn() string {
-	set := "-X " + reflect.TypeFor[confine.Rule]().PkgPath() + ".denied=trap"
-	longer := (time.Minute * slowness()).String()
-	set += " -X " + reflect.TypeFor[tracer.Session]().PkgPath() + ".startPatience=" + longer
-	return set + " -X " + reflect.TypeFor[gpu.CUDAState]().PkgPath() + ".Folder=$" + gputest.DevicesVariable
+	flags := "-X " + reflect.TypeFor[confine.Rule]().PkgPath() + ".denied=trap"
+	startPatience := (time.Minute * slowness()).String()
+	flags += " -X " + reflect.TypeFor[tracer.Session]().PkgPath() + ".startPatience=" + startPatience
+	return flags + " -X " + reflect.TypeFor[gpu.CUDAState]().PkgPath() + ".Folder=$" + gputest.DevicesVariable
 }
 
 func TestMain(m *testing.M) {
@@ -44,7 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// `sudo make test` is root's: so are the files of the tests, and the processes that they start.
+	// `sudo make test` must not look like a user's sudo: the tests' files and processes belong to root
 	for _, by := range []string{"SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "PKEXEC_UID", "DOAS_USER"} {
 		os.Unsetenv(by)
 	}
@@ -61,8 +64,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buildTracer builds the tracer under test as `make build` builds it for users. In TRACER_BUILT, a folder, it is built
-// only if it is not there: a machine that is emulated has no Go (scripts/guest-tests.sh).
+// buildTracer builds the tracer under test as `make build` does for users. If the folder TRACER_BUILT has a tracer, the
+// tests use that one: an emulated machine has no Go (scripts/guest-tests.sh).
 func buildTracer() {
 	binary = filepath.Join(suite, "tracer")
 	if folder := os.Getenv("TRACER_BUILT"); folder != "" {
@@ -79,11 +82,11 @@ func buildTracer() {
 	}
 }
 
-// patience is the time limit for work that takes a second or two on an idle machine, and an emulated one is given
-// TRACER_SLOWNESS times as much. No result depends on it.
+// patience is the time limit for work that takes a second or two on an idle machine; an emulated machine gets
+// TRACER_SLOWNESS times as much. No test's result depends on it.
 var patience = 3 * time.Minute * slowness()
 
-// slowness returns TRACER_SLOWNESS, or 1: how many times as long as usual everything takes on this machine.
+// slowness returns how many times as long as usual everything takes on this machine: TRACER_SLOWNESS, or 1.
 func slowness() time.Duration {
 	if n, err := strconv.Atoi(os.Getenv("TRACER_SLOWNESS")); err == nil && n > 0 {
 		return time.Duration(n)
@@ -99,7 +102,7 @@ func python() string {
 	return "/usr/bin/python3"
 }
 
-// require skips where real tracing is impossible; under TRACER_REQUIRE_BPF=1 it fails.
+// require skips the test if real tracing is impossible; under TRACER_REQUIRE_BPF=1 it fails the test instead.
 func require(t *testing.T) {
 	t.Helper()
 	lack := lacking()
@@ -112,16 +115,16 @@ func require(t *testing.T) {
 	t.Skip(lack)
 }
 
-// together comes first in a test that may run beside others, as most may: it waits more than it computes. Tests that
-// depend on time, on the effect of a budget, or on other processes on the machine use [require] instead, and run
-// earlier, one after another.
+// together is [require] for a test that may run beside others. Most tests may, because they wait more than they
+// compute. Tests that depend on time, on the effect of a budget, or on the machine's other processes use require; they
+// run before the others, one after another. Call it first.
 func together(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	require(t)
 }
 
-// lacking returns the requirements of real tracing that the machine lacks, or "".
+// lacking returns the first requirement of real tracing that the machine lacks; "" for none.
 var lacking = sync.OnceValue(func() string {
 	if os.Geteuid() != 0 {
 		return "not root"
@@ -134,31 +137,30 @@ var lacking = sync.OnceValue(func() string {
 
 // place is where a workload runs.
 type place struct {
-	driver string // run_kernel.py or run_terminal.py
-	python string // inside chroot
-	chroot string
-	extra  []string
-	env    []string // of the driver, beside the test's own
+	driver string   // the program of testdata/workloads that runs the cells, such as run_kernel.py
+	python string   // the interpreter of the cells, below chroot; "" for the driver's
+	chroot string   // "" for none
+	extra  []string // arguments of the driver
+	env    []string // variables of the driver, beside the test's own
 	// otherAllocator: malloc is not the C library's.
 	otherAllocator bool
-	// mimalloc: Python's own memory is mimalloc's, as in a build without the GIL. It maps much at first and frees pages
-	// at any time.
+	// mimalloc: Python's own allocator is mimalloc, as in a build without the GIL. It maps much memory at first, and
+	// gives pages back at any time.
 	mimalloc bool
 }
 
-// workload is a running driver, stopped before its first cell.
+// workload is a running driver. It waits before the first cell until [workload.run].
 type workload struct {
-	t      *testing.T
-	place  place
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	lines  *bufio.Scanner
-	stderr bytes.Buffer
-	out    string
-	pid    int
-	others []int // further processes to trace
-	// machine has the answers of the machine, once the cells have run: machineOf.
-	machine string
+	t       *testing.T
+	place   place
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	lines   *bufio.Scanner // of the driver's standard output
+	stderr  bytes.Buffer
+	out     string // the file of the results
+	pid     int    // the process that runs the cells
+	others  []int  // further processes to trace
+	machine string // what [machineOf] returned, once the cells have run
 }
 
 // startWorkload starts a driver and waits until its IPython is up.
@@ -206,13 +208,14 @@ func startWorkload(t *testing.T, p place, cells []string) *workload {
 	return w
 }
 
-func (w *workload) read(into any) {
+// read reads a line of JSON from the driver.
+func (w *workload) read(target any) {
 	w.t.Helper()
 	if !w.lines.Scan() {
 		_ = w.cmd.Wait()
 		w.t.Fatalf("%s ended: %s", w.place.driver, w.stderr.String())
 	}
-	if err := json.Unmarshal(w.lines.Bytes(), into); err != nil {
+	if err := json.Unmarshal(w.lines.Bytes(), target); err != nil {
 		w.t.Fatalf("%s: %v in %q", w.place.driver, err, w.lines.Text())
 	}
 }
@@ -250,8 +253,8 @@ func (w *workload) run() []result {
 	return results
 }
 
-// machineOf returns what the machine of a session does with memory where kernels differ, in JSON
-// (testdata/workloads/machine.h); "" where the driver does not ask.
+// machineOf returns how this machine's Linux treats memory where versions of Linux differ, as JSON
+// (testdata/workloads/machine.h); "" if the driver did not find out. line is the first one of the results.
 func machineOf(t *testing.T, line []byte) string {
 	t.Helper()
 	var first struct {
@@ -265,7 +268,7 @@ func machineOf(t *testing.T, line []byte) string {
 	return string(first.Session.Machine)
 }
 
-// expect reads the expectations for the cells that ran, from the workload's own catalogue.
+// expect returns the expectations for the cells that ran, from the workload's catalogue.
 func (w *workload) expect(cells []string, results []result) expectations {
 	w.t.Helper()
 	frontend := "kernel"

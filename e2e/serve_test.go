@@ -99,7 +99,7 @@ func notebookOf(t *testing.T, s *serving) *notebook {
 	return notebookIn(t, s, nobodysFolder(t))
 }
 
-// notebookIn returns one of the user nobody with that home.
+// notebookIn returns a notebook in a kernel of the user nobody, with a home folder.
 func notebookIn(t *testing.T, s *serving, home string) *notebook {
 	t.Helper()
 	needModules(t, "ipykernel", "jupyter_client")
@@ -122,8 +122,8 @@ func notebookIn(t *testing.T, s *serving, home string) *notebook {
 	return newNotebook(t, cmd)
 }
 
-// starts makes the server begin a session. It asks again if the server does not answer within a fifth of a second,
-// which a busy machine may exceed, or is still ending the session before.
+// starts makes the server begin a session. It asks again if the server does not answer within a fifth of a second, as
+// on a busy machine, or while the server is ending the session before.
 func (n *notebook) starts() {
 	n.t.Helper()
 	until(n.t, "the server begins a session", func() bool {

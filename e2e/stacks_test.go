@@ -202,7 +202,7 @@ func TestHostileStacks(t *testing.T) {
 	checkSums(t, r)
 }
 
-// ended reports whether a process is a zombie by now.
+// ended reports whether a process has ended, and is a zombie.
 func ended(pid int) bool {
 	st, err := process.FS{}.Proc(pid).Stat()
 	return err != nil || st.State == 'Z'

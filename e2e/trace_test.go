@@ -34,18 +34,19 @@ func attach(t *testing.T, pid int, flags ...string) *trace {
 	return attachIn(t, nil, pid, flags...)
 }
 
-// attachIn does the same in an environment of its own; nil is this process's.
+// attachIn is attach with environment variables for the tracer; nil for those of this process.
 func attachIn(t *testing.T, env []string, pid int, flags ...string) *trace {
 	t.Helper()
 	return traced(t, env, pid, "attach", flags...)
 }
 
-// traced starts a command that attaches, and waits until its probes are in.
+// traced starts a command of the tracer that attaches to a process, and waits until every probe is in.
 func traced(t *testing.T, env []string, pid int, command string, flags ...string) *trace {
 	t.Helper()
 	return tracedBy(t, binary, env, pid, command, flags...)
 }
 
+// tracedBy is traced with another build of the tracer.
 func tracedBy(t *testing.T, binary string, env []string, pid int, command string, flags ...string) *trace {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
@@ -103,7 +104,7 @@ func tracedCell(t *testing.T, cell string, flags ...string) (pid int, r *model.R
 	return pid, r
 }
 
-// hostileCell runs a cell that is hostile to the tracer, and returns the report and its window.
+// hostileCell runs a cell that is hostile to the tracer, and returns the report and the cell's window.
 func hostileCell(t *testing.T, cell string, flags ...string) (*model.Report, model.Window) {
 	t.Helper()
 	pid, run := startCell(t, cell)
@@ -120,7 +121,7 @@ func hostileCell(t *testing.T, cell string, flags ...string) (*model.Report, mod
 	return r, cells[0]
 }
 
-// readReport returns the report in a file. It must be valid.
+// readReport returns the report in a file, which must be valid JSON of a report.
 func readReport(t *testing.T, path string) *model.Report {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -135,7 +136,7 @@ func readReport(t *testing.T, path string) *model.Report {
 	return r
 }
 
-// eachEvent passes on the events of a source that has an end.
+// eachEvent calls do for every event of a source, until the source ends.
 func eachEvent(t *testing.T, source event.Source, do func(event.Event)) {
 	t.Helper()
 	if err := event.Each(t.Context(), source, do); err != nil {
@@ -143,8 +144,8 @@ func eachEvent(t *testing.T, source event.Source, do func(event.Event)) {
 	}
 }
 
-// pause stops the tracer, and returns when each of its threads is at rest: one that is just answering may go on for a
-// moment.
+// pause stops the tracer with SIGSTOP, and returns once all of its threads are stopped: a thread in a system call may
+// go on for a moment.
 func (tr *trace) pause() {
 	tr.t.Helper()
 	if err := tr.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -162,13 +163,14 @@ func (tr *trace) pause() {
 	})
 }
 
-// stop detaches, and returns the report, which must be valid, and the output. The exit status must be 0.
+// stop interrupts the tracer, and returns the report and its JSON. The exit status must be 0, and the report valid.
 func (tr *trace) stop() (*model.Report, []byte) {
 	tr.t.Helper()
 	_ = tr.cmd.Process.Signal(os.Interrupt)
 	return tr.wait(0)
 }
 
+// wait waits until the tracer ends with an exit status, and returns the report, which must be valid, and its JSON.
 func (tr *trace) wait(status int) (*model.Report, []byte) {
 	tr.t.Helper()
 	data := tr.output(status)
@@ -181,7 +183,7 @@ func (tr *trace) wait(status int) (*model.Report, []byte) {
 	return r, data
 }
 
-// output returns the output of the tracer once it has ended with a status.
+// output waits until the tracer ends with an exit status, and returns its standard output.
 func (tr *trace) output(status int) []byte {
 	tr.t.Helper()
 	<-tr.ended
@@ -191,7 +193,7 @@ func (tr *trace) output(status int) []byte {
 	return tr.stdout.Bytes()
 }
 
-// audit ends an audit and returns its results.
+// audit interrupts an audit, and returns its results. It must end with the exit status.
 func (tr *trace) audit(status int) *model.Audit {
 	tr.t.Helper()
 	_ = tr.cmd.Process.Signal(os.Interrupt)
@@ -229,7 +231,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// said returns the standard error of a program with an Output, or "" if it was not started.
+// said returns the standard error of a program from the error of [exec.Cmd.Output]; "" if the program was not started.
 func said(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -18,6 +18,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
+// checkTruth is compareTruth without a budget, so that the certificate must be complete as well.
 func checkTruth(t *testing.T, p place, cells []string) *model.Report {
 	t.Helper()
 	r := compareTruth(t, p, cells, "--budget", "off")
@@ -25,12 +26,12 @@ func checkTruth(t *testing.T, p place, cells []string) *model.Report {
 	return r
 }
 
-// compareTruth runs a workload under trace and compares every figure; the certificate is left to the caller.
+// compareTruth runs a workload under the tracer and compares every figure. It does not check the certificate.
 //
-// A busy machine moves memory of a process while it holds its known memory: pages of its libraries are evicted and come
-// back, sixteen at once; threads of ZeroMQ touch a first page. The figures then include that, and the workload's
-// cannot. So if the resident set of a cell is slightly too high, the cell is run again, in another process; then it
-// must not be.
+// On a busy machine the resident memory of a process also changes for reasons that the workload cannot measure: Linux
+// evicts pages of libraries and reads them again, sixteen at once; threads of ZeroMQ touch a first page. So if the
+// resident memory of a cell is slightly too high, compareTruth runs the cell again in another process. Then it must not
+// be too high.
 func compareTruth(t *testing.T, p place, cells []string, flags ...string) *model.Report {
 	t.Helper()
 	r, disturbed := compareOnce(t, p, cells, true, flags...)
@@ -41,6 +42,8 @@ func compareTruth(t *testing.T, p place, cells []string, flags ...string) *model
 	return r
 }
 
+// compareOnce runs a workload once. If patient, it returns the cells whose resident memory is slightly too high,
+// instead of failing.
 func compareOnce(t *testing.T, p place, cells []string, patient bool, flags ...string) (*model.Report, []string) {
 	t.Helper()
 	var disturbed []string
@@ -84,8 +87,8 @@ func sources(windows []model.Window) (out []string) {
 	return out
 }
 
-// checkCell compares a cell's window with its known memory. If patient, it returns quiet = false instead of failing
-// where other code may have moved the resident set.
+// checkCell compares a cell's window with its known memory. If patient, it returns false instead of failing if resident
+// memory is slightly too high.
 func checkCell(t *testing.T, r *model.Report, w model.Window, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
@@ -180,6 +183,7 @@ func checkChildren(t *testing.T, r *model.Report, e expected, run result, patien
 	return quiet
 }
 
+// show returns a number for a message; nil for nil.
 func show(n *int) any {
 	if n == nil {
 		return nil
@@ -190,9 +194,11 @@ func show(n *int) any {
 // arena is the size that CPython maps at once for objects since 3.10 (Objects/obmalloc.c, ARENA_BITS).
 const arena = 1 << 20
 
-// disturbance is the largest excess of a resident set over its truth if other code moved it.
+// disturbance is the most bytes, beyond what is allowed, that count as slightly too high.
 const disturbance = 1 << 20
 
+// checkMeter compares the figures of one meter with its allowances. If patient, it returns false instead of failing if
+// resident memory is slightly too high.
 func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowances, run result,
 	patient bool) (quiet bool) {
 	t.Helper()
@@ -245,6 +251,7 @@ func statementsOf(r *model.Report, cell model.Window) (statements []model.Window
 	return statements
 }
 
+// checkStatements compares the lines of a cell's statements with those that ran.
 func checkStatements(t *testing.T, r *model.Report, cell model.Window, e expected) {
 	t.Helper()
 	var lines []int
@@ -264,7 +271,8 @@ func checkStatements(t *testing.T, r *model.Report, cell model.Window, e expecte
 	}
 }
 
-// checkExperiments returns the cells in which experiments peak where other code may have moved the resident set.
+// checkExperiments compares the peaks of experiments with the measurements in their cells. If patient, it returns the
+// cells whose resident memory is slightly too high, instead of failing.
 func checkExperiments(t *testing.T, r *model.Report, e expectations, results []result,
 	patient bool) (disturbed []string) {
 	t.Helper()
@@ -302,6 +310,7 @@ func checkExperiments(t *testing.T, r *model.Report, e expectations, results []r
 	return disturbed
 }
 
+// checkCertificate checks that no boundary was lost, and that all peaks agree with the recomputed ones.
 func checkCertificate(t *testing.T, r *model.Report) {
 	t.Helper()
 	if r.Certificate.BoundariesLost != 0 {

@@ -44,7 +44,7 @@ func try(t *testing.T, args ...string) (*model.Trial, int, string) {
 	return tryIn(t, os.TempDir(), args...)
 }
 
-// tryIn does the same with a folder of its own for temporary files.
+// tryIn is try with another folder for temporary files.
 func tryIn(t *testing.T, temporary string, args ...string) (*model.Trial, int, string) {
 	t.Helper()
 	cmd := exec.Command(binary, append([]string{"try", "--format", "json", "--python", python()}, args...)...)
@@ -116,7 +116,8 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// checkSaved checks the saving of an array's bytes: to the byte by NumPy's, and about a page table by the kernel's.
+// checkSaved checks that a change saves an array of some bytes: by NumPy's meter to the byte, and by resident memory
+// with at most 2 MiB less or 1 MiB more.
 func checkSaved(t *testing.T, v *model.TrialVariant, bytes int64) {
 	t.Helper()
 	if !v.Passed || len(v.Cells) != 4 {

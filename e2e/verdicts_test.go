@@ -35,11 +35,11 @@ func TestVerdictsNotebooks(t *testing.T) {
 	}
 }
 
-// isItsTurn reports whether the notebook with an index in [notebooks] is among those that $TRACER_TURN takes, one of
-// some. All are where some are named, and with TRACER_EVERYTHING=1.
-func isItsTurn(i, of int) bool {
+// isItsTurn reports whether notebook i of [notebooks] is to run. $TRACER_TURN chooses every turns-th notebook. All of
+// them run if $TRACER_NOTEBOOKS names some, and with TRACER_EVERYTHING=1.
+func isItsTurn(i, turns int) bool {
 	turn, _ := strconv.Atoi(os.Getenv("TRACER_TURN"))
-	return i%of == turn%of || os.Getenv("TRACER_NOTEBOOKS") != "" || os.Getenv("TRACER_EVERYTHING") == "1"
+	return i%turns == turn%turns || os.Getenv("TRACER_NOTEBOOKS") != "" || os.Getenv("TRACER_EVERYTHING") == "1"
 }
 
 // slackOfCollecting is the memory that a collection may free beyond the audit's, in bytes of a place in the code: some
@@ -89,7 +89,7 @@ func (f *followed) follow() {
 	}
 }
 
-// check compares the freed memory, in the windows of a tracer that watched.
+// check compares the memory that was freed, by the windows of the second tracer, with what the verdicts say.
 func (f *followed) check(r *model.Report) {
 	f.t.Helper()
 	gone := f.goneWithCollection(r)
@@ -168,7 +168,7 @@ func (f *followed) waiting() map[string]int64 {
 	return waiting
 }
 
-// liveOf returns the rows of the audit on a place.
+// liveOf returns the rows of the audit about a place.
 func (f *followed) liveOf(key string) (out []string) {
 	for _, l := range f.a.Live {
 		if placeOf(l.Meter, l.Stack) == key {

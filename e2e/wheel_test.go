@@ -163,7 +163,7 @@ func symbolsOf(t *testing.T, file string) (code []byte, symbols map[string]uint6
 	return code, symbols
 }
 
-// traceWheel traces the steps in a Python that finds this code first as NumPy's.
+// traceWheel traces the test's steps in a Python that finds this code as NumPy's first library.
 func traceWheel(t *testing.T, code []byte, symbols map[string]uint64, flags ...string) *model.Report {
 	t.Helper()
 	dir := t.TempDir()
@@ -211,8 +211,8 @@ func checkWheel(t *testing.T, r *model.Report) {
 	}
 }
 
-// checkUntold: with the probes on PyTraceMalloc_Track no figure is exact, since this NumPy does not report all its
-// blocks to tracemalloc; the certificate says so.
+// checkUntold checks that no figure is exact with the probes on PyTraceMalloc_Track, because this NumPy does not report
+// all its blocks to tracemalloc, and that the certificate says so.
 func checkUntold(t *testing.T, r *model.Report) {
 	t.Helper()
 	_, exact := arrayLines(r)

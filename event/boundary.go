@@ -25,13 +25,13 @@ func ParseBoundaryKind(name string) (kind BoundaryKind, ok bool) {
 	return BoundaryNone, false
 }
 
-// InputsElsewhere is the [Boundary.Inputs] of a cell whose shell has an In of its own, while the tracer knows another
-// In (IPython.embed()).
+// InputsElsewhere is the [Boundary.Inputs] of a cell that ran in another shell than the one whose In the tracer reads,
+// as with IPython.embed().
 const InputsElsewhere = -2
 
 // Boundary is one instant at which a window opened or closed, or the set of processes changed.
 type Boundary struct {
-	Number uint64 // 1, 2, 3 … over all roots, without gaps
+	Number uint64 // counts the boundaries of all roots from 1, without gaps
 	Time   Nanoseconds
 	Kind   BoundaryKind
 	Root   uint32 // the attached process, the root of the tree, numbered from 0
@@ -42,35 +42,37 @@ type Boundary struct {
 	Cell    uint64 // the kernel's number of the cell window; 0 for no cell
 	Outer   uint64 // CellOpen: the cell in which this one is nested, or 0
 	Segment uint64 // the segment of Root that ends here
-	Stream  uint64 // number of the changes of Root up to here, delivered or lost
-	// CellOpen: len(In), -1 if it is not known, or [InputsElsewhere]. With Late it is one more than the cell's number,
-	// or -1.
+	Stream  uint64 // how many changes of Root came before, delivered or lost
+	// Inputs is len(In) at CellOpen; -1 if it is not known, or [InputsElsewhere]. With Late it is one more than the
+	// cell's number, or -1.
 	Inputs   int64
 	Late     bool  // CellOpen, ProcessStart: the cell, or the process, was there already when the tracer attached
-	Group    Group // MeterShed, MeterBack: the probes that were stepped down, or attached again
+	Group    Group // MeterShed, MeterBack: the probes that were taken out, or put back
 	Line     int32 // StatementOpen: line in the cell, from 1; 0 if not known
 	Outcome  Outcome
-	CPUTime  Nanoseconds         // of all threads of the process until then; 0 if not known
-	Counters Counters            // counts until then, where the session asks for counters
+	CPUTime  Nanoseconds         // of all threads of the process up to now; 0 if not known
+	Counters Counters            // counts of PID up to now, if the session asks for counters
 	Frees                        // frees in Root's tree, so far, of blocks that the tracer has not seen allocated
-	Unsure   [UnknownKinds]Bytes // error bounds of meters in Root's tree, since they were stepped down
+	Unsure   [UnknownKinds]Bytes // error bounds of the tree's meters, from the pauses of their probes
 	Doubts                       // losses and guesses in Root's tree, so far
 	Value    Readings            // of PID, at this instant
-	High     Readings            // of PID, maximum since the boundary before
-	Tree     Readings            // of Root's tree, now; memory that a fork shares counts once
-	TreeHigh Readings            // of Root's tree, maximum since the boundary before
+	High     Readings            // of PID, maximum since the previous boundary
+	Tree     Readings            // of Root's tree, at this instant; memory that a fork shares counts once
+	TreeHigh Readings            // of Root's tree, maximum since the previous boundary
 
-	// Texts of one kind of boundary each. They are hostile, like everything from a target.
+	// Each of these texts belongs to some kinds of boundary. They are hostile, like everything from a target.
 	File       string // CellOpen: the cell's file name
 	Exception  string // CellResult, and CellClose with OutcomeError: the exception's type, "" if it is not known
 	Experiment string // ExperimentBegin, ExperimentEnd: the experiment's name
 	Command    string // ProcessStart, ProcessExec: the command line
 	Descriptor string // Line: the number of the companion's descriptor, and its text about that descriptor
-	// Probes is the name of a [Group] that a recording has and this tracer does not know: [OtherProbes].
+	// Probes names the group of probes if Group is [OtherProbes]: the recording's tracer knows the group, this one does
+	// not.
 	Probes string
 }
 
-// Text returns the field for the text of the boundary's kind; nil if the kind has none, or a [Group] instead.
+// Text returns the field with the text of the boundary's kind. It returns nil for kinds without a text, and for kinds
+// with a [Group].
 func (b *Boundary) Text() *string {
 	switch b.Kind {
 	case CellOpen:
@@ -87,14 +89,14 @@ func (b *Boundary) Text() *string {
 	return nil
 }
 
-// Reading has the meters of another process of the same tree at a boundary, if they moved in the segment.
+// Reading has the meters of a process other than the one that drew the boundary, if they changed in the segment. The
+// process is of the same tree.
 type Reading struct {
-	Number uint64 // of its boundary, which it follows; events of other CPUs may stand between them
+	Number uint64 // of the boundary, which comes before the Reading; other events may come in between
 	Root   uint32
 	PID    int32
-	// Since is the first segment that High covers. The process may have drawn a boundary of its own meanwhile. Such a
-	// boundary ended the segment before it, though its turn was later. 0: not known (recordings until 2026), and Root
-	// is the boundary's.
+	// Since is the first segment that High covers. It is earlier than the boundary's segment if the process drew a
+	// boundary of its own in between. 0 means not known (recordings until 2026); Root is then the boundary's.
 	Since uint64
 	Value Readings
 	High  Readings

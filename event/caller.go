@@ -1,9 +1,12 @@
 package event
 
-// Caller is the function of the CUDA runtime that called the driver; 0 if the program called it directly, or through a
-// runtime that is linked statically and has no names. The last two are the driver's own: with them one process moves
-// another's device memory to the host and back. They move no single block but all device memory of the process. The
-// numbers hold within one session only: recordings have the names.
+// Caller is the function of the CUDA runtime that called the driver. It is 0 if the program called the driver directly,
+// or through a runtime that is linked statically and has no symbols.
+//
+// The last two values, [MovedOut] and [MovedBack], are functions of the driver: by them a process moves all device
+// memory of another process to the host and back.
+//
+// A recording has the names, because the numbers hold within one session only.
 type Caller uint8
 
 // callers are the runtime's functions that allocate or free memory: cuda_runtime_api.h of CUDA 11 to 13. Each
@@ -15,7 +18,7 @@ var callers = [...]string{
 	"cudaFreeMipmappedArray", "cuCheckpointProcessCheckpoint", "cuCheckpointProcessRestore",
 }
 
-// The functions by which one process suspends another.
+// The functions by which a process suspends another one.
 const (
 	MovedOut  = Caller(len(callers) - 2)
 	MovedBack = Caller(len(callers) - 1)

@@ -5,8 +5,8 @@ import "math"
 // Counter names one count of a process's activity.
 type Counter uint8
 
-// The counters. Those of the kernel come first: it reads them at the boundary itself. The tracer reads those of the
-// processor when the boundary's record arrives, a moment later.
+// The counters. The kernel half reads its counters at the boundary itself. The tracer reads the processor's counters a
+// moment later, when the boundary's record arrives.
 const (
 	MinorFaults Counter = iota // pages mapped without reading a disk
 	MajorFaults                // pages read from a disk
@@ -18,7 +18,7 @@ const (
 	CacheMisses
 	CounterCount
 
-	// KernelCounters is the number of the kernel's counters.
+	// KernelCounters is the number of counters that the kernel half reads; they come first.
 	KernelCounters = Instructions
 )
 
@@ -27,14 +27,15 @@ var counterNames = [CounterCount]string{
 	"cache_misses",
 }
 
-// String returns the counter's name, as reports and recordings have it.
+// String returns the counter's name in reports and recordings.
 func (c Counter) String() string { return counterNames[c] }
 
-// Counters has each count of all threads of a process at an instant, plus one; 0 if it is not known.
+// Counters has the counts of all threads of a process at an instant. Each is one more than the count; 0 stands for a
+// count that is not known.
 type Counters [CounterCount]uint64
 
-// Since returns the count since earlier, −1 if it is not known. Two threads that count at the same time can make a
-// later value slightly lower: the result is 0 then.
+// Since returns by how much a count rose since earlier; −1 if that is not known. If two threads count at the same time,
+// the later value can be slightly lower: Since returns 0 then.
 func (c *Counters) Since(earlier *Counters, of Counter) int64 {
 	switch {
 	case c[of] == 0 || earlier[of] == 0:

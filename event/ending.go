@@ -6,19 +6,20 @@ type LimitKind string
 // The kinds of limit.
 const (
 	LimitMachine LimitKind = "machine" // all of the machine's memory
-	// LimitCgroup is of a container, a service, a user's slice: cgroup v2's memory.max, v1's memory.limit_in_bytes.
+	// LimitCgroup is the limit of a container, a service or a user's slice: memory.max of cgroup v2,
+	// memory.limit_in_bytes of v1.
 	LimitCgroup LimitKind = "cgroup"
 	LimitData   LimitKind = "RLIMIT_DATA" // mapped memory of the process, soft limit
 	LimitSpace  LimitKind = "RLIMIT_AS"   // its address space, soft limit
 )
 
-// Limit is a limit of a process's memory, and the memory that counts against it.
+// Limit is a limit on a process's memory, with the memory that counts against it.
 type Limit struct {
 	Kind  LimitKind
 	Path  string // of the cgroup below the mount of its hierarchy
 	Bytes Bytes
 	Used  Bytes // at present, by everything under the limit
-	// Highest is the peak of Used that the kernel has kept; 0 if it keeps none.
+	// Highest is the peak of Used since Linux began to count; 0 if Linux keeps none.
 	Highest Bytes
 }
 
@@ -36,11 +37,11 @@ type Ending struct {
 	Root   uint32
 	PID    int32
 	Status int32 // as wait(2) returns it
-	// OutOfMemory: the kernel's OOM killer chose the process.
+	// OutOfMemory: Linux's OOM killer chose the process.
 	OutOfMemory bool
-	// Limit is the limit that the process hit; its Kind is "" if that is not known.
+	// Limit is the limit that the process reached; its Kind is "" if that is not known.
 	Limit Limit
-	// Likely: no counter of the kernel names this limit, but it was used up.
+	// Likely: Limit is a guess, because it was used up. No counter of Linux confirms it.
 	Likely bool
 }
 

@@ -18,47 +18,51 @@ import (
 // *[Settled] or *[Finish].
 type Event interface{ isEvent() }
 
-// Source yields events in the order in which windows have to see them. Next returns io.EOF after the last one. The live
-// rings and a recording are both Sources, so code behind this interface cannot tell them apart.
+// Source yields events in the order in which they change windows. Next returns io.EOF after the last event. A live
+// session and a recording are both Sources, so a caller cannot tell them apart.
 type Source interface {
 	Next(ctx context.Context) (Event, error)
 }
 
 // Change is one value that one meter took.
 type Change struct {
-	Stream  uint64 // 1, 2, 3 … within Root; a gap is a loss
-	Segment uint64 // the segment of Root in which it fell
+	Stream  uint64 // counts the changes of Root from 1; a missing number is a loss
+	Segment uint64 // the segment of Root to which the change belongs
 	Time    Nanoseconds
 	Root    uint32
 	PID     int32
 	TID     int32
 	Meter   Meter
 	Value   Bytes  // the meter's value; for Resident the value from which it fell
-	Size    Bytes  // NumPy, tensors on the CPU, driver, pinned, blocks: the block's size, negative when it was freed
+	Size    Bytes  // the size of the block, negative if it was freed; 0 if the change is of no block
 	Address uint64 // of the block
 	Caller  Caller // driver, pinned
-	Stack   uint64 // stack that allocated: the number of a [Stack], 0 if not known; a lost stack has no event
-	// Block depends on the meter. PyTorch's total of active memory, heap: the block of Size at Address changed the
-	// total; else only the total is known. Mapped: from now on the whole range [Address, Address + |Size|) is mapped,
-	// or nothing of it; parts of it may have been mapped before. Driver: PyTorch's allocator requested the block from a
-	// pool of the driver's (cudaMallocAsync), and does not report it. Reserved: the meter rose by Size, by blocks that
-	// the driver gave the same thread since PyTorch's last report.
+	Stack   uint64 // the number of the [Stack] that allocated, 0 if not known; a lost stack has no event
+	// Block says what Size and Address mean, by the meter:
+	//   - Active, Heap: the block of Size at Address changed the total. Without Block only the total is known.
+	//   - Mapped: from now on the whole range [Address, Address + |Size|) is mapped, or all of it is unmapped. Parts of
+	//     the range may have been so before.
+	//   - Driver: PyTorch's allocator requested the block from a pool of the driver (cudaMallocAsync), and will not
+	//     report it.
+	//   - Reserved: the meter rose by Size, because the driver gave the same thread blocks since PyTorch's last report.
 	Block bool
-	// Passed is the largest number of boundaries that were drawn at the same moment. The change belongs to its segment,
-	// or to one of that many later segments.
+	// Passed is the number of boundaries that may have been drawn at the same moment. The change belongs to Segment, or
+	// to one of the next Passed segments.
 	Passed uint8
 	// Collected: the block was freed while Python's garbage collector ran.
 	Collected bool
-	// Sample: the block is a sample. It stands for [SampleOf] bytes of blocks of its size. Size is the block's own
-	// size.
-	Sample bool
-	// Unchained: unreported blocks may have moved the meter since the change before, so this change does not start from
-	// the value of that one.
+	// Sample: the block stands for further blocks of its size, [Change.Represents] together. Size is that of the block
+	// itself. StandsFor is that sum where it is not [SampleOf], else 0; it is at most [MaxStandsFor].
+	Sample    bool
+	StandsFor Bytes
+	// Unchained: the change may not start from the value of the change before, because blocks that are not reported may
+	// have moved the meter in between.
 	Unchained bool
-	// Found: a later search found that the block was allocated, or freed, while its meter was stepped down. It belongs
-	// to no window that opened since then.
+	// Found: a search after a pause of the meter found that the block was allocated, or freed, during the pause. The
+	// change belongs to no window that opened since the pause began.
 	Found bool
-	// Learned: the meter was not known before (PyTorch's totals after a late attach). It has had this Value all along.
+	// Learned: this is the first known Value of the meter (PyTorch's totals after a late attach). The meter has had it
+	// all along.
 	Learned bool
 }
 
@@ -79,8 +83,8 @@ type Refusal struct {
 	Detail  uint64 // driver: the CUresult; PyTorch: its reserved memory, in bytes
 }
 
-// Foreign says that a process opened or closed device memory of another process (CUDA IPC, imported handles). The
-// memory counts in the process that allocated it. No meter of the process that opened or closed it moved.
+// Foreign says that a process opened or closed device memory of another process (CUDA IPC, imported handles). The meter
+// of the process that allocated the memory counts it. No meter of the process with PID changes.
 type Foreign struct {
 	Stream  uint64 // numbered with the changes
 	Segment uint64
@@ -89,18 +93,17 @@ type Foreign struct {
 	PID     int32
 	TID     int32
 	Meter   Meter // the driver's of the device
-	Open    int64 // blocks that are open now
+	Open    int64 // how many such blocks the process has open now
 	Closed  bool  // true: a block was closed; false: one was opened
 	Address uint64
 }
 
-// Lull says that the rings were empty at this point: the boundary before it has all the readings that it will have. A
-// live session adds a Lull where it has read everything. So consumers of events need no clock, and a recording of the
-// events leads to the same result.
+// Lull says that all readings of the boundaries so far have been delivered. A live session returns a Lull when it has
+// read the rings empty. By it a consumer of events needs no clock, and gets the same result from a recording.
 type Lull struct{}
 
-// CellSource is the text of a cell as it was typed. It is the text that IPython compiles if the typed one could not be
-// read.
+// CellSource is the text of a cell as the user typed it. If that could not be read, it is the text that IPython
+// compiled.
 type CellSource struct {
 	Cell      uint64
 	PID       int32
@@ -113,17 +116,17 @@ type Frame struct {
 	Function string // co_qualname, co_name before Python 3.11; native: see Module
 	File     string // co_filename; native: from DWARF, else ""
 	Line     int32  // from 1; 0 if not known
-	// Input is N of In[N] for the code of a cell that had run before the tracer could see it; 0 for all other code.
+	// Input is N of In[N] for code of a cell that ran before the tracer attached; 0 for all other code.
 	Input int32
-	// Native: machine code, not Python. Function is its symbol, demangled and without parameters. It is
-	// "libx.so+0x12ab", with the address in the file, where no symbol covers it, and "?" for any number of unknown
-	// calls.
+	// Native: the call is of machine code, not of Python. Function is then its symbol, demangled and without
+	// parameters; "libx.so+0x12ab", with the address in the file, if no symbol covers it; or "?" for any number of
+	// unknown calls.
 	Native bool
 	Module string // native: the file's name without its directory, "[vdso]", or "[anon]" for code that no file has
 }
 
-// Stack has the calls that led to an allocation: innermost frame first, up to the statement that ran, or, where Python
-// did not call, to the thread's start. Native frames come before those of Python.
+// Stack has the calls that led to an allocation, the innermost first. The outermost is the statement that ran; on a
+// thread that Python did not start it is the thread's first call. Native frames come before Python's.
 type Stack struct {
 	Number uint64
 	PID    int32
@@ -139,15 +142,15 @@ type ProcessInfo struct {
 	Python   string // "3.11.2", or "" if it is not a Python
 	IPython  string
 	Frontend string // "ipykernel", "terminal" or ""
-	// Notebook is the path of the process's notebook, 1,024 bytes at most. It comes from the environment or the
-	// namespace of the process; "" if neither has one.
+	// Notebook is the path of the process's notebook, from its environment or its namespace, at most 1,024 bytes; "" if
+	// neither has one.
 	Notebook string
 	Late     bool  // attached while it was already running
 	Inputs   int64 // len(In) at the time of this description, -1 if not known
-	// Limit is the soft limit on mapped memory (RLIMIT_DATA), set by LimitBy; 0 if there is none.
+	// Limit is the soft limit on mapped memory (RLIMIT_DATA); 0 if there is none. LimitBy says who set it.
 	Limit   Bytes
 	LimitBy LimitBy
-	// Started is the time of its start after boot, in 1/100 s; 0: not known.
+	// Started is the time at which the process started, in 1/100 s since boot; 0 if it is not known.
 	Started uint64
 }
 
@@ -171,16 +174,16 @@ type Start struct {
 // Process announces a process that joined after [Start], or changed facts of a known one.
 type Process struct{ ProcessInfo }
 
-// ProbeUse has the number of hits of a probe.
+// ProbeUse says how often a probe was hit, and what that cost.
 type ProbeUse struct {
 	Probe string
 	Site  string // "PyTraceMalloc_Track+7 in /usr/bin/python3.11"
 	Hits  uint64
-	// CPU time of the hits: their number times the cost of one on this machine, without walks up stacks; 0: not known
+	// Cost is the CPU time of the hits: Hits times the cost of one hit on this machine, without walks of stacks. 0: not
+	// known.
 	Cost Nanoseconds
-	// Dear says why hits cost more than they might; "" if they do not. It says why a place serves that costs more than
-	// the usual one, for the first process with such a place. With DearMachine it says what a hit costs on this
-	// machine.
+	// Dear says why the first process with such a probe has it at a more expensive place than usual; "" if the place is
+	// the usual one. With DearMachine it says what a hit costs on this machine.
 	Dear        string
 	DearMachine bool
 }
@@ -194,29 +197,28 @@ type GPU struct {
 	Memory   Bytes // total; 0 if not known
 }
 
-// FinishCut is the Reason of the Finish that the reader adds to a recording without one.
+// FinishCut is the Reason of the Finish that the reader adds to a recording without a Finish.
 const FinishCut = "recording cut"
 
-// Finish closes a stream with the counters the certificate prints.
+// Finish closes a stream with the counters that the certificate prints.
 type Finish struct {
 	Time      Nanoseconds
 	Reason    string // "interrupted", "target ended", "duration", "recording cut"
-	Made      uint64 // changes made in the kernel
-	Delivered uint64
+	Made      uint64 // changes that the kernel half numbered
+	Delivered uint64 // changes that reached user space
 	Lost      []Loss
 	Unprobed  []Unprobed // places that could not be probed or read
-	Late      []string   // libraries that joined late
+	Late      []string   // libraries that were loaded before their probes were placed
 	Probes    []ProbeUse
-	GPUs      []GPU    // those that the traced processes could use, as NVML names them
+	GPUs      []GPU    // the GPUs that the traced processes could use, as NVML names them
 	Problems  []string // anything that the user must know: refused windows, probes that could not be placed
-	// Unnamed are further problems. They affect no figure and no window: only lines or names are missing because of
-	// them.
+	// Unnamed are problems by which only lines or names are missing. They affect no figure and no window.
 	Unnamed []string
 	Shells  []Shell // IPython's own counts at the end
 }
 
-// Shell is IPython's own count of its cells, read from outside just before the detach. The windows are compared with
-// it.
+// Shell is IPython's own count of its cells, read from outside just before the detach. The tracer compares its windows
+// with that count.
 type Shell struct {
 	PID    int32
 	Time   Nanoseconds
@@ -234,8 +236,8 @@ func (*Process) isEvent()    {}
 func (*Lull) isEvent()       {}
 func (*Finish) isEvent()     {}
 
-// Each passes the events of a source to do, up to the source's end. It fails with the source's error, or ctx's.
-func Each(ctx context.Context, source Source, do func(Event)) error {
+// Each calls visit with each event of a source, up to the source's end. It fails with the source's error, or ctx's.
+func Each(ctx context.Context, source Source, visit func(Event)) error {
 	for {
 		e, err := source.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -244,6 +246,6 @@ func Each(ctx context.Context, source Source, do func(Event)) error {
 		if err != nil {
 			return err
 		}
-		do(e)
+		visit(e)
 	}
 }

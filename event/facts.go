@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// kinds is the number of rows of the table: the CPU's meters, and those of one GPU.
+// kinds is the number of rows of the table: all meters of the CPU, and those of one GPU.
 const kinds = CPUMeters + DeviceMeters
 
-// facts has the table's rows by their meters.
-var facts = func() (all [kinds]*Facts) {
+// facts has the rows of the table, by meter.
+var facts = func() (byMeter [kinds]*Facts) {
 	for i := range table {
-		all[table[i].Meter] = &table[i]
+		byMeter[table[i].Meter] = &table[i]
 	}
-	return all
+	return byMeter
 }()
 
-// enclosing are the meters of the CPU that contain blocks of other meters.
-var enclosing = func() (is [kinds]bool) {
+// enclosing says of each meter whether it belongs to the CPU and contains blocks of other meters.
+var enclosing = func() (encloses [kinds]bool) {
 	for _, f := range table {
 		for _, m := range f.Within {
-			is[m] = m < CPUMeters
+			encloses[m] = m < CPUMeters
 		}
 	}
-	return is
+	return encloses
 }()
 
-// Template returns the meter that has the facts and sources of a GPU's meter: the same of GPU 0.
+// Template returns the meter that has the facts of m: the same meter of GPU 0 for a GPU's, and else m itself.
 func (m Meter) Template() Meter {
 	if m < kinds {
 		return m
@@ -39,7 +39,7 @@ func (m Meter) Template() Meter {
 // Facts returns the facts of a meter below [MeterCount].
 func (m Meter) Facts() *Facts { return facts[m.Template()] }
 
-// Encloses reports whether blocks of other meters of the CPU lie in the memory of this one.
+// Encloses reports whether m is a meter of the CPU, and blocks of other meters lie in its memory.
 func (m Meter) Encloses() bool { return m < CPUMeters && enclosing[m] }
 
 // String returns the meter's public id, such as "cpu.mapped" or "gpu.0.driver".
@@ -82,14 +82,14 @@ func (m DeviceMeter) String() string {
 	return "unknown"
 }
 
-// Meters returns the facts of each meter, in the order in which a session lists their sources. Those of GPU 0 stand for
-// all GPUs.
+// Meters returns the facts of each meter, in the order in which a session lists their sources. The meters of GPU 0
+// stand for those of every GPU.
 func Meters() []Facts { return table }
 
-// MetersOf returns the meters with a property. Those of GPU 0 stand for those of every GPU.
-func MetersOf(which func(*Facts) bool) (meters []Meter) {
+// MetersOf returns the meters whose facts match. The meters of GPU 0 stand for those of every GPU.
+func MetersOf(match func(*Facts) bool) (meters []Meter) {
 	for i := range table {
-		if which(&table[i]) {
+		if match(&table[i]) {
 			meters = append(meters, table[i].Meter)
 		}
 	}
@@ -101,7 +101,7 @@ func MetersThrough(l Library) []Meter {
 	return MetersOf(func(f *Facts) bool { return f.Through == l })
 }
 
-// String returns the meter's id, "gpu.N.driver" for the driver's of every GPU.
+// String returns the meter's id; "gpu.N.driver" for the driver meter of every GPU.
 func (f *Facts) String() string {
 	if f.Meter < CPUMeters {
 		return f.ID
@@ -109,12 +109,12 @@ func (f *Facts) String() string {
 	return "gpu.N." + f.ID
 }
 
-// InBlocks reports whether its changes have single blocks, or ranges.
+// InBlocks reports whether changes of the meter can be of single blocks or ranges.
 func (f *Facts) InBlocks() bool {
 	return f.Kind == Ranges || f.Kind == Blocks || f.Kind == OfAllocator || f.Kind == Total
 }
 
-// Chained reports whether each change of a block leads from the value before it to its own.
+// Chained reports whether a change of a block starts from the value of the meter's change before.
 func (f *Facts) Chained() bool { return f.Kind == Blocks || f.Kind == OfAllocator || f.Kind == Total }
 
 // IsBlock reports whether a change is of one block, or one range.
@@ -123,11 +123,20 @@ func (c *Change) IsBlock() bool {
 	return c.Size != 0 && (f.Kind == Blocks || c.Block && f.InBlocks())
 }
 
-// IsTurn reports whether a change has no block: its Value is one from which the meter fell, when unreported blocks
-// went.
+// Represents returns the bytes of blocks that a sample stands for, its own included.
+func (c *Change) Represents() Bytes {
+	if c.StandsFor > 0 {
+		return min(c.StandsFor, MaxStandsFor)
+	}
+	return SampleOf
+}
+
+// IsTurn reports whether a change has no block: its Value is one from which the meter fell because unreported blocks
+// were freed.
 func (c *Change) IsTurn() bool { return c.Size == 0 && c.Meter.Facts().Sampled }
 
-// Highest returns the highest value that the meter had at a change: the new value, or the one from which it fell.
+// Highest returns the higher of the values before and after the change. For a meter whose changes do not show both, it
+// returns Value.
 func (c *Change) Highest() Bytes {
 	if c.Meter.Facts().Sampled {
 		return max(c.Value, c.Value-c.Size)
@@ -135,7 +144,7 @@ func (c *Change) Highest() Bytes {
 	return c.Value
 }
 
-// Paused returns the meters that a group stops, of every GPU.
+// Paused returns the meters that stop counting while the group is out, of every GPU.
 func (g Group) Paused() (meters []Meter) {
 	for m := range Meter(MeterCount) {
 		if slices.Contains(m.Facts().Paused, g) {
@@ -145,8 +154,8 @@ func (g Group) Paused() (meters []Meter) {
 	return meters
 }
 
-// Only returns the meter of the CPU that a group stops, if the group stops no other meter and no other group stops this
-// one. Such a group needs no text of its own: it has the meter's name.
+// Only returns the single meter that a group stops, if that is a meter of the CPU which no other group stops. Such a
+// group needs no text of its own: the meter's name is enough.
 func (g Group) Only() (m Meter, ok bool) {
 	paused := g.Paused()
 	if len(paused) != 1 || paused[0] >= CPUMeters || len(paused[0].Facts().Paused) != 1 {
@@ -155,13 +164,13 @@ func (g Group) Only() (m Meter, ok bool) {
 	return paused[0], true
 }
 
-// IsOfStacks reports whether a group is about stacks, or about blocks that are reported for their stacks.
+// IsOfStacks reports whether a group concerns only stacks, or blocks that are reported for the sake of their stacks.
 func (g Group) IsOfStacks() bool {
 	pauses := func(f Facts) bool { return slices.Contains(f.StacksPaused, g) }
 	return g == NativeStacks || slices.ContainsFunc(table, pauses)
 }
 
-// Forgotten returns the meters whose known blocks have an unknown fate once a group is stepped down.
+// Forgotten returns the meters whose live blocks are no longer known once the group is out.
 func (g Group) Forgotten() []Meter {
 	return MetersOf(func(f *Facts) bool { return f.Forgotten && slices.Contains(f.BlocksPaused, g) })
 }
@@ -175,5 +184,6 @@ func (k UnknownKind) String() string { return unknownTable[k].Name }
 // String returns the kind's name for column names.
 func (k MissingKind) String() string { return missingTable[k].name }
 
-// Full returns the Reason of the [Loss] for a full table of a meter's live blocks; "" where another count has it.
+// Full returns the Reason of the [Loss] that counts a full table of a meter's live blocks; "" if another count includes
+// it.
 func (k MissingKind) Full() string { return missingTable[k].full }

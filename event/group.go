@@ -1,14 +1,14 @@
 package event
 
-// Group names probes, or kinds of their reports, that are stepped down and put back together. A [MeterShed] or
-// [MeterBack] boundary concerns one group. internal/words has its description for people.
+// Group names probes, or kinds of their reports, that are taken out and put back together. A [MeterShed] or [MeterBack]
+// boundary concerns one group. internal/words describes each group for people.
 type Group uint8
 
-// The groups. Where several of them stop a meter, the last one is the reason that is shown.
+// The groups. If several groups stop a meter at the same time, reports name the last of them.
 const (
 	ArrayProbes Group = iota // the probes of [NumPy]
-	// ForeignArrays are blocks that the probes in NumPy do not see: blocks of a foreign memory handler (NEP 49), or of
-	// another NumPy than expected. They stay out until other probes see them. Known blocks stay known.
+	// ForeignArrays are blocks that the probes in NumPy do not see: those of a foreign memory handler (NEP 49), or of
+	// another NumPy than expected. The group stays out until other probes see them. Blocks that are known stay known.
 	ForeignArrays
 	SmallBlocks  // NumPy's blocks below 1,024 bytes, where those are counted
 	TorchCPU     // the probes of [Torch]
@@ -22,7 +22,13 @@ const (
 	HeapStacks   // malloc's blocks and their stacks
 	Statements   // the probes on statements; no meter is paused meanwhile
 	CellEnds     // the probes on the ends of cells
-	// OtherProbes are probes that only the tracer of the recording knows. [Boundary.Probes] names them.
+	// CountedArrays are the stacks of small arrays that the process counts itself (libipytracer_counts): it is out from
+	// then on. The figures are the process's word, bounded by what Linux counts.
+	CountedArrays
+	// CountedHeap are the stacks of malloc's blocks below 64 KiB, where the process counts all of malloc's blocks
+	// itself (libipytracer_heap), likewise.
+	CountedHeap
+	// OtherProbes stands for a group that only the tracer of the recording knows. [Boundary.Probes] names it.
 	OtherProbes
 
 	Groups = OtherProbes + 1 // the number of groups

@@ -3,7 +3,7 @@ package event
 // UsualPage is the size of a page of memory on a machine that does not state it.
 const UsualPage Bytes = 4096
 
-// largestPage is the size of the largest page that is accepted. Linux has pages of up to 256 KiB, apart from huge ones.
+// largestPage is the largest accepted size of a page. Linux has pages of up to 256 KiB, apart from huge pages.
 const largestPage Bytes = 1 << 20
 
 // Host describes the machine.

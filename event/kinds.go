@@ -18,9 +18,9 @@ type Meter uint8
 // DeviceMeter names one meter of a GPU.
 type DeviceMeter uint8
 
-// UnknownKind names frees, or growth, of blocks that the tracer has not seen allocated. [UnknownKind.Facts] has the
+// UnknownKind groups frees, or growth, of blocks whose allocation the tracer has not seen. [UnknownKind.Facts] has the
 // details.
 type UnknownKind uint8
 
-// MissingKind names meters that may be off because a table was full or a value was guessed.
+// MissingKind groups meters that may be off because a table was full or a value was guessed.
 type MissingKind uint8

@@ -6,14 +6,15 @@ type Block struct {
 	Size    Bytes
 }
 
-// Looked is the result of a look into one process on request, while the session runs. It is for the caller that
-// requested it: it is no event of the target, and no recording has it.
+// Looked is the result of a look into one process while the session runs. It goes to the caller that asked for it: it
+// is no event of the target, and recordings do not contain it.
 type Looked struct {
 	PID       int32
 	Took      Nanoseconds
 	Cost      Nanoseconds // processor time of the look
 	Variables *Variables  // names and their memory; nil if not requested, or not found out
-	// Holders has the holders of blocks, and children that are idle workers; none if not requested, or not found out.
+	// Holders has the holders of blocks, and the children that are idle workers; none if not requested, or not found
+	// out.
 	Holders []*Holders
 	Why     string // why a part of the look failed, in a sentence; else ""
 	Still   []bool // for each requested object: whether it still exists
@@ -21,8 +22,8 @@ type Looked struct {
 
 func (*Looked) isEvent() {}
 
-// Settled says that every figure is known: only a look at the objects of the processes is left. The session's [Finish]
-// comes after the look. It has the same figures, and the results of the look.
+// Settled says that every figure of the session is final. A look at the objects of the processes follows, and then the
+// session's [Finish]: it has the same figures, and the results of the look.
 type Settled struct {
 	Finish  Finish
 	Holders bool // the look finds the holder of each block, and not only the memory of each name

@@ -1,13 +1,13 @@
 package event
 
-// Frees counts, by kind, the frees in a tree since its session began of blocks that the tracer has not seen allocated.
+// Frees counts, by kind, the frees in a tree of blocks whose allocation the tracer has not seen.
 type Frees struct {
 	Unknown [UnknownKinds]uint64
 	Slack   [UnknownKinds]Bytes // an upper bound of their bytes
 }
 
-// RefusedKinds is the number of these kinds. A flood of statements or experiments is refused long before cells and
-// processes are.
+// RefusedKinds is the number of RefusedKind values. When records are too many, the kernel half refuses statements and
+// experiments first, and cells and processes last.
 const RefusedKinds = RefusedReadings + 1
 
 // Doubts counts a tree's losses and guesses since its session began, as of a boundary.
@@ -15,7 +15,7 @@ type Doubts struct {
 	Refused     [RefusedKinds]uint64
 	Missing     [MissingKinds]Bytes // largest error of the meters, by kind
 	Untraced    uint64              // children that are not traced
-	UntracedNow uint64              // of these, those that live or may live
+	UntracedNow uint64              // untraced children that live or may live
 }
 
 // Unprobed says that a place could not be probed or read, so that a meter of a process misses part of its memory.
@@ -24,7 +24,7 @@ type Unprobed struct {
 	Meter Meter       // gpu.0 stands for all GPUs
 	Since Nanoseconds // 0: from the beginning
 	Until Nanoseconds // 0: to the end
-	// OfChild: one of PID's children misses it, as opposed to PID itself.
+	// OfChild: a child of PID misses the memory, not PID itself.
 	OfChild bool
 }
 
@@ -34,7 +34,7 @@ type Loss struct {
 	Count  uint64
 }
 
-// Reasons of a [Loss] that other packages ask for.
+// Reasons of a [Loss] that other packages name.
 const (
 	LostChanges    = "change ring full"
 	LostBoundaries = "boundary store full"
@@ -55,11 +55,11 @@ const (
 	LostMapping    = "no room for a call that moves memory"
 	LostDevice     = "GPU memory whose device is a guess"
 	LostProbes     = "places that could not be probed or read (see the problems)"
-	// Fetched: the record found no room in the ring and was fetched from the store. Nothing is lost.
+	// Fetched: the record found no room in the ring, and was fetched from the store. So nothing is lost.
 	Fetched = "boundary ring full (fetched from the store)"
 )
 
-// IsOfLines reports whether the loss concerns only texts and lines of allocations, and no memory.
+// IsOfLines reports whether only texts and lines of allocations are missing, and no memory.
 func (l Loss) IsOfLines() bool {
 	switch l.Reason {
 	case LostSource, LostCode, LostStack, LostNative, LostMapping, LostStatements, LostMarkers:
@@ -68,18 +68,18 @@ func (l Loss) IsOfLines() bool {
 	return false
 }
 
-// IsOfAttribution reports whether only stacks, names and texts are missing: no figure, and no window.
+// IsOfAttribution reports whether only stacks, names and texts are missing, and no figure and no window.
 func (l Loss) IsOfAttribution() bool {
 	return l.IsOfLines() && l.Reason != LostStatements && l.Reason != LostMarkers
 }
 
-// IsLoss reports whether anything is missing. Records that arrived by another way are not.
+// IsLoss reports whether anything is missing. Records that were fetched from the store are not missing.
 func (l Loss) IsLoss() bool { return l.Count > 0 && l.Reason != Fetched }
 
-// refusedReasons are the reasons with the same counts as [Doubts.Refused].
+// refusedReasons has the Reason of the [Loss] that counts the same as [Doubts.Refused], by kind.
 var refusedReasons = [RefusedKinds]string{LostStatements, LostMarkers, LostBoundaries, LostReadings}
 
-// Refused returns the kind of boundaries that a loss counts.
+// Refused returns the kind of refused boundaries that a loss counts; ok is false for other losses.
 func (l Loss) Refused() (kind RefusedKind, ok bool) {
 	for kind, reason := range refusedReasons {
 		if l.Reason == reason {

@@ -1,41 +1,41 @@
 package event
 
-// Facts are the constant properties of a meter. Only this table has them: attribution, recordings and printers ask
-// here. docs/recipes/meter.md says how to add a meter.
+// Facts are the constant properties of a meter. No other place has them: attribution, recordings and printers ask here.
+// docs/recipes/meter.md says how to add a meter.
 type Facts struct {
-	Meter  Meter  // a GPU's meter: that of GPU 0, which stands for the same of every GPU
-	ID     string // a GPU's meter: the part behind "gpu.N."
+	Meter  Meter  // for GPUs the meter of GPU 0, which stands for that of every GPU
+	ID     string // for GPUs the part behind "gpu.N."
 	Kind   MeterKind
 	Format int    // the first recording format with this meter
-	Doc    string // its section in docs/meters.md
+	Doc    string // the section in docs/meters.md
 
 	Source    string  // for people: the probe that serves it
 	OnRequest string  // the flag that switches it on; "" if it is always on
 	Through   Library // the library that must be probed, or asked, to see it
-	// Always: every report has it. A report has any other meter only if its value was ever other than 0.
+	// Always: every report shows the meter. Reports show other meters only if their value was ever other than 0.
 	Always bool
-	// OfPythons: only probes in a Python see it, so other processes have no figure of it.
+	// OfPythons: only probes in a Python see the meter, so other processes have no figure of it.
 	OfPythons bool
-	// Within are the meters of the memory that its blocks lie in.
+	// Within are the meters in whose memory the blocks of this one lie.
 	Within []Meter
-	// Asked: the look at the end searches the objects of a Python for references to its blocks. Owned: each block
-	// belongs to such an object, which frees it.
+	// Asked: the look at the end searches the objects of a Python for references to the meter's blocks.
+	// Owned: each block belongs to such an object, which frees it.
 	Asked, Owned bool
-	// Inside: objects of C++ alone may hold its blocks, as readers and streams do. If no Python object has a block, one
-	// of these may still free it.
+	// Inside: an object of C++, such as a reader or a stream, may be the only holder of a block. So a block without a
+	// Python object may still be freed.
 	Inside   bool
-	Headline int // place of its column in a table for people, from 1; 0: behind those with a place
+	Headline int // the place of its column in tables, from 1; meters with 0 come after all others
 
 	Unknown []UnknownKind // frees of these kinds make it uncertain
 	Missing []MissingKind // losses and guesses of these kinds make it uncertain
 
-	Paused       []Group // the groups that stop it
-	BlocksPaused []Group // those that stop reports of its blocks
-	StacksPaused []Group // those that stop the stacks of its blocks
-	// Sampled: blocks below [SampleOf] bytes may be reported as samples. The others show in the values from which the
-	// meter fell.
+	Paused       []Group // groups that stop the meter while they are out
+	BlocksPaused []Group // groups that stop the reports of its blocks
+	StacksPaused []Group // groups that stop the stacks of its blocks
+	// Sampled: a block below [SampleOf] bytes may be reported as a sample, or not at all. Unreported blocks show in the
+	// values from which the meter fell.
 	Sampled bool
-	// Forgotten: once blocks are no longer reported, the fate of the known ones is unknown.
+	// Forgotten: once reports of its blocks have stopped, the tracer no longer knows which blocks live.
 	Forgotten bool
 }
 
@@ -44,21 +44,21 @@ type MeterKind uint8
 
 // The kinds of meters.
 const (
-	Pages  MeterKind = iota // page by page: a change is a value from which it fell
-	Part                    // the same, of a part of [Resident]
-	Ranges                  // by ranges of addresses, in changes with Block; all others as for Pages
-	Blocks                  // by blocks: each change makes, resizes or frees one, and leads from one value to the next
-	// OfAllocator is as Blocks where blocks are reported: by changes with Block.
+	Pages  MeterKind = iota // page by page: a change has a value from which the meter fell
+	Part                    // a part of [Resident], counted as Pages
+	Ranges                  // changes with Block are of ranges of addresses; other changes as for Pages
+	Blocks                  // each change makes, resizes or frees a block, and starts from the value of the one before
+	// OfAllocator: as Blocks for reported blocks, which are the changes with Block.
 	OfAllocator
-	Total   // an allocator's own total: a change with Block belongs to the block that moved it
-	Reserve // memory that an allocator holds from another, by its own total
-	Sampled // read now and then: it has no change
+	Total   // an allocator's own total; a change with Block has the block that changed the total
+	Reserve // an allocator's own total of the memory that it holds from another allocator
+	Sampled // read now and then: the meter has no changes
 )
 
-// Library is the way in which memory is allocated.
+// Library is the library, or the kernel, through which memory is allocated.
 type Library uint8
 
-// The ways.
+// The libraries.
 const (
 	ThroughKernel Library = iota
 	ThroughNumPy
@@ -105,7 +105,7 @@ var table = []Facts{
 		Through: ThroughNumPy, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownNumPy}, Missing: []MissingKind{MissingNumPy},
 		Paused: []Group{ArrayProbes, SmallBlocks, ForeignArrays}, BlocksPaused: []Group{ArrayProbes, ForeignArrays},
-		StacksPaused: []Group{Stacks, SmallStacks}, Sampled: true,
+		StacksPaused: []Group{Stacks, SmallStacks, CountedArrays}, Sampled: true,
 	},
 	{
 		Meter: Torch, ID: "cpu.torch", Kind: Blocks, Format: 5, Doc: "cpu.torch", OfPythons: true, Headline: 6,
@@ -151,7 +151,7 @@ var table = []Facts{
 			"less the driver meter: sampled, not traced",
 		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA},
 	},
-	{ // PyTorch's allocator keeps it after the last tensor in it is freed
+	{ // PyTorch's allocator keeps pinned memory after the last tensor in it is freed
 		Meter: Pinned, ID: "cpu.pinned", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource, Through: ThroughCUDA,
 		Asked:   true,
 		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingCUDA}, StacksPaused: []Group{Stacks},
@@ -161,16 +161,17 @@ var table = []Facts{
 		Through: ThroughAllocator,
 		Source:  "uprobes on malloc, free and their relatives; blocks made since the attach, by the bytes asked for",
 		Within:  []Meter{Mapped}, Unknown: []UnknownKind{UnknownHeap}, Missing: []MissingKind{MissingHeap},
-		BlocksPaused: []Group{HeapStacks}, StacksPaused: []Group{HeapStacks}, Forgotten: true,
+		BlocksPaused: []Group{HeapStacks}, StacksPaused: []Group{HeapStacks, CountedHeap}, Forgotten: true,
 	},
 }
 
-// UnknownFacts are the constant properties of an [UnknownKind]. model.Certificate says where a certificate has their
-// number.
+// UnknownFacts are the constant properties of an [UnknownKind]. model.Certificate has the field that counts it.
 type UnknownFacts struct {
-	Name        string // in names of columns
-	Title, Text string // for people: "heap frees", 3 "of blocks that were made before tracing began"
-	Boundless   bool   // their bytes have no upper bound
+	Name string // in names of columns
+	// Title is for people: "heap frees". Text follows the number of frees: "of blocks that were made before tracing
+	// began".
+	Title, Text string
+	Boundless   bool // the bytes of these frees have no upper bound
 }
 
 var unknownTable = [UnknownKinds]UnknownFacts{
@@ -185,8 +186,8 @@ var unknownTable = [UnknownKinds]UnknownFacts{
 	UnknownArrow: {Name: "arrow", Title: "Arrow frees", Text: "of blocks that were made before tracing began"},
 }
 
-// missingTable has the names of the kinds for column names, and the Reason of the [Loss] for a full table of blocks.
-// The older kinds have a reason of their own, because for them the kernel counts more.
+// missingTable has the names of the kinds for columns, and the Reason of the [Loss] for a full table of blocks. Older
+// kinds have no Reason here: for them the kernel half counts more than full tables.
 var missingTable = [MissingKinds]struct{ name, full string }{
 	MissingNumPy:  {name: "numpy"},
 	MissingTorch:  {name: "torch", full: "table of live tensors on the CPU full"},

@@ -1,7 +1,7 @@
 package event
 
-// Variable is a name of a Python program at the end of a session. It may also be a large object that only a module, a
-// traceback or a frame has. All texts are hostile, like everything from a target.
+// Variable is a name of a Python program at the end of a session. A Variable can also be a large object to which only a
+// module, a traceback or a frame refers. All texts are hostile, like everything from a target.
 type Variable struct {
 	Name string     // as the user types it: x, Out[7], module.attribute; of a frame "locals of f"
 	Also []string   // other names of the same object, at most 8
@@ -11,25 +11,26 @@ type Variable struct {
 	Shape  []int64
 	DType  string
 	Length int64 // its len(), -1 if that is not known
-	// Bytes is the memory that would go with the object's names, because nothing else holds it. Reaches is all memory
-	// that the object leads to, without classes and modules; 0 if it was not added up.
+	// Bytes is the memory that would be freed with the object's names, because nothing else holds it. Reaches is all
+	// memory that the object leads to, without classes and modules; 0 if it was not added up.
 	Bytes   Bytes
 	Reaches Bytes
-	// Resident is the part of Bytes that is in memory, where [Variables.Resides] says that it is known.
+	// Resident is the resident part of Bytes; known only if [Variables.Resides] is set.
 	Resident Bytes
-	// Maps are the resident parts of its memory maps, which would go as well, by kind: pages of files or shared memory.
+	// Maps are the resident parts of its memory maps, by kind (pages of files, or shared memory): they would be freed,
+	// too.
 	Maps []ResidencePart
-	// Device is the GPU memory that would go, in bytes, by its tensors' storages.
+	// Device is the GPU memory that would be freed, by the storages of its tensors.
 	Device Bytes
-	// Exact is false if Bytes is a lower bound: the walk was cut, or objects of libraries in C do not show all that
-	// they hold.
+	// Exact is false if Bytes is a lower bound: a limit ended the walk, or objects of libraries in C do not show all
+	// that they hold.
 	Exact bool
-	// Block is the address of the largest piece of memory among these, and Size its size. Array: it is the data of an
-	// array or a tensor, which meters know by this address.
+	// Block and Size are the address and the size of the largest piece of this memory. Array: the piece is the data of
+	// an array or a tensor, which meters know by this address.
 	Block uint64
 	Size  Bytes
 	Array bool
-	// Viewed is the part that it has of Base bytes of memory which only views hold; both are 0 for others.
+	// Viewed is the size of its views of memory that only views hold, and Base the size of that memory; 0 for others.
 	Viewed Bytes
 	Base   Bytes
 	// Columns are the largest columns of a data frame, 8 at most; MoreColumns is the number of the others, and
@@ -37,14 +38,14 @@ type Variable struct {
 	Columns     []Column
 	MoreColumns int64
 	RestColumns Bytes
-	// Codes are, for a traceback, the origins of the code of its outermost calls, 8 at most. One of them is the cell
-	// that failed.
+	// Codes are the origins of the code of a traceback's outermost calls, at most 8. One of them is the cell that
+	// failed.
 	Codes []Code
-	// Contents are facts about the elements of an array or a tensor; nil for all others, for small ones, and if nobody
-	// asked for them.
+	// Contents are facts about the elements of an array or a tensor; nil for other and for small objects, and if nobody
+	// requested them.
 	Contents *Contents
-	// PIDs are the processes that the object has started and ends with EndedBy, 256 at most, by the tracer's numbers:
-	// a Popen's, a pool's, a client's of dask. Others than these may have ended.
+	// PIDs are processes that the object has started and that its method EndedBy ends, at most 256, as the tracer
+	// numbers them: those of a Popen, of a pool, or of a client of dask. Some may have ended.
 	PIDs    []int32
 	EndedBy EndMethod
 }
@@ -52,15 +53,16 @@ type Variable struct {
 // EndMethod is the method of an object that ends its processes; "" if none is known.
 type EndMethod string
 
-// The methods: of a process and of multiprocessing.Pool; of executors; of dask's clients and clusters.
+// The methods: terminate() of a process and of multiprocessing.Pool, shutdown() of executors, close() of dask's clients
+// and clusters.
 const (
 	EndTerminate EndMethod = "terminate"
 	EndShutdown  EndMethod = "shutdown"
 	EndClose     EndMethod = "close"
 )
 
-// Column is one column of a data frame. Bytes is the size of its elements. For objects it includes the objects
-// themselves, each once, even if others have them, too.
+// Column is one column of a data frame. Bytes is the size of its elements. If they are objects, Bytes includes each
+// object once, even if it has other holders.
 type Column struct {
 	Name  string // label in the index, as it is written; at most 64 bytes
 	DType string // "" if uncertain
@@ -87,34 +89,34 @@ type Variables struct {
 	Total    Bytes // of all objects that the walk reached
 	Unlisted int64 // names that are not listed; Rest is the memory that would go with them
 	Rest     Bytes
-	// Early: the list was requested while the session ran, and does not describe its end.
+	// Early: the list was made while the session ran, on request. It does not describe the session's end.
 	Early bool
-	// SamePIDs: the process gives processes the same numbers as the tracer; false if that is not known.
+	// SamePIDs: processes have the same numbers for this process as for the tracer; false if that is not known.
 	SamePIDs bool
-	// Resides: where the blocks lie is known, and so what each share would give back. Trim is the free memory of
-	// malloc's that malloc_trim(0) would give back already, without any of them.
+	// Resides: the place of each block is known, so it is known how much memory Linux would get back for each share.
+	// Trim is the memory that malloc_trim(0) would give back now, before anything is freed.
 	Resides   bool
 	Trim      Bytes
 	Memory    Bytes      // resident memory of the process after the look; 0: not known
 	Variables []Variable // the largest first, by held or reached memory
-	// Owners are the parts of memory that a user can let go of. Shares are the parts that go only with several of them
-	// together. Memory of several owners that is in no share is little, or something else holds it, too.
+	// Owners are the objects that a user can free. A share is memory that is freed only together with several owners.
+	// Memory of several owners that is in no share is small, or has another holder, too.
 	Owners []Owner
 	Shares []Share
-	// Ranged: Ranges has where the blocks of the shares lie, those of 1 KiB and more, by address.
+	// Ranged: Ranges is known. It has the places of the shares' blocks of 1 KiB or more, by address.
 	Ranged bool
 	Ranges []HeldRange
 }
 
-// HeldRange is memory with blocks of one share.
+// HeldRange is a range of memory with blocks of one share.
 type HeldRange struct {
 	Address uint64
 	Size    Bytes
 	Share   int32 // its index
 }
 
-// Owner is a part that a user can let go of: all names of an object in the notebook, including those from IPython, the
-// last exception, or objects that only wait for the garbage collector.
+// Owner is an object that a user can free, with all its names in the notebook: a variable, IPython's names for outputs,
+// the last exception, or objects that only wait for the garbage collector.
 type Owner struct {
 	Kind     HolderKind // a variable, an output, a traceback, or a cycle that waits for the collector
 	Variable int32      // its index among the variables, -1 for none
@@ -123,13 +125,13 @@ type Owner struct {
 	Output   string     // a name from IPython in the namespace, such as _2; "" for none
 	Kept     bool       // IPython holds it, too: in Out, in its display hook
 	Last     bool       // it is the result of the last cell that ran
-	// Release is how it is let go of. Where that is not by deleting names, Names are attributes: x.y.z of a name of the
-	// notebook's, or m:y.z of the module m.
+	// Release is the way to free the object. If the way is not to delete names, then Names are attributes: x.y.z of a
+	// name in the notebook, or m:y.z of the module m.
 	Release Release
 	Tool    Tool
 }
 
-// Tool is a kind of objects that a notebook goes on needing, whatever memory they lead to.
+// Tool is a kind of object that a notebook still needs, however much memory it leads to.
 type Tool string
 
 // The kinds.
@@ -139,10 +141,10 @@ const (
 	ToolOptimizer Tool = "optimizer" // PyTorch's
 )
 
-// Release is a way to let go of memory.
+// Release is a way to free memory.
 type Release string
 
-// The ways. All but the first leave the object as it is, and take its contents.
+// The ways. All but the first keep the object, and empty it.
 const (
 	ReleaseNames   Release = ""        // its names are deleted
 	ReleaseCache   Release = "cache"   // cache_clear() of a function with a cache
@@ -151,17 +153,19 @@ const (
 	ReleaseFigures Release = "figures" // Matplotlib closes all figures
 )
 
-// OfShell begins expressions for attributes of IPython's shell.
+// OfShell is the prefix of expressions for attributes of IPython's shell.
 const OfShell = "get_ipython()."
 
-// Share is memory that some owners hold together, and nothing else does.
+// Share is memory that some owners hold together, and that nothing else holds.
 type Share struct {
 	Owners []int32 // their indices, in ascending order
 	Bytes  Bytes   // memory that would go with all of them
-	// Resident is the part of Bytes that is in memory: of blocks of less than 64 KiB all. Frees is by how much resident
-	// memory falls at once when exactly these owners have gone, and Trims by how much more with malloc_trim(0): whole
-	// pages of malloc's heaps with blocks of each of them and of nobody else, and what was free between these. A share
-	// may be of such pages alone, with no Bytes. All are known where [Variables.Resides] says so.
+	// The next three are known only if [Variables.Resides] is set.
+	//
+	// Resident is the resident part of Bytes; blocks below 64 KiB count as resident. Frees is by how much resident
+	// memory falls at once when exactly these owners are freed. Trims is by how much more it falls with
+	// malloc_trim(0): whole pages of malloc's heaps that have blocks of each of these owners and of nobody else, with
+	// the free memory between the blocks. A share may consist of such pages alone, and then has no Bytes.
 	Resident, Frees, Trims Bytes
 	Maps                   []ResidencePart // resident parts of memory maps, by kind; they are in Frees
 	Cyclic                 Bytes           // of these, the part that goes only when the garbage collector runs
@@ -171,7 +175,7 @@ type Share struct {
 	Pieces                 []Piece         // its largest objects
 }
 
-// Mask returns the owners as bits of a word. A word has enough bits for the owners that a look lists.
+// Mask returns a word with a bit for each owner. A look lists at most as many owners as a word has bits.
 func (s *Share) Mask() (mask uint64) {
 	for _, o := range s.Owners {
 		mask |= 1 << uint(o)
@@ -181,7 +185,7 @@ func (s *Share) Mask() (mask uint64) {
 
 func (*Variables) isEvent() {}
 
-// Piece is an object in memory. By it a later look finds out whether the object still exists.
+// Piece is an object in memory. A later look finds by it whether the object still exists.
 type Piece struct {
 	Address, Type uint64 // its address, and the address of its type
 	Own, Size     Bytes  // bytes of the object itself, and with everything that only it has

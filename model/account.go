@@ -1,15 +1,15 @@
 package model
 
-// Account divides the memory of a meter at one moment of a session: every byte is in one part, and the parts add up to
-// Bytes.
+// Account divides the memory of a meter at one moment of a session. Every byte is in exactly one part: the parts add up
+// to Bytes.
 type Account struct {
 	PID   int    `json:"pid"` // the kernel that the moment is of
 	Meter string `json:"meter"`
 	At    string `json:"at"` // AtHighest or AtEnd
-	// Bytes is the memory of the kernel and of its children.
+	// Bytes is the memory of the kernel together with its children.
 	Bytes int64 `json:"bytes"`
-	// Parts has the largest part first, and the part of kind PartRest last. At the end of a session, parts with an
-	// object or a line come before the others.
+	// Parts has the largest part first, and the part of kind PartRest last. In an account of the session's end, parts
+	// with an object or a line come before all others.
 	Parts []AccountPart `json:"parts"`
 }
 
@@ -23,21 +23,21 @@ const (
 type AccountPart struct {
 	Kind  string `json:"kind"`
 	Bytes int64  `json:"bytes"`
-	// UpTo: it is not known whether all of the part is in memory. Bytes is the most that can be.
+	// UpTo: the part may be partly not resident. Bytes is then an upper bound.
 	UpTo bool `json:"up_to,omitempty"`
-	// AtLeast: the part may be larger. What is missing is then in another part.
+	// AtLeast: the part may be larger than Bytes. The missing bytes are then in another part.
 	AtLeast bool `json:"at_least,omitempty"`
 	// Sampled: some of the bytes are estimated from samples of blocks below 64 KiB.
 	Sampled bool `json:"sampled,omitempty"`
-	// Mapped is for the kind PartName: the bytes that lie in memory maps. Pages is the kind of these: "files",
+	// Mapped is set for the kind PartName: the bytes in memory maps. Pages is the kind of their pages: "files",
 	// "shared", or "" for private memory.
 	Mapped int64  `json:"mapped,omitempty"`
 	Pages  string `json:"pages,omitempty"`
-	// Lost: the memory of a line is in cycles that the garbage collector does not see.
+	// Lost: the memory of a line is in cycles that the garbage collector cannot free.
 	Lost bool `json:"lost,omitempty"`
-	// Meter counts the blocks of a line; "" for other kinds.
+	// Meter is the meter that counts the blocks of a line; "" for other kinds.
 	Meter string `json:"meter,omitempty"`
-	// Who is the path of calls to a line, the name of a cell, or the kind of some processes: hostile text.
+	// Who is the path of calls to a line, the name of a cell, or the kind of some processes. It is hostile text.
 	Who string `json:"who,omitempty"`
 	// Execution and ExecutionCount are the cell of a line, as in [Frame].
 	Execution      int  `json:"execution,omitempty"`
@@ -45,8 +45,8 @@ type AccountPart struct {
 	// PIDs are the processes of a part of kind PartChildren. Sizes is how many bytes each has.
 	PIDs  []int   `json:"pids,omitempty"`
 	Sizes []int64 `json:"sizes,omitempty"`
-	// Ends says, at the end of the session, what ends these processes: "client.close() ends them". Type is code for a
-	// cell of the kernel that ends them. Each is "" if nothing is known.
+	// Ends says, in an account of the session's end, what ends these processes: "client.close() ends them". Type is
+	// code for a cell of the kernel that ends them. Each is "" if nothing is known.
 	Ends string `json:"ends,omitempty"`
 	Type string `json:"type,omitempty"`
 }
@@ -65,7 +65,7 @@ const (
 	PartRest     = "rest"     // not explained
 )
 
-// Left returns the bytes that are in no part yet.
+// Left returns the bytes that are not in a part yet.
 func (a *Account) Left() int64 {
 	left := a.Bytes
 	for i := range a.Parts {
@@ -74,7 +74,7 @@ func (a *Account) Left() int64 {
 	return left
 }
 
-// Take adds a part, of no more bytes than are left, and returns its bytes. It adds no empty part.
+// Take adds a part of at most the bytes that are left, and returns the part's bytes. It adds no empty part.
 func (a *Account) Take(p AccountPart) int64 {
 	p.Bytes = min(p.Bytes, a.Left())
 	if p.Bytes <= 0 {
@@ -89,8 +89,9 @@ type Summit struct {
 	PID   int    `json:"pid"` // the attached process
 	Meter string `json:"meter"`
 	Bytes int64  `json:"bytes"` // of all of them together
-	// Processes has the most that each process had between the two boundaries around that moment, without what a forked
-	// child shares with its parent. Where these add up to Bytes, they are what each process had at the moment.
+	// Processes has the most that each process had between the two boundaries around the moment. It leaves out memory
+	// that a forked child shares with its parent. If the processes add up to Bytes, each had exactly its Bytes at the
+	// moment.
 	Processes []SummitProcess `json:"processes"`
 }
 
@@ -98,7 +99,7 @@ type Summit struct {
 type SummitProcess struct {
 	PID   int   `json:"pid"`
 	Bytes int64 `json:"bytes"`
-	// Allocations are the stacks with blocks that lived at the moment, the largest AtPeak first. They are only of
-	// processes with cells, and nil if they are not known. Blocks of one meter may lie in those of another.
+	// Allocations are the stacks with blocks that lived at the moment, the largest AtPeak first. Only processes with
+	// cells have them; nil if they are not known. Blocks of one meter may lie in memory of another.
 	Allocations []Allocation `json:"-"`
 }

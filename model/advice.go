@@ -12,34 +12,35 @@ const AdviceSchema = "ipytracer/advice/v1"
 // Advice lists changes of a notebook's source that would lower its highest moment. Sizes are bytes.
 type Advice struct {
 	Schema string `json:"schema"`
-	// Meter is the judged memory, such as cpu.resident or gpu.N.active, of the process and its children together.
+	// Meter is the judged memory, such as cpu.resident or gpu.N.active, of the process together with its children.
 	Meter string `json:"meter"`
-	// Of is the stretch in which the highest moment is looked for: "session" or "cell".
+	// Of says where the highest moment was searched: in the "session", or in one "cell".
 	Of string `json:"of"`
-	// Peak is the value of the meter at that moment, Exact whether it is exact. At is its place, null outside of cells.
+	// Peak is the value of the meter at the highest moment. Exact says whether it is exact. At is the moment's place;
+	// null outside of cells.
 	Peak  int64      `json:"peak"`
 	Exact bool       `json:"exact"`
 	At    *PlanPlace `json:"at"`
 	Cells int        `json:"cells"`
 	// Notebook is the path of the kernel's notebook; "" if it has none.
 	Notebook string `json:"notebook,omitempty"`
-	// Items are ten at most: those that avoid a refusal, then the largest saving first.
+	// Items are at most ten: first those that avoid a refusal, then by saving, the largest first.
 	Items []AdviceItem `json:"items"`
-	// Left counts pieces of advice that are left out, because ten others save more.
+	// Left is the number of items that are left out because ten others save more.
 	Left int `json:"left"`
-	// Unknown are sentences about matters that no item could consider.
+	// Unknown are sentences about evidence that the session lacks.
 	Unknown []string `json:"unknown"`
-	// Incomplete are the reasons why the session is not known in full, as in [Certificate]: nothing is exact then.
+	// Incomplete are the reasons why the session is incomplete, as in [Certificate]: then no saving is exact.
 	Incomplete []string `json:"incomplete,omitempty"`
 }
 
 // Accuracies of [AdviceItem.Saves].
 const (
-	// SavesExact: each byte of it is a block that the recording shows, and the change lets go of.
+	// SavesExact: each byte of the saving belongs to a block that the recording shows and that the change frees.
 	SavesExact = "exact"
-	// SavesBound: it is at least that much if the change does what it says.
+	// SavesBound: the saving is at least that much if the change has the described effect.
 	SavesBound = "bound"
-	// SavesGuess: the notebook has to be run to know.
+	// SavesGuess: only a run of the changed notebook can tell.
 	SavesGuess = "guess"
 )
 
@@ -52,23 +53,24 @@ type AdviceItem struct {
 	Names []string  `json:"names,omitempty"` // the variables, columns, modules it is about
 	// Title is one sentence that says what takes memory and what to do.
 	Title string `json:"title"`
-	// Saves is by how much lower the highest moment would be. Accuracy says how well that is known.
+	// Saves is by how much the highest moment would be lower. Accuracy says how reliable that figure is.
 	Saves    int64  `json:"saves"`
 	Accuracy string `json:"accuracy"`
-	// Peak is the highest moment with the change, and Then its place; null outside of cells.
+	// Peak is the height of the highest moment after the change. Then is its place; null outside of cells.
 	Peak int64      `json:"peak"`
 	Then *PlanPlace `json:"then"`
-	// Held is the memory that the advice is about, at the highest moment. Saves is less where another moment is nearly
-	// as high.
+	// Held is the memory at the highest moment that the advice is about. Saves is less than Held if another moment is
+	// nearly as high.
 	Held int64 `json:"held"`
-	// Edits change the source of cells; none where there is no code that would do it alone.
+	// Edits change the source of cells. There are none if the change cannot be made by code alone.
 	Edits []AdviceEdit `json:"edits"`
-	// Diff shows them, as a unified diff of the cells; "" without source.
+	// Diff is a unified diff of the edits; "" in a document without source.
 	Diff string `json:"diff,omitempty"`
-	// Changes are sentences: what the change may do to results. Unknown are sentences: facts that are not known.
+	// Changes are sentences about what the change may do to results. Unknown are sentences about facts that are not
+	// known.
 	Changes []string `json:"changes"`
 	Unknown []string `json:"unknown"`
-	// Try is the command that tries it; "" where there are no edits.
+	// Try is the command that tries the change; "" without edits.
 	Try string `json:"try,omitempty"`
 }
 
@@ -81,7 +83,7 @@ type AdviceEdit struct {
 	// StartLine to EndLine are replaced, from 1, both included. EndLine is StartLine − 1 to insert before StartLine.
 	StartLine int `json:"start_line"`
 	EndLine   int `json:"end_line"`
-	// Text is put in their place, lines without the last one's newline; nothing is put there if Delete is set.
+	// Text replaces the lines. It has no newline at its end. If Delete is set, the lines are deleted.
 	Text   string `json:"text"`
 	Delete bool   `json:"delete,omitempty"`
 }

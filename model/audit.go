@@ -3,7 +3,7 @@ package model
 // AuditSchema is the version of the JSON object that [AuditJSON] writes, in its "schema" field.
 const AuditSchema = "ipytracer/audit/v1"
 
-// Audit lists memory that stays behind.
+// Audit lists memory that stays although it is no longer needed.
 type Audit struct {
 	Schema    string         `json:"schema"`
 	Host      Host           `json:"host"`
@@ -41,9 +41,9 @@ type AuditProcess struct {
 	Ended    bool   `json:"ended"`
 	// Ending says how the process ended; null while it runs, and if its end is not known.
 	Ending *Ending `json:"ending,omitempty"`
-	// Late: the process ran before the audit began. Memory that it allocated earlier is not known.
+	// Late: the process was running before the audit began. Memory that it allocated before is not known.
 	Late bool `json:"late"`
-	// Objects is the number of its Python objects that the last look read; 0 without a look.
+	// Objects is the number of the process's Python objects that the last look read; 0 without a look.
 	Objects int64 `json:"objects"`
 }
 
@@ -63,7 +63,7 @@ const (
 	LostInCycle     = "lost-in-cycle"       // a cycle that the collector does not see
 )
 
-// Verdict is memory that should not be there, or should have gone earlier.
+// Verdict is memory that should have been freed, or should have been freed earlier.
 type Verdict struct {
 	Kind  string `json:"kind"`
 	Meter string `json:"meter"`
@@ -73,14 +73,14 @@ type Verdict struct {
 	Bytes  int64  `json:"bytes"`
 	Count  int64  `json:"count"` // blocks; children of [ChildAlive]; events of [Fragmentation]
 	// Executions are the runs of cells that allocated the memory, by [Window.Execution]. ExecutionCounts has the N of
-	// In[N] for each run; 0 where there is none.
+	// In[N] for each of these runs; 0 for a run without In[N].
 	Executions      []int `json:"executions"`
 	ExecutionCounts []int `json:"execution_counts"`
-	// Stack has the calls that allocated the memory, the innermost first. Calls in which the allocations differ are
-	// left out. It is empty if the calls are not known.
+	// Stack has the calls that allocated the memory, the innermost first. It leaves out calls in which the allocations
+	// differ. It is empty if the calls are not known.
 	Stack []Frame `json:"stack"`
 	AgeNS int64   `json:"age_ns"` // of the oldest, at the end
-	// Holder is the path to the largest block block: "cache['train'][3]". "" without a look or a path.
+	// Holder is the path to the largest block: "cache['train'][3]"; "" without a look, or without a path.
 	Holder string `json:"holder,omitempty"`
 	// Probable: Holder may be wrong. The path leads through an object of a type made in C with an unknown layout.
 	Probable bool `json:"probable,omitempty"`
@@ -88,7 +88,7 @@ type Verdict struct {
 	Command string `json:"command,omitempty"`
 	// Growth is set for [RerunGrowth].
 	Growth *Growth `json:"growth,omitempty"`
-	// Change is the cell that must change, nil if not known.
+	// Change is the cell that must be changed; nil if it is not known.
 	Change   *Place `json:"change"`
 	Evidence string `json:"evidence"`
 	Advice   string `json:"advice"`
@@ -100,13 +100,13 @@ type Verdict struct {
 	View *View `json:"view,omitempty"`
 }
 
-// IsLeak reports whether a verdict is about memory that stays until the user frees it. Garbage goes with the next
-// collection, and idle workers with their pool.
+// IsLeak reports whether a verdict is about memory that stays until the user frees it. Garbage is freed by the next
+// collection, and the memory of idle workers with their pool.
 func (v *Verdict) IsLeak() bool { return v.Kind != IdlePool && v.Kind != Waits }
 
 // View is memory that only views hold.
 type View struct {
-	// Names are the paths to the views, 8 at most. All of the views must go.
+	// Names are the paths to the views, at most 8. The memory is freed only if all of the views are replaced.
 	Names []string `json:"names"`
 	// Bytes are the bytes that the views use; Base is the size of the memory.
 	Bytes int64 `json:"bytes"`
@@ -117,7 +117,7 @@ type View struct {
 	Type string `json:"type"`
 }
 
-// Growth is a linear fit over the runs of a cell. Its slope is the bytes that each run leaves behind.
+// Growth is a linear fit over the runs of a cell. Its slope is the number of bytes that each run leaves.
 type Growth struct {
 	Runs  int   `json:"runs"`
 	Slope int64 `json:"slope"`
@@ -126,7 +126,7 @@ type Growth struct {
 	High int64 `json:"high"`
 }
 
-// Held is memory that is still there, by its holder. It is an account, not a verdict.
+// Held is memory that still lives at the end, by its holder. It is no verdict.
 type Held struct {
 	PID   int    `json:"pid"`
 	Meter string `json:"meter"`
@@ -137,7 +137,7 @@ type Held struct {
 	Count  int64  `json:"count"`
 }
 
-// LiveBlocks are blocks that are still live, by the stack that allocated them and by their holder.
+// LiveBlocks are blocks that still live at the end, by the stack that allocated them and by their holder.
 type LiveBlocks struct {
 	PID    int     `json:"pid"`
 	Kernel string  `json:"kernel,omitempty"` // as in [Verdict]
@@ -185,13 +185,14 @@ type NotJudged struct {
 	Reason string `json:"reason"`
 	Meter  string `json:"meter"` // "" for all
 	PID    int    `json:"pid"`   // 0 for all
-	// Bytes is an upper bound, nil if there is none.
+	// Bytes is an upper bound of the memory, nil if there is none.
 	Bytes  *int64 `json:"bytes"`
 	Why    string `json:"why"`
 	Advice string `json:"advice"`
 }
 
-// CanExceed reports whether unjudged memory, added to a meter's verdicts, could exceed a number of bytes.
+// CanExceed reports whether the verdicts of a meter could exceed limit, in bytes, if the memory that was not judged
+// counted with them.
 func (a *Audit) CanExceed(limit int64) bool {
 	sums := a.ByMeter()
 	least := int64(0)

@@ -2,18 +2,18 @@ package model
 
 // Certificate is the evidence behind the figures.
 type Certificate struct {
-	// Complete concerns figures and windows: every change made in the kernel reached the tracer, every window is there
-	// and has its end, and nothing behind a figure was lost, refused or guessed. Otherwise Incomplete lists the reasons
-	// in words.
+	// Complete says that figures and windows are complete: every change in the kernel half reached the tracer, every
+	// window exists and has its end, and nothing behind a figure was lost, refused or guessed. Otherwise Incomplete has
+	// the reasons in words.
 	Complete   bool     `json:"complete"`
 	Incomplete []string `json:"incomplete,omitempty"`
-	// Attribution concerns the stacks of allocations.
+	// Attribution says whether the stacks of allocations are complete.
 	Attribution Attribution `json:"attribution"`
 	Finished    string      `json:"finished"` // why the session ended
 	Made        uint64      `json:"made"`
 	Delivered   uint64      `json:"delivered"`
 	Lost        []Loss      `json:"lost"`
-	// BoundariesLost counts missing window boundaries; anything but 0 is a defect.
+	// BoundariesLost counts missing boundaries of windows. Any number but 0 is a defect of the tracer.
 	BoundariesLost uint64 `json:"boundaries_lost"`
 	UnknownFrees   uint64 `json:"unknown_frees"`
 	// UnknownDeviceFrees counts frees of device or page-locked memory that was allocated before the attach.
@@ -56,11 +56,11 @@ type Probe struct {
 	Name string `json:"name"`
 	Site string `json:"site"`
 	Hits uint64 `json:"hits"`
-	// CostNS is the approximate CPU time of the hits, in nanoseconds: their number times the cost of one on the
-	// machine, without walks up stacks; 0 if not known.
+	// CostNS is the approximate CPU time of the hits, in nanoseconds: Hits times the cost of one hit on the machine,
+	// without walks of stacks; 0 if it is not known.
 	CostNS int64 `json:"cost_ns,omitempty"`
-	// Dear says why hits are dearer than they might be: why a dearer place serves than the usual one or, with
-	// DearMachine, what a hit costs on the machine; else empty.
+	// Dear says why hits cost more than usual: because the probe is at a more expensive place, or, with DearMachine,
+	// what a hit costs on the machine. Otherwise it is empty.
 	Dear        string `json:"dear,omitempty"`
 	DearMachine bool   `json:"dear_machine,omitempty"`
 }
@@ -68,12 +68,13 @@ type Probe struct {
 // Proof compares, for one meter, the kernel's peaks with the peaks recomputed from the event stream.
 type Proof struct {
 	ID string `json:"id"`
-	// Compared windows had a complete stream; Agreed of them agree to the byte.
+	// Compared is the number of windows with a complete stream. Agreed is the number of these whose peaks agree to the
+	// byte.
 	Compared int `json:"compared"`
 	Agreed   int `json:"agreed"`
-	// Skipped windows had an incomplete stream, so nothing could be compared.
+	// Skipped is the number of windows with an incomplete stream: nothing could be compared.
 	Skipped int `json:"skipped"`
-	// Difference is the largest |kernel − recomputed|, in bytes.
+	// Difference is the largest difference between a kernel's peak and the recomputed peak, in bytes.
 	Difference int64 `json:"difference"`
 	// Paused: the probe was paused at least once to keep the overhead budget.
 	Paused bool `json:"shed"`

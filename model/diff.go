@@ -10,12 +10,12 @@ type Diff struct {
 	B      DiffRun `json:"b"`
 	// Meters are the compared meters, the ranking one first.
 	Meters []string `json:"meters"`
-	// Least is the least change, in bytes, that makes a cell a cause, or that is judged.
+	// Least is the smallest change, in bytes, that makes a cell a cause or that is judged.
 	Least int64 `json:"least"`
-	// Whole are the sessions: one of A beside one of B, in their order.
+	// Whole has the sessions: the first of A with the first of B, and so on.
 	Whole []WholeDiff `json:"whole"`
-	// Causes are the cells that caused the difference. Those with an edited source come first, then the largest change:
-	// of the cell's own bytes, or of a cell that follows from it.
+	// Causes are the cells that caused the difference. Cells with an edited source come first, and then the largest
+	// change: of the cell's own bytes, or of a cell that follows from it.
 	Causes []Cause    `json:"causes"`
 	Cells  []CellDiff `json:"cells"` // in B's order; cells that went stand at their old place
 	// Doubts say in words why figures may not be comparable.
@@ -78,16 +78,15 @@ type CellDiff struct {
 	// Edits are the differences in the source of an edited cell, in order, 256 at most.
 	Edits []Edit `json:"edits,omitempty"`
 	Why   string `json:"why,omitempty"` // in words, for a change of Least or more
-	// Reads is the name that explains a change of a cell with an unchanged source: another cell defines that name
-	// differently than before. It is found by following names back, from cell to cell, to the cell that was edited, is
-	// new or is gone.
+	// Reads explains a change of a cell with an unchanged source: the names that lead from this cell to the edited, new
+	// or gone cell that gave one of them a different value.
 	Reads []DiffRead `json:"reads,omitempty"`
 	// Consequence: its figures are higher or lower only because of the cells before it.
 	Consequence bool `json:"consequence,omitempty"`
 }
 
-// Edit is one difference between sources: a number of lines from a line on, in A and in B. If there are none in one of
-// them, it is the line in front of which they would be.
+// Edit is one difference between the sources of a cell: LinesA lines from line A on in A, and LinesB lines from line B
+// on in B. If a source has none of these lines, its line is the one before which they would be.
 type Edit struct {
 	A      int `json:"a"`
 	LinesA int `json:"lines_a"`
@@ -99,9 +98,9 @@ type Edit struct {
 type DiffRead struct {
 	Name string `json:"name"` // "" without the notebook's source
 	Cell int    `json:"cell"` // an index of Cells
-	// InPlace: that cell did not define it, but changed it, or may have: x[0] = 1, x.append(1).
+	// InPlace: the cell did not define the name, but changed its value, or may have: x[0] = 1, x.append(1).
 	InPlace bool `json:"in_place,omitempty"`
-	// Released: it does not read the name, but deletes it or gives it another value.
+	// Released: the reading cell does not read the name, but deletes it or binds it anew.
 	Released bool `json:"released,omitempty"`
 }
 

@@ -10,7 +10,12 @@ type Figure struct {
 	Exact    bool  `json:"exact"`
 	// Bound is how far a figure can be off, in bytes: 0 if exact, null if unknown.
 	Bound *int64 `json:"bound"`
+	// Accuracy is [CountedInProcess] where the process itself has counted a part of the figure, "" elsewhere.
+	Accuracy string `json:"accuracy,omitempty"`
 }
+
+// CountedInProcess marks figures that are exact by the word of the process, which has counted a part of them itself.
+const CountedInProcess = "counted"
 
 // Need returns the memory that had to be available on top of the start: peak − start.
 func (f Figure) Need() int64 { return f.Peak - f.Start }

@@ -7,12 +7,12 @@ type Frame struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int    `json:"line"` // from 1; 0 if not known
-	// Native: machine code, not Python; Function is a demangled symbol, or "?" for unknown calls. Module is the name of
-	// its ELF file, without the directory.
+	// Native: the call is of machine code, not of Python. Function is then a demangled symbol, or "?" for unknown
+	// calls. Module is the name of the ELF file, without its directory.
 	Native bool   `json:"native,omitempty"`
 	Module string `json:"module,omitempty"`
 	// Execution is the cell of this code; 0 for code of a file, and of a cell that ran before the session.
-	// ExecutionCount is the cell's In[N].
+	// ExecutionCount is the N of the cell's In[N].
 	Execution      int  `json:"execution,omitempty"`
 	ExecutionCount *int `json:"execution_count,omitempty"`
 	// Kernel is the name of that cell's kernel, if the session has several.

@@ -66,13 +66,13 @@ type MergeHighest struct {
 	Figure Figure `json:"figure"` // of its session
 }
 
-// Together is how much all nodes had at once. Where it lies between bounds is a matter of the clocks, and of memory
-// that was given back and taken again between two boundaries.
+// Together is how much all nodes had at once. It has bounds, because the clocks are not exact, and because memory may
+// have been freed and allocated again between two boundaries.
 type Together struct {
 	Least int64  `json:"least"` // so much was there at some moment
 	Most  *int64 `json:"most"`  // and never more than that; null if not known
-	// Standing is the most if each meter stood still between two boundaries, and the clocks are as estimated. It is
-	// neither bound.
+	// Standing is an estimate between the bounds: the most that all nodes had at once if no meter changed between two
+	// boundaries, and if the clocks are as estimated.
 	Standing   int64           `json:"standing"`
 	StandingNS int64           `json:"standing_ns"` // its moment
 	Shares     []TogetherShare `json:"shares"`      // of Standing, the largest first, 16 at most

@@ -2,7 +2,8 @@ package model
 
 import "slices"
 
-// AllMeters lists every meter of a report: first those it declares, in its order, then any other that has a figure.
+// AllMeters returns every meter of a report: first those that it declares, in its order, and then all others that have
+// a figure.
 func (r *Report) AllMeters() []string {
 	var ids []string
 	for _, m := range r.Meters {
@@ -10,24 +11,24 @@ func (r *Report) AllMeters() []string {
 			ids = append(ids, m.ID)
 		}
 	}
-	var more []string
-	take := func(id string) {
-		if !slices.Contains(ids, id) && !slices.Contains(more, id) {
-			more = append(more, id)
+	var undeclared []string
+	add := func(id string) {
+		if !slices.Contains(ids, id) && !slices.Contains(undeclared, id) {
+			undeclared = append(undeclared, id)
 		}
 	}
 	for _, id := range r.MeterIDs {
-		take(id)
+		add(id)
 	}
 	if r.Stream == nil {
 		r.eachFigures(func(figures map[string]Figure) {
 			for id := range figures {
-				take(id)
+				add(id)
 			}
 		})
 	}
-	slices.Sort(more)
-	return append(ids, more...)
+	slices.Sort(undeclared)
+	return append(ids, undeclared...)
 }
 
 // eachFigures calls visit with every set of figures in a report.

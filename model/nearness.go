@@ -11,8 +11,8 @@ import (
 type Nearness struct {
 	// Level is the limit. Its Bytes are 0 for a GPU of unknown size.
 	Level
-	// Peak is the value of the meter at its nearest, in bytes: with the process's children if the limit is on all of
-	// them.
+	// Peak is the value of the meter when it was nearest to the limit, in bytes. It includes the process's children if
+	// the limit is on all of them.
 	Peak  int64
 	Exact bool
 	// Bound is how far Peak can be off, in bytes; nil if unknown.
@@ -22,7 +22,7 @@ type Nearness struct {
 }
 
 // Share returns the used share of the limit, from 0 on. A refused request can raise it: to the share that would have
-// been used if the request had been granted. It is 0 if neither is known.
+// been used if the request had been granted. Share returns 0 if it knows neither the limit nor a refused request.
 func (n *Nearness) Share() (share float64) {
 	peak := float64(max(0, n.Peak))
 	if n.Bytes > 0 {
@@ -41,10 +41,10 @@ func Vague(bytes int64, bound *int64) bool { return bound != nil && *bound > max
 // unknown size, the most used first. It leaves out GPUs that were hardly used; see [Ranking].
 func (r *Report) Nearest() []Nearness {
 	s := r.spans()
-	var all []Nearness
+	var nearest []Nearness // one for each meter
 	find := func(meter string) *Nearness {
-		if at := slices.IndexFunc(all, func(o Nearness) bool { return o.Meter == meter }); at >= 0 {
-			return &all[at]
+		if at := slices.IndexFunc(nearest, func(n Nearness) bool { return n.Meter == meter }); at >= 0 {
+			return &nearest[at]
 		}
 		return nil
 	}
@@ -52,7 +52,7 @@ func (r *Report) Nearest() []Nearness {
 		known := find(n.Meter)
 		switch {
 		case known == nil:
-			all = append(all, n)
+			nearest = append(nearest, n)
 		case cmp.Or(cmp.Compare(n.Share(), known.Share()), cmp.Compare(n.Peak, known.Peak)) > 0:
 			*known = n
 		}
@@ -62,48 +62,53 @@ func (r *Report) Nearest() []Nearness {
 			add(Nearness{l, f.Peak, f.Exact, f.Bound, 0})
 		}
 	}
-	for _, one := range s.roots {
-		for id, f := range one.figures {
+	for _, root := range s.roots {
+		for id, f := range root.figures {
 			if isDriver(id) && f.Peak > 0 {
-				add(Nearness{Level{PID: one.pid, Meter: id, Kind: "gpu"}, f.Peak, f.Exact, f.Bound, 0})
+				add(Nearness{Level{PID: root.pid, Meter: id, Kind: "gpu"}, f.Peak, f.Exact, f.Bound, 0})
 			}
 		}
 	}
-	for _, one := range s.roots {
-		for _, x := range one.refused {
-			if x.Held <= 0 || x.Asked < 0 || !isDriver(x.Meter) && x.Limit == 0 {
+	for _, root := range s.roots {
+		for _, refusal := range root.refused {
+			hasLimit := isDriver(refusal.Meter) || refusal.Limit != 0
+			if refusal.Held <= 0 || refusal.Asked < 0 || !hasLimit {
 				continue
 			}
-			known := find(x.Meter)
+			known := find(refusal.Meter)
 			if known == nil {
 				continue
 			}
 			n := *known
-			if n.PID, n.Peak, n.Refused = one.pid, x.Held, x.Asked; n.Share() >= tight {
+			n.PID, n.Peak, n.Refused = root.pid, refusal.Held, refusal.Asked
+			if n.Share() >= tight {
 				add(n)
 			}
 		}
 	}
-	byShare(all)
+	byShare(nearest)
 	resident := s.most(mostSeen)
-	return slices.DeleteFunc(all, func(n Nearness) bool {
+	return slices.DeleteFunc(nearest, func(n Nearness) bool {
 		return isDriver(n.Meter) && n.Share() < tight && n.Peak < resident/hardly
 	})
 }
 
 const (
 	mostSeen = "cpu.resident"
-	// tight is the share of a limit above which that limit matters more than the use of a GPU.
+	// tight is the share of a limit from which on the limit matters more than the use of a GPU.
 	tight = 0.5
-	// hardly is a factor. A process with this many times as much resident memory as GPU memory has hardly used the GPU:
-	// it has a context, and nothing in it.
+	// hardly is a factor: a process with so many times as much resident memory as GPU memory has hardly used the GPU.
+	// It has only a context there.
 	hardly = 100
 )
 
-// Ranking returns the meter that ranks cells by default, from [Report.Nearest]. It is the meter with the nearest limit
-// if more than half of that limit was used, else that of the GPU that came nearest to its own limit. A GPU's meter is
-// the driver's. If the driver's figure is uncertain by more than its own size, it is that of PyTorch's tensors. Without
-// a GPU, and if the OOM killer ended a process, it is resident memory; "" without any.
+// Ranking returns the meter by which cells are ranked by default, given [Report.Nearest]:
+//   - the meter with the nearest limit, if more than half of that limit was used;
+//   - else the driver's meter of the GPU that came nearest to its own limit;
+//   - else resident memory, or "" if the report has none.
+//
+// If the OOM killer ended a process, it returns resident memory. Instead of a driver's meter that is uncertain by more
+// than its own size, it returns the meter of PyTorch's tensors.
 func (r *Report) Ranking(near []Nearness) string {
 	if slices.ContainsFunc(r.Processes, func(p Process) bool { return p.Ending != nil && p.Ending.OutOfMemory }) {
 		near = nil
@@ -124,7 +129,7 @@ func (r *Report) Ranking(near []Nearness) string {
 	return meter
 }
 
-// sharper returns the meter of PyTorch's tensors on a GPU if it is better known than the driver's.
+// sharper returns the meter of PyTorch's tensors on a GPU if its figures are exact, and else the driver's.
 func (r *Report) sharper(driver string) string {
 	active, s := strings.TrimSuffix(driver, "driver")+"active", r.spans()
 	for _, one := range s.roots {
@@ -151,20 +156,21 @@ func (r *Report) limits() []Level {
 	return slices.DeleteFunc(all, func(l Level) bool { return l.Bytes <= 0 })
 }
 
-// span is the memory of a process over its traced life, with its children. Refused are the requests refused to them.
+// span is the memory of a process, with its children, over its traced life. refused are the requests that were refused
+// to them.
 type span struct {
 	pid     int
 	figures map[string]Figure
 	refused []Refusal
 }
 
-// spans has the spans of attached processes with their children, and the own figures of all processes.
+// spans has the spans of the attached processes, and the own figures of all processes.
 type spans struct {
 	roots []span
 	own   map[int]map[string]Figure
 }
 
-// spans reads the sessions' windows, which stand in front of those of their processes.
+// spans reads the windows of the sessions. Each of them comes before the windows of its process.
 func (r *Report) spans() *spans {
 	s := &spans{own: map[int]map[string]Figure{}}
 	missing := map[int]bool{}
@@ -191,8 +197,8 @@ func (r *Report) spans() *spans {
 	return s
 }
 
-// figure returns a meter of a process: with its children, except for mapped memory, which is limited for each process
-// alone.
+// figure returns the figure of a meter for a process with its children. Mapped memory is limited for each process, so
+// for that meter it returns the process's own figure.
 func (s *spans) figure(pid int, meter string) (Figure, bool) {
 	for i := range s.roots {
 		if s.roots[i].pid == pid && meter != "cpu.mapped" {
@@ -204,7 +210,7 @@ func (s *spans) figure(pid int, meter string) (Figure, bool) {
 	return f, ok
 }
 
-// most returns the highest value of a meter, of any attached process.
+// most returns the highest value that any attached process had of a meter.
 func (s *spans) most(meter string) (most int64) {
 	for _, one := range s.roots {
 		most = max(most, one.figures[meter].Peak)
@@ -212,7 +218,7 @@ func (s *spans) most(meter string) (most int64) {
 	return most
 }
 
-// Nearest returns as [Report.Nearest] for a running process, by its highest values so far.
+// Nearest returns the same as [Report.Nearest] for a running process, from its highest values so far.
 func (k *Kernel) Nearest(gpus []GPU) []Nearness {
 	var all []Nearness
 	figures := k.Figures()
@@ -242,7 +248,7 @@ func (k *Kernel) Nearest(gpus []GPU) []Nearness {
 	return all
 }
 
-// byShare sorts the nearest first.
+// byShare sorts by share, the nearest to its limit first.
 func byShare(all []Nearness) {
 	slices.SortStableFunc(all, func(a, b Nearness) int {
 		return cmp.Or(cmp.Compare(b.Share(), a.Share()), cmp.Compare(b.Peak, a.Peak), cmp.Compare(a.Meter, b.Meter))

@@ -47,15 +47,15 @@ type Track struct {
 	Gaps   []Gap
 }
 
-// Gap is a time for which a track is not complete. If nothing is known of that time, a point of kind [PointGap] begins
-// it. Else the points in it are lower bounds.
+// Gap is a time in which a track is incomplete. If nothing is known of the time, a point of kind [PointGap] begins it.
+// Otherwise the points within it are lower bounds.
 type Gap struct {
 	StartNS int64  `json:"start_ns"`
 	EndNS   int64  `json:"end_ns"`
 	Reason  string `json:"reason"`
 }
 
-// Reasons of gaps, beside the name of a probe group that was stepped down.
+// Reasons of gaps. A gap may also have the name of a group of probes that was out as its reason.
 const (
 	GapAlone   = "no descendants" // see [Track.Tree]
 	GapStepped = "stepped down"   // to keep the overhead budget; names of single groups say more
@@ -109,7 +109,7 @@ func LevelsOf(processes []Process, gpus []GPU) (levels []Level) {
 	return levels
 }
 
-// trackJSON is a track in JSON: columns, in which times and values are differences from the one before.
+// trackJSON is a track in JSON, by columns. Times and values are differences from the point before.
 type trackJSON struct {
 	PID     int     `json:"pid"`
 	Meter   string  `json:"meter"`
@@ -120,7 +120,7 @@ type trackJSON struct {
 	Gaps    []Gap   `json:"gaps,omitempty"`
 }
 
-// MarshalJSON writes a track as reports have it.
+// MarshalJSON writes a track in the form of reports.
 func (t Track) MarshalJSON() ([]byte, error) {
 	out := trackJSON{PID: t.PID, Meter: t.Meter, Tree: t.Tree, Elapsed: []int64{}, Change: []int64{}, Gaps: t.Gaps}
 	var before Point

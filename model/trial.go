@@ -15,7 +15,7 @@ type Trial struct {
 	Cells    int    `json:"cells"`
 	// Runs is the number of runs of the notebook, and of each variant.
 	Runs int `json:"runs"`
-	// Order says what ran, run by run: 0 is the notebook as it is, another number is that of a variant.
+	// Order says what ran, run by run: 0 for the unchanged notebook, or the number of a variant.
 	Order []int `json:"order"`
 	// Seed is the seed of random numbers, null for none.
 	Seed *int64 `json:"seed"`
@@ -25,9 +25,10 @@ type Trial struct {
 	// Meter is the judged memory.
 	Meter    string         `json:"meter"`
 	Variants []TrialVariant `json:"variants"`
-	// Unstable lists what differs between runs of the notebook as it is, because it is random or depends on the time.
+	// Unstable lists results that differ between runs of the unchanged notebook, because they are random or depend on
+	// the time.
 	Unstable []TrialDifference `json:"unstable"`
-	// Unknown says, in sentences, what was not compared.
+	// Unknown are sentences about what was not compared.
 	Unknown []string `json:"unknown"`
 }
 
@@ -37,8 +38,8 @@ type TrialVariant struct {
 	Name   string `json:"name"`   // "advice 1 and 3", "patch smaller.diff"
 	Advice []int  `json:"advice"`
 	Diff   string `json:"diff,omitempty"` // unified, of the cells; "" without source
-	// Passed: the variant ran to its end, and differs in no result that is the same in all runs of the notebook as it
-	// is.
+	// Passed: the variant ran to its end, and has the same results as the unchanged notebook, apart from results that
+	// differ between runs of the unchanged notebook, too.
 	Passed bool   `json:"passed"`
 	Why    string `json:"why"` // why it did not run to its end
 	// Saved has the judged meter first.
@@ -63,8 +64,8 @@ type TrialSaving struct {
 	Median  int64 `json:"median"`
 }
 
-// TrialCell has the judged meter in one cell: the lowest value of the notebook as it is, and the highest of the
-// variant. A cell that only one of them has is left out.
+// TrialCell has the judged meter in one cell: the lowest value of the unchanged notebook, and the highest of the
+// variant. Cells that only one of them has are left out.
 type TrialCell struct {
 	Cell       int    `json:"cell"`             // among the cells that ran, from 1
 	Source     string `json:"source,omitempty"` // the first line
@@ -83,11 +84,11 @@ type TrialDifference struct {
 	// Of is "output", "error", "variable".
 	Of   string `json:"of"`
 	What string `json:"what,omitempty"` // in words, the first difference; "" without source
-	// Tolerated does not keep a variant from passing.
+	// Tolerated: the difference does not keep a variant from passing.
 	Tolerated bool `json:"tolerated"`
 }
 
-// Best returns the variant that saves most for certain, of those that passed; nil if none saves anything.
+// Best returns the variant that passed and that certainly saves the most; nil if no variant certainly saves anything.
 func (t *Trial) Best() *TrialVariant {
 	var best *TrialVariant
 	for i := range t.Variants {

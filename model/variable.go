@@ -1,7 +1,12 @@
 package model
 
-// Variable is a name that a process has at the end of the session. It may also be a large object that only a module, a
-// traceback or a frame has.
+import (
+	"slices"
+	"strings"
+)
+
+// Variable is a name of a process at the end of the session. A Variable can also be a large object to which only a
+// module, a traceback or a frame refers.
 type Variable struct {
 	PID int `json:"pid"`
 	// x, Out[7], module.attribute, "locals of f()", "traceback of In[9]", "the last traceback"
@@ -18,14 +23,14 @@ type Variable struct {
 	// all memory that the object leads to, shared or not, without classes and modules; 0 if it was not added up.
 	Bytes   int64 `json:"bytes"`
 	Reaches int64 `json:"reaches"`
-	// Resident is the part of Bytes that is in memory; nil where that is not known.
+	// Resident is the resident part of Bytes; nil if it is not known.
 	Resident *int64 `json:"resident,omitempty"`
 	// Maps are the resident parts of the object's memory maps, by the kinds of [ResidentPart]. They would be freed,
 	// too, and are not in Bytes.
 	Maps   []ResidentPart `json:"maps,omitempty"`
 	Device int64          `json:"device,omitempty"` // GPU memory that would go
-	// ViewBytes and BaseBytes are for a view of memory that only views hold, and are 0 for other objects. The view uses
-	// ViewBytes of the memory's BaseBytes.
+	// ViewBytes and BaseBytes are set for a view of memory that only views hold: the view uses ViewBytes of the
+	// memory's BaseBytes.
 	ViewBytes int64 `json:"view_bytes,omitempty"`
 	BaseBytes int64 `json:"base_bytes,omitempty"`
 	// Columns are the largest columns of a data frame, 8 at most. MoreColumns is the number of other columns, and
@@ -35,21 +40,21 @@ type Variable struct {
 	RestColumns int64    `json:"more_columns_bytes,omitempty"`
 	// Exact: Bytes and Device are the whole memory; else they are lower bounds.
 	Exact bool `json:"exact"`
-	// Stack allocated its largest piece, innermost call first; empty if not known. Execution and Line name the cell
-	// among these calls, 0 for none.
+	// Stack allocated the object's largest piece, innermost call first; empty if it is not known. Execution and Line
+	// are the cell and the line among these calls; 0 if there is none.
 	Stack          []Frame `json:"stack"`
 	Execution      int     `json:"execution,omitempty"`
 	ExecutionCount *int    `json:"execution_count,omitempty"` // its In[N]
 	Line           int     `json:"line,omitempty"`
-	// Before: that piece existed at the attach.
+	// Before: the largest piece existed at the attach.
 	Before bool `json:"before,omitempty"`
-	// Contents are facts about the elements of an array or a tensor. It is nil for other objects, for small ones, and
-	// where nobody asked.
+	// Contents are facts about the elements of an array or a tensor; nil for other objects and small ones, and if
+	// nobody requested them.
 	Contents *Contents `json:"contents,omitempty"`
 }
 
-// Column is one column of a data frame. Bytes is the size of its elements. For objects it includes the objects
-// themselves, each once, even if others have them, too.
+// Column is one column of a data frame. Bytes is the size of its elements. If these are objects, Bytes includes each
+// object once, even if it has other holders.
 type Column struct {
 	Name  string `json:"name"`
 	DType string `json:"dtype,omitempty"`
@@ -59,8 +64,8 @@ type Column struct {
 	Contents *Contents `json:"contents,omitempty"`
 }
 
-// Size returns the rank of a variable: the memory that would be freed with it or, if that is more, the memory that it
-// leads to.
+// Size returns the size by which variables are ranked: the memory that would be freed with the variable, or the memory
+// that it leads to if that is more.
 func (v *Variable) Size() int64 { return max(v.Bytes, v.Reaches) + v.Device + SumOf(v.Maps) }
 
 // SumOf adds up parts.
@@ -80,43 +85,42 @@ type Names struct {
 	Complete bool  `json:"complete"` // false: not all objects were looked at; all bytes are lower bounds
 }
 
-// Freeing is code for a cell that frees memory, and the freed amount.
+// Freeing is code for a cell that frees memory, with the amount that it frees.
 type Freeing struct {
 	PID int `json:"pid"`
-	// Kernel is the name of the kernel to type it into, where the session has several.
+	// Kernel is the name of the kernel in which to run the code, if the session has several.
 	Kernel string `json:"kernel,omitempty"`
 	// Type is one line of code. Its names are hostile, but they are Python names.
 	Type string `json:"type"`
-	// Predicted is the size of the blocks that are freed: those that only these names together hold. Device is the same
-	// for memory of GPUs.
+	// Predicted is the size of the blocks that the code frees: those that only these names together hold. Device is the
+	// same for GPU memory.
 	Predicted int64 `json:"predicted"`
 	Device    int64 `json:"predicted_device,omitempty"`
 	Exact     bool  `json:"exact"` // else a lower bound
-	// InMemory is the part of Predicted that is in memory; nil where that is not known.
+	// InMemory is the resident part of Predicted; nil if it is not known.
 	InMemory *int64 `json:"in_memory,omitempty"`
 	// Maps are the resident parts of the memory maps that are freed, as in [Variable]. They are not in Predicted.
 	Maps []ResidentPart `json:"maps,omitempty"`
 	// Resident is by how much resident memory falls at once. Trims is by how much more it falls with malloc_trim(0).
-	// Both are nil where that is not known. Where there are several entries, the two hold if the entries are typed in
-	// their order. Trimmed: Type has malloc_trim(0).
+	// Both are nil if they are not known. If there are several entries, the figures hold if the code is run in their
+	// order. Trimmed: Type includes malloc_trim(0).
 	Resident *int64 `json:"resident,omitempty"`
 	Trims    *int64 `json:"trims,omitempty"`
 	Trimmed  bool   `json:"trimmed,omitempty"`
-	// Stays is the part in memory that allocators keep even after malloc_trim(0), because something else lies beside
-	// it.
+	// Stays is the resident part that allocators keep even after malloc_trim(0), because other memory lies beside it.
 	Stays int64 `json:"stays,omitempty"`
-	// Small is the part in blocks of less than 64 KiB. New objects can use it, but it may stay resident.
+	// Small is the part in blocks below 64 KiB. New objects can use it, but it may stay resident.
 	Small int64 `json:"small,omitempty"`
-	// Names are the variables that it lets go of, by [Variable.Name]. Shared is the part that goes only with several of
-	// them, not with one.
+	// Names are the variables that the code frees, by [Variable.Name]. Shared is the part that is freed only together
+	// with several of them.
 	Names []string `json:"names"`
-	// Collects: it runs the garbage collector.
+	// Collects: the code runs the garbage collector.
 	Collects bool  `json:"collects,omitempty"`
 	Shared   int64 `json:"shared,omitempty"`
 }
 
-// Falls returns by how much resident memory falls when all of Type has been typed, or the size of the freed blocks
-// where that is not known.
+// Falls returns by how much resident memory falls when the code of Type has run. If that is not known, it returns the
+// size of the freed blocks.
 func (f *Freeing) Falls() int64 {
 	switch {
 	case f.Resident == nil:
@@ -127,7 +131,7 @@ func (f *Freeing) Falls() int64 {
 	return *f.Resident
 }
 
-// OfObjects reports whether Falls is the size of objects, because nobody knows by how much resident memory falls.
+// OfObjects reports whether Falls is the size of objects, because the fall of resident memory is not known.
 func (f *Freeing) OfObjects() bool { return f.Resident == nil && f.Falls() > 0 }
 
 // MallocTrim is the code that makes glibc's malloc return its free memory. No other C library has it.
@@ -139,7 +143,7 @@ type Resident struct {
 	Total int64 `json:"total"` // as /proc/PID/smaps has it; the parts add up to it
 	// Trim is the memory that malloc_trim(0) would give back.
 	Trim int64 `json:"trim"`
-	// Complete: false if not everything was looked at; the part "other" has the rest.
+	// Complete is false if some memory was not looked at; that memory is in the part "other".
 	Complete bool           `json:"complete"`
 	Parts    []ResidentPart `json:"parts"`
 }
@@ -151,4 +155,25 @@ type Resident struct {
 type ResidentPart struct {
 	Kind  string `json:"kind"`
 	Bytes int64  `json:"bytes"`
+}
+
+// interpreters are modules of the interpreter and of notebook software. Their names hold caches, which no code of the
+// notebook frees.
+var interpreters = []string{
+	"IPython", "_frozen_importlib", "_sre", "_strptime", "abc", "asyncio", "builtins", "codecs", "comm", "copyreg",
+	"ctypes", "debugpy", "dis", "encodings", "fnmatch", "functools", "gc", "importlib", "inspect", "ipykernel",
+	"ipython_genutils", "ipywidgets", "jedi", "jupyter_client", "jupyter_core", "keyword", "linecache", "locale",
+	"logging", "matplotlib_inline", "mimetypes", "opcode", "parso", "pkg_resources", "pkgutil", "prompt_toolkit",
+	"pydevd", "pydoc_data", "pygments", "re", "site", "sre_compile", "sre_constants", "sre_parse", "stack_data", "sys",
+	"sysconfig", "token", "tokenize", "tornado", "traceback", "traitlets", "types", "typing", "unicodedata", "warnings",
+	"wcwidth", "zipimport", "zmq",
+}
+
+// IsInterpreters reports whether a variable is a name of a module of the interpreter, or of notebook software.
+func (x *Variable) IsInterpreters() bool {
+	if x.Kind != "module" {
+		return false
+	}
+	root, _, _ := strings.Cut(x.Name, ".")
+	return slices.Contains(interpreters, root)
 }

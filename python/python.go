@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-//go:embed src/ipytracer/py.typed src/ipytracer/*.py
+//go:embed src/ipytracer/py.typed src/ipytracer/*.py src/ipytracer/counts
 //go:embed src/ipytracer/compat/*.py src/ipytracer/compat/*/*.py src/ipytracer/compat/*/*/*.py labextension/built
 var files embed.FS
 
@@ -73,7 +73,8 @@ func pack(w *zip.Writer, folder, instead string, belongs func(path string) bool)
 	})
 }
 
-// isOfPackage reports whether a file is a source of the package. An interpreter leaves others beside them.
+// isOfPackage reports whether a file belongs to the package: a Python source, or the counting library of a machine,
+// which a build without a C compiler does not have. An interpreter leaves other files beside them.
 func isOfPackage(path string) bool {
-	return strings.HasSuffix(path, ".py") || strings.HasSuffix(path, "/py.typed")
+	return strings.HasSuffix(path, ".py") || strings.HasSuffix(path, "/py.typed") || strings.HasSuffix(path, ".so")
 }

@@ -9,14 +9,13 @@ import (
 	"ipytracer/model"
 )
 
-// csvColumns come before the columns of the meters.
+// csvColumns are the first columns. Those of counters and meters follow.
 var csvColumns = []string{
 	"kind", "id", "parent", "pid", "kernel", "execution", "execution_count", "silent", "name", "line", "status",
 	"note", "start_ns", "duration_ns", "cpu_ns", "after", "before", "source", "source_truncated",
 }
 
-// csvCounters returns the counters' columns. In a session with counters they come between csvColumns and the columns of
-// the meters.
+// csvCounters returns the columns of counters, which only a session with counters has.
 func csvCounters() (names []string) {
 	for _, c := range new(model.Counters).All() {
 		names = append(names, c.Name)
@@ -24,7 +23,7 @@ func csvCounters() (names []string) {
 	return names
 }
 
-// csvFigure has the columns of one meter, each after the meter's id and a dot.
+// csvFigure has the names of one meter's columns, behind the meter's id and a dot: cpu.resident.peak.
 var csvFigure = []string{"start", "peak", "end", "consumed", "peaked", "exact", "bound"}
 
 // CSV writes one row for each window and, with kind "between", one for each stretch of time between cells. Sizes are
@@ -51,7 +50,7 @@ func CSV(w io.Writer, report *model.Report) error {
 		row.window(w)
 		row.counters(counts, w.Counters)
 		row.figures(w.Meters, ids)
-		if err := out.Write(row.take()); err != nil {
+		if err := out.Write(row.finish()); err != nil {
 			return err
 		}
 	}
@@ -59,7 +58,7 @@ func CSV(w io.Writer, report *model.Report) error {
 		row.between(b)
 		row.counters(counts, nil)
 		row.figures(b.Meters, ids)
-		if err := out.Write(row.take()); err != nil {
+		if err := out.Write(row.finish()); err != nil {
 			return err
 		}
 	}
@@ -67,45 +66,49 @@ func CSV(w io.Writer, report *model.Report) error {
 	return out.Error()
 }
 
-// csvRow is an unfinished row. Its numbers are written one after another, and become one string.
+// csvRow is an unfinished row. The digits of all its numbers are collected, and become one string: that saves an
+// allocation for each number.
 type csvRow struct {
 	fields  []string
-	digits  []byte
+	digits  []byte // of all numbers
 	numbers []csvNumber
 }
 
-// csvNumber is the field of a number in a row, and the end of its digits.
+// csvNumber is the index of a number's field, and the end of its digits.
 type csvNumber struct{ field, end int }
 
+// text adds fields.
 func (r *csvRow) text(texts ...string) { r.fields = append(r.fields, texts...) }
 
+// number adds a field with a number.
 func (r *csvRow) number(n int64) {
 	r.digits = strconv.AppendInt(r.digits, n, 10)
 	r.numbers = append(r.numbers, csvNumber{len(r.fields), len(r.digits)})
 	r.fields = append(r.fields, "")
 }
 
-// numberIf adds a number, or an empty field if there is none.
-func (r *csvRow) numberIf(is bool, n int64) {
-	if is {
+// numberIf adds a field with a number; an empty field if the number is not known.
+func (r *csvRow) numberIf(known bool, n int64) {
+	if known {
 		r.number(n)
 	} else {
 		r.text("")
 	}
 }
 
-// take returns the row, which becomes invalid when the next begins.
-func (r *csvRow) take() []string {
+// finish returns the row, and begins the next one. The returned row is valid until a field is added.
+func (r *csvRow) finish() []string {
 	digits, begin := string(r.digits), 0
 	for _, n := range r.numbers {
 		r.fields[n.field] = digits[begin:n.end]
 		begin = n.end
 	}
-	whole := r.fields
+	fields := r.fields
 	r.fields, r.digits, r.numbers = r.fields[:0], r.digits[:0], r.numbers[:0]
-	return whole
+	return fields
 }
 
+// window adds the fields of csvColumns for a window.
 func (r *csvRow) window(cell *model.Window) {
 	r.text(escape.Formula(cell.Kind))
 	r.number(int64(cell.ID))
@@ -127,19 +130,21 @@ func (r *csvRow) window(cell *model.Window) {
 	r.text("", "", escape.Formula(cell.Source), strconv.FormatBool(cell.SourceTruncated))
 }
 
-func (r *csvRow) counters(counts bool, c *model.Counters) {
-	if !counts {
+// counters adds the fields of counters, empty ones for nil, if the table has their columns.
+func (r *csvRow) counters(hasColumns bool, c *model.Counters) {
+	if !hasColumns {
 		return
 	}
 	known := c != nil
 	if !known {
 		c = new(model.Counters)
 	}
-	for _, one := range c.All() {
-		r.numberIf(known && one.Count >= 0, one.Count)
+	for _, counter := range c.All() {
+		r.numberIf(known && counter.Count >= 0, counter.Count)
 	}
 }
 
+// between adds the fields of csvColumns for a time between cells.
 func (r *csvRow) between(gap *model.Between) {
 	r.text("between", "", "")
 	r.number(int64(gap.PID))
@@ -152,6 +157,7 @@ func (r *csvRow) between(gap *model.Between) {
 	r.text("", "")
 }
 
+// figures adds the fields of the meters with these ids.
 func (r *csvRow) figures(figures map[string]model.Figure, ids []string) {
 	for _, id := range ids {
 		figure, ok := figures[id]

@@ -15,10 +15,10 @@ import (
 //go:embed schema/*.json
 var schemas embed.FS
 
-// Schemas returns the JSON Schemas (draft 2020-12) that the outputs of this package follow, by the name that an output
-// has in its schema member: ipytracer/report/v1. They refer to each other by their $id.
+// Schemas returns the JSON Schemas (draft 2020-12) that the outputs of this package follow. The keys are the values of
+// an output's member "schema", such as ipytracer/report/v1. Schemas refer to each other by their $id.
 func Schemas() map[string][]byte {
-	all := map[string][]byte{}
+	byName := map[string][]byte{}
 	files, err := schemas.ReadDir("schema")
 	for _, f := range files {
 		var text []byte
@@ -26,12 +26,12 @@ func Schemas() map[string][]byte {
 			break
 		}
 		kind, version, _ := strings.Cut(strings.TrimSuffix(f.Name(), ".schema.json"), "-")
-		all["ipytracer/"+kind+"/"+version] = text
+		byName["ipytracer/"+kind+"/"+version] = text
 	}
 	if err != nil {
 		panic(err) // the files are a part of the program
 	}
-	return all
+	return byName
 }
 
 // AuditJSON writes an audit as one JSON object that follows its schema. Empty lists of an audit are [], not null.
@@ -83,15 +83,13 @@ func MergeJSON(w io.Writer, merge *model.Merge, reports iter.Seq2[*model.Report,
 	d.fields(reflect.ValueOf(*merge), nil)
 	d.member("reports")
 	d.put([]byte("["))
-	width := 0
+	count := 0
 	for r, err := range reports {
 		if err != nil {
 			return err
 		}
-		if width++; width > 1 {
-			d.put([]byte(","))
-		}
-		d.put([]byte("\n"))
+		d.put([]byte(comma(count) + "\n"))
+		count++
 		if err := d.to.Flush(); err != nil {
 			return fmt.Errorf("encode merge: %w", err)
 		}

@@ -2,7 +2,7 @@ package report
 
 import "ipytracer/model"
 
-// item writes an item of a list, in which no list or map may be nil.
+// item writes an item of a list: the frequent ones itself, others by reflection.
 func (e *encoder) item(item any) {
 	switch x := item.(type) {
 	case *model.Window:
@@ -21,9 +21,7 @@ func (e *encoder) item(item any) {
 	}
 }
 
-// The fields of an object: before is the text in front of the value, with the name.
-
-// Fields that are left out if empty.
+// The methods below write the fields of one type, in the order of its struct.
 
 func (e *encoder) window(cell *model.Window) {
 	e.int(`{"id":`, int64(cell.ID))
@@ -75,25 +73,22 @@ func (e *encoder) counters(c *model.Counters) {
 	if c == nil {
 		return
 	}
-	before := `,"counters":{"`
-	for _, one := range c.All() {
-		e.int(before+one.Name+`":`, one.Count)
-		before = `,"`
+	e.raw(`,"counters":{`)
+	for i, counter := range c.All() {
+		e.int(comma(i)+`"`+counter.Name+`":`, counter.Count)
 	}
 	e.raw("}")
 }
 
-func (e *encoder) children(all []model.Child) {
+func (e *encoder) children(children []model.Child) {
 	e.raw(`,"children":[`)
-	for i := range all {
-		if i > 0 {
-			e.raw(",")
-		}
-		e.int(`{"pid":`, int64(all[i].PID))
-		e.text(`,"command":`, all[i].Command)
-		e.figures(`,"meters":`, all[i].Meters)
-		if len(all[i].Shared) > 0 {
-			each(e, `,"shared":`, all[i].Shared, func(e *encoder, n int64) { e.int(":", n) })
+	for i := range children {
+		child := &children[i]
+		e.int(comma(i)+`{"pid":`, int64(child.PID))
+		e.text(`,"command":`, child.Command)
+		e.figures(`,"meters":`, child.Meters)
+		if len(child.Shared) > 0 {
+			each(e, `,"shared":`, child.Shared, func(e *encoder, n int64) { e.int(":", n) })
 		}
 		e.raw("}")
 	}
@@ -112,10 +107,11 @@ func (e *encoder) figure(f model.Figure) {
 	e.int(`,"peaked":`, f.Peaked)
 	e.truth(`,"exact":`, f.Exact)
 	if f.Bound == nil {
-		e.raw(`,"bound":null}`)
-		return
+		e.raw(`,"bound":null`)
+	} else {
+		e.int(`,"bound":`, *f.Bound)
 	}
-	e.int(`,"bound":`, *f.Bound)
+	e.textIfAny(`,"accuracy":`, f.Accuracy)
 	e.raw("}")
 }
 
@@ -131,6 +127,7 @@ func (e *encoder) coverage(all map[string]model.Coverage) {
 		e.intIfAny(`,"unlisted_allocated":`, c.UnlistedAllocated)
 		e.int(`,"rest":`, c.Rest)
 		e.intIfAny(`,"sampled":`, c.Sampled)
+		e.intIfAny(`,"sampled_error":`, c.SampledError)
 		e.truth(`,"exact":`, c.Exact)
 		e.raw("}")
 	})
@@ -147,11 +144,10 @@ func (e *encoder) allocations(all []model.Allocation) {
 	if len(all) == 0 {
 		return
 	}
-	separator := `,"allocations":[`
+	e.raw(`,"allocations":[`)
 	for i := range all {
 		allocation := &all[i]
-		e.raw(separator)
-		e.text(`{"meter":`, allocation.Meter)
+		e.text(comma(i)+`{"meter":`, allocation.Meter)
 		e.int(`,"allocated":`, allocation.Allocated)
 		e.int(`,"freed":`, allocation.Freed)
 		e.int(`,"net":`, allocation.Net)
@@ -160,7 +156,6 @@ func (e *encoder) allocations(all []model.Allocation) {
 		e.truthIfAny(`,"sampled":`, allocation.Sampled)
 		e.int(`,"stack":`, int64(e.tables.stack(allocation.Stack, allocation.StackTruncated)))
 		e.raw("}")
-		separator = ","
 	}
 	e.raw("]")
 }
@@ -184,10 +179,8 @@ func (e *encoder) between(gap *model.Between) {
 
 func (e *encoder) stack(s *extent) {
 	e.raw(`{"frames":[`)
-	separator := ""
-	for _, call := range e.tables.callsOf(s) {
-		e.int(separator, int64(call))
-		separator = ","
+	for i, call := range e.tables.callsOf(s) {
+		e.int(comma(i), int64(call))
 	}
 	e.raw("]")
 	e.truthIfAny(`,"truncated":`, s.truncated)
@@ -208,8 +201,8 @@ func (e *encoder) frame(call *model.Frame) {
 	e.raw("}")
 }
 
-// track writes columns, in which times and values are differences from the one before: they are many, and most are
-// small.
+// track writes the points of a track as columns. A time or value is the difference from that of the point before,
+// because these are mostly small.
 func (e *encoder) track(t *model.Track) {
 	e.int(`{"pid":`, int64(t.PID))
 	e.text(`,"meter":`, t.Meter)

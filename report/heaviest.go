@@ -10,18 +10,18 @@ import (
 	"ipytracer/model"
 )
 
-// some returns a report with some of its windows, times between cells and points of its timeline; the rest of the
-// report is the same. The kept items do not change.
-func some(report *model.Report, window func(*model.Window) bool, between func(*model.Between) bool,
-	track func(*model.Track) *model.Track) *model.Report {
+// some returns a copy of a report with the windows and the times between cells that are kept, and with other tracks: a
+// nil track is left out.
+func some(report *model.Report, keepWindow func(*model.Window) bool, keepBetween func(*model.Between) bool,
+	otherTrack func(*model.Track) *model.Track) *model.Report {
 	session := *report
 	session.Windows, session.Between, session.Timeline = nil, nil, nil
-	session.Stream, session.Passing = keep(report.All, window), keep(report.AllPassing, window)
-	session.StreamBetween, session.PassingBetween = keep(report.AllBetween, between), keep(report.AllBetweenPassing,
-		between)
+	session.Stream, session.Passing = filtered(report.All, keepWindow), filtered(report.AllPassing, keepWindow)
+	session.StreamBetween = filtered(report.AllBetween, keepBetween)
+	session.PassingBetween = filtered(report.AllBetweenPassing, keepBetween)
 	session.StreamTimeline = func(yield func(*model.Track) bool) {
 		for t := range report.AllTimeline() {
-			if t = track(t); t != nil && !yield(t) {
+			if t = otherTrack(t); t != nil && !yield(t) {
 				return
 			}
 		}
@@ -29,11 +29,11 @@ func some(report *model.Report, window func(*model.Window) bool, between func(*m
 	return &session
 }
 
-// keep iterates over the kept items of a stream.
-func keep[T any](all func() iter.Seq[*T], kept func(*T) bool) iter.Seq[*T] {
+// filtered yields the items of a stream that are kept.
+func filtered[T any](stream func() iter.Seq[*T], keep func(*T) bool) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
-		for one := range all() {
-			if kept(one) && !yield(one) {
+		for item := range stream() {
+			if keep(item) && !yield(item) {
 				return
 			}
 		}
@@ -42,10 +42,11 @@ func keep[T any](all func() iter.Seq[*T], kept func(*T) bool) iter.Seq[*T] {
 
 // weighed is a cell among the heaviest so far.
 type weighed struct {
-	id, order int
+	id, order int // order is the cell's place in the session
 	need      int64
 }
 
+// lightestFirst is a heap of cells with the lightest on top; of equal ones the last.
 type lightestFirst []weighed
 
 func (l lightestFirst) Len() int { return len(l) }
@@ -60,11 +61,11 @@ func (l *lightestFirst) Pop() any {
 	return last
 }
 
-// Heaviest returns a report with the n cells that needed the most of a meter, by the process's own figure or its
-// tree's, whichever is more; for equal needs the earlier cell. Their statements and the times before and after them
-// stay with them, and so do sessions and experiments. The timeline has every point of their times; of others one in
-// [coarse], so that the highest stays. Nothing else of the report changes.
-func Heaviest(report *model.Report, width int, meter string) *model.Report {
+// Heaviest returns a report with the count cells that needed the most of a meter, by the larger need of the process and
+// of its tree; of equal needs the earlier cell. The report keeps their statements, the times before and after them,
+// sessions and experiments. The timeline has every point of their times; elsewhere it has two of a hundred points,
+// among them the highest. Nothing else of the report changes.
+func Heaviest(report *model.Report, count int, meter string) *model.Report {
 	var heaviest lightestFirst
 	order := 0
 	for w := range report.AllPassing() {
@@ -73,13 +74,13 @@ func Heaviest(report *model.Report, width int, meter string) *model.Report {
 		}
 		order++
 		heap.Push(&heaviest, weighed{w.ID, order, max(w.Meters[meter].Need(), w.Tree[meter].Need())})
-		if heaviest.Len() > width {
+		if heaviest.Len() > count {
 			heap.Pop(&heaviest)
 		}
 	}
 	kept := map[int]bool{}
-	for _, one := range heaviest {
-		kept[one.id] = true
+	for _, cell := range heaviest {
+		kept[cell.id] = true
 	}
 	var fine stretches
 	for w := range report.AllPassing() {
@@ -108,58 +109,60 @@ func Heaviest(report *model.Report, width int, meter string) *model.Report {
 		})
 }
 
-// coarse is the number of points of a timeline that become two, the highest and the last, outside of kept cells.
+// coarse is the number of points of which two stay, the highest and the last, outside of kept cells.
 const coarse = 100
 
-// stretch is a time, both ends included.
+// stretch is a time, in nanoseconds since the session began, both ends included.
 type stretch struct{ from, to int64 }
 
-// stretches are sorted and do not overlap.
+// stretches are times. Once merged, they are sorted and do not overlap.
 type stretches []stretch
 
+// merged sorts the times and joins those that overlap.
 func (s stretches) merged() (out stretches) {
 	slices.SortFunc(s, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
-	for _, one := range s {
-		if n := len(out); n > 0 && one.from <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, one.to)
+	for _, next := range s {
+		if n := len(out); n > 0 && next.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, next.to)
 		} else {
-			out = append(out, one)
+			out = append(out, next)
 		}
 	}
 	return out
 }
 
+// has reports whether one of the times includes ns. The times must be merged.
 func (s stretches) has(ns int64) bool {
 	i := sort.Search(len(s), func(i int) bool { return s[i].to >= ns })
 	return i < len(s) && s[i].from <= ns
 }
 
-// thinned adds the points of a track: all in the stretches, all gaps, and those at the ends of runs of the others; of
-// the rest the highest.
-func (s stretches) thinned(points, of []model.Point) []model.Point {
-	highest, seen := -1, 0
-	flush := func(to int) {
+// thinned appends to kept the points of a track that stay: those within the times, and gaps. Of each run of up to
+// coarse other points the highest and the last stay.
+func (s stretches) thinned(kept, points []model.Point) []model.Point {
+	highest, seen := -1, 0 // of the present run: the index of its highest point; its length
+	endRun := func(last int) {
 		if seen > 0 {
-			if highest != to {
-				points = append(points, of[highest])
+			if highest != last {
+				kept = append(kept, points[highest])
 			}
-			points = append(points, of[to])
+			kept = append(kept, points[last])
 		}
 		seen = 0
 	}
-	for i, p := range of {
+	for i, p := range points {
 		if p.Kind == model.PointGap || s.has(p.NS) {
-			flush(i - 1)
-			points = append(points, p)
+			endRun(i - 1)
+			kept = append(kept, p)
 			continue
 		}
-		if seen == 0 || p.Bytes > of[highest].Bytes {
+		if seen == 0 || p.Bytes > points[highest].Bytes {
 			highest = i
 		}
 		if seen++; seen == coarse {
-			flush(i)
+			endRun(i)
 		}
 	}
-	flush(len(of) - 1)
-	return points
+	endRun(len(points) - 1)
+	return kept
 }

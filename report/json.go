@@ -11,10 +11,10 @@ import (
 	"ipytracer/model"
 )
 
-// JSON writes the report as one JSON object that follows its schema in [Schemas], a line for each item of its lists,
-// one after another: it holds one window at a time, and the tables of frames and stacks, which come last. Equal reports
-// give equal bytes: the members of maps are sorted, and an empty list or map is [] or {}, never null. Strings keep
-// every character of the target's; those that a terminal could act on are written as \u escapes.
+// JSON writes the report as one JSON object that follows its schema in [Schemas], with a line for each item of its
+// lists. It keeps one window at a time in memory, and the tables of frames and stacks, which it writes last. Equal
+// reports give equal bytes: the members of maps are sorted, and an empty list or map is [] or {}, never null. Strings
+// keep every character of the target; those that a terminal could act on are written as \u escapes.
 func JSON(w io.Writer, report *model.Report) error {
 	session := complete(report)
 	return newDocument(w).write(reflect.ValueOf(session).Elem(), map[string]iter.Seq[any]{
@@ -49,36 +49,38 @@ func JSON(w io.Writer, report *model.Report) error {
 type document struct {
 	to *bufio.Writer
 	encoder
-	members int
+	members int // written so far
 }
 
 func newDocument(w io.Writer) *document {
 	return &document{to: bufio.NewWriterSize(w, 64<<10), encoder: encoder{tables: newTables()}}
 }
 
-// write writes the fields of a struct, lists item by item. Some lists come from elsewhere, by their names.
-func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any], what string) error {
-	d.fields(object, elsewhere)
+// write writes the fields of a struct, the tables of stacks and frames, and the end. The items of some lists come from
+// streams, by the list's name. what names the object in an error.
+func (d *document) write(object reflect.Value, streams map[string]iter.Seq[any], what string) error {
+	d.fields(object, streams)
 	d.list("stacks", items(d.tables.stacks))
 	d.list("frames", items(d.tables.frames))
 	return d.end(what)
 }
 
-// plain is write for a value without stacks.
+// plain is write for an object without stacks.
 func (d *document) plain(object any, what string) error {
 	d.fields(reflect.ValueOf(object), nil)
 	return d.end(what)
 }
 
-func (d *document) fields(object reflect.Value, elsewhere map[string]iter.Seq[any]) {
+// fields writes the beginning of the object and the fields of a struct, lists item by item.
+func (d *document) fields(object reflect.Value, streams map[string]iter.Seq[any]) {
 	d.put([]byte("{"))
 	for i := range object.NumField() {
 		name, omit := jsonName(object.Type().Field(i))
 		field := object.Field(i)
 		switch {
 		case name == "":
-		case elsewhere[name] != nil:
-			d.list(name, elsewhere[name])
+		case streams[name] != nil:
+			d.list(name, streams[name])
 		case field.Kind() != reflect.Slice:
 			d.member(name)
 			d.b = d.b[:0]
@@ -96,6 +98,7 @@ func (d *document) fields(object reflect.Value, elsewhere map[string]iter.Seq[an
 	}
 }
 
+// end writes the end of the object, and returns the first error of all writes.
 func (d *document) end(what string) error {
 	d.put([]byte("\n}\n"))
 	if err := d.to.Flush(); err != nil {
@@ -108,10 +111,10 @@ func (d *document) end(what string) error {
 }
 
 // items yields pointers to the items of a list.
-func items[T any](all []T) iter.Seq[any] {
+func items[T any](list []T) iter.Seq[any] {
 	return func(yield func(any) bool) {
-		for i := range all {
-			if !yield(&all[i]) {
+		for i := range list {
+			if !yield(&list[i]) {
 				return
 			}
 		}
@@ -127,6 +130,7 @@ func jsonName(field reflect.StructField) (name string, omit bool) {
 	return name, options == "omitempty"
 }
 
+// member begins a member of the object.
 func (d *document) member(name string) {
 	if d.members++; d.members > 1 {
 		d.put([]byte(","))
@@ -134,35 +138,36 @@ func (d *document) member(name string) {
 	d.put([]byte("\n\"" + name + "\":"))
 }
 
-func (d *document) list(name string, all iter.Seq[any]) {
+// list writes a member that is a list, with a line for each item. It stops at an error.
+func (d *document) list(name string, items iter.Seq[any]) {
 	d.member(name)
 	d.put([]byte("["))
-	width := 0
-	for one := range all {
+	count := 0
+	for item := range items {
 		if d.err != nil {
 			return
 		}
 		d.b = d.b[:0]
-		if width++; width > 1 {
-			d.raw(",")
-		}
+		d.raw(comma(count))
 		d.raw("\n")
-		d.item(one)
+		d.item(item)
 		d.put(d.b)
+		count++
 	}
-	if width > 0 {
+	if count > 0 {
 		d.put([]byte("\n"))
 	}
 	d.put([]byte("]"))
 }
 
+// put writes a text, and keeps the first error.
 func (d *document) put(s []byte) {
 	if _, err := d.to.Write(s); err != nil && d.err == nil {
 		d.err = err
 	}
 }
 
-// complete copies a report except for its windows, so that no list or map of it is nil, and names its schema.
+// complete copies a report without its windows, names its schema, and makes nil lists and maps empty.
 func complete(report *model.Report) *model.Report {
 	session := *report
 	session.Schema = model.Schema
@@ -177,6 +182,7 @@ func complete(report *model.Report) *model.Report {
 	return &session
 }
 
+// figures returns m; an empty map for nil.
 func figures(m map[string]model.Figure) map[string]model.Figure {
 	if m == nil {
 		return map[string]model.Figure{}

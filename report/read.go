@@ -7,50 +7,53 @@ import (
 	"ipytracer/model"
 )
 
-// read are the tables of a document during reading. An index that is out of range is an error of the whole document.
+// read are the tables of a document that is being read. An index out of range is an error of the whole document.
 type read struct {
-	Frames []model.Frame `json:"frames"`
-	Stacks []tabledStack `json:"stacks"`
-	known  map[int][]model.Frame
-	err    error
+	Frames []model.Frame         `json:"frames"`
+	Stacks []tabledStack         `json:"stacks"`
+	known  map[int][]model.Frame // stacks that were asked for, by number
+	err    error                 // the last error
 }
 
-func (r *read) frame(at int) model.Frame {
-	if at < 0 || at >= len(r.Frames) {
-		r.err = fmt.Errorf("frame %d is not in frames[]", at)
+// frame returns a frame by its index. An index out of range sets err.
+func (r *read) frame(index int) model.Frame {
+	if index < 0 || index >= len(r.Frames) {
+		r.err = fmt.Errorf("frame %d is not in frames[]", index)
 		return model.Frame{}
 	}
-	return r.Frames[at]
+	return r.Frames[index]
 }
 
-func (r *read) stack(at int) (frames []model.Frame, truncated bool) {
-	if at < 0 || at >= len(r.Stacks) {
-		r.err = fmt.Errorf("stack %d is not in stacks[]", at)
+// stack returns a stack by its number. A number out of range sets err.
+func (r *read) stack(number int) (frames []model.Frame, truncated bool) {
+	if number < 0 || number >= len(r.Stacks) {
+		r.err = fmt.Errorf("stack %d is not in stacks[]", number)
 		return []model.Frame{}, false
 	}
-	frames, known := r.known[at]
+	frames, known := r.known[number]
 	if !known {
-		frames = make([]model.Frame, len(r.Stacks[at].Frames))
-		for i, f := range r.Stacks[at].Frames {
+		frames = make([]model.Frame, len(r.Stacks[number].Frames))
+		for i, f := range r.Stacks[number].Frames {
 			frames[i] = r.frame(f)
 		}
 		if r.known == nil {
 			r.known = map[int][]model.Frame{}
 		}
-		r.known[at] = frames
+		r.known[number] = frames
 	}
-	return frames, r.Stacks[at].Truncated
+	return frames, r.Stacks[number].Truncated
 }
 
-func (r *read) variables(all []tabledVariable) (out []model.Variable) {
-	for _, one := range all {
-		one.Variable.Stack, _ = r.stack(one.Stack)
-		out = append(out, one.Variable)
+// variables puts the stacks into variables.
+func (r *read) variables(tabled []tabledVariable) (out []model.Variable) {
+	for _, v := range tabled {
+		v.Variable.Stack, _ = r.stack(v.Stack)
+		out = append(out, v.Variable)
 	}
 	return out
 }
 
-// ReadJSON reads the output of [JSON], with every stack in its place.
+// ReadJSON reads the output of [JSON], and puts the frames of every stack in their places.
 func ReadJSON(data []byte) (*model.Report, error) {
 	type bare model.Report
 	var doc struct {
@@ -82,15 +85,15 @@ func ReadJSON(data []byte) (*model.Report, error) {
 		l.Line.Frame = doc.frame(l.Frame)
 		report.Lines = append(report.Lines, l.Line)
 	}
-	for _, one := range doc.Tensors {
-		one.Tensors.Stack, _ = doc.stack(one.Stack)
-		report.Tensors = append(report.Tensors, one.Tensors)
+	for _, t := range doc.Tensors {
+		t.Tensors.Stack, _ = doc.stack(t.Stack)
+		report.Tensors = append(report.Tensors, t.Tensors)
 	}
 	report.Variables = doc.variables(doc.Variables)
 	return &report, doc.err
 }
 
-// ReadAuditJSON reads the output of [AuditJSON], with every stack in its place.
+// ReadAuditJSON reads the output of [AuditJSON], and puts the frames of every stack in their places.
 func ReadAuditJSON(data []byte) (*model.Audit, error) {
 	type bare model.Audit
 	var doc struct {
@@ -116,16 +119,17 @@ func ReadAuditJSON(data []byte) (*model.Audit, error) {
 	return &audit, doc.err
 }
 
-func (r *read) refused(all []tabledRefusal) (out []model.Refusal) {
-	for _, one := range all {
-		if one.Stack != 0 {
-			one.Refusal.Stack, _ = r.stack(one.Stack)
+// refused puts the stacks into refused requests.
+func (r *read) refused(tabled []tabledRefusal) (out []model.Refusal) {
+	for _, refusal := range tabled {
+		if refusal.Stack != 0 {
+			refusal.Refusal.Stack, _ = r.stack(refusal.Stack)
 		}
-		for _, d := range one.Dividers {
+		for _, d := range refusal.Dividers {
 			d.Divider.Stack, _ = r.stack(d.Stack)
-			one.Refusal.Dividers = append(one.Refusal.Dividers, d.Divider)
+			refusal.Refusal.Dividers = append(refusal.Refusal.Dividers, d.Divider)
 		}
-		out = append(out, one.Refusal)
+		out = append(out, refusal.Refusal)
 	}
 	return out
 }

@@ -11,14 +11,14 @@ import (
 )
 
 // WithoutSource returns a copy of a report without any text of the notebook. It removes the sources of cells and
-// statements; arguments in the command lines of child processes, which a cell may have typed (!cmd); and code in an
-// attached process's own (ipython -c). Names of experiments stay. The report is not changed.
+// statements; the arguments of child processes, because a cell may have typed them (!cmd); and the code of an attached
+// process's arguments (ipython -c). Names of experiments stay. WithoutSource does not change the report.
 func WithoutSource(report *model.Report) *model.Report {
 	session := complete(report)
 	session.Schema = report.Schema
 	session.Find, session.Since = nil, nil
 	if report.Since != nil {
-		session.Since = func(id int) iter.Seq[*model.Window] { return bare(report.Since(id)) }
+		session.Since = func(id int) iter.Seq[*model.Window] { return withoutSources(report.Since(id)) }
 	}
 	if report.Find != nil {
 		session.Find = func(id int) (model.Window, bool) {
@@ -26,7 +26,8 @@ func WithoutSource(report *model.Report) *model.Report {
 			return withoutSource(w), ok
 		}
 	}
-	session.Windows, session.Stream, session.Passing = nil, bare(report.All()), bare(report.AllPassing())
+	session.Windows = nil
+	session.Stream, session.Passing = withoutSources(report.All()), withoutSources(report.AllPassing())
 	for i := range session.Processes {
 		if session.Processes[i].Parent != 0 {
 			session.Processes[i].Command = program(session.Processes[i].Command)
@@ -43,10 +44,10 @@ func WithoutSource(report *model.Report) *model.Report {
 	return session
 }
 
-// bare yields windows without the texts of the notebook.
-func bare(all iter.Seq[*model.Window]) iter.Seq[*model.Window] {
+// withoutSources yields windows without the texts of the notebook.
+func withoutSources(windows iter.Seq[*model.Window]) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
-		for window := range all {
+		for window := range windows {
 			w := withoutSource(*window)
 			if !yield(&w) {
 				return
@@ -55,6 +56,7 @@ func bare(all iter.Seq[*model.Window]) iter.Seq[*model.Window] {
 	}
 }
 
+// withoutSource returns a window without the texts of the notebook.
 func withoutSource(window model.Window) model.Window {
 	window.Source, window.SourceTruncated = "", false
 	window.Children = list(window.Children)
@@ -64,7 +66,7 @@ func withoutSource(window model.Window) model.Window {
 	return window
 }
 
-// withoutCode removes the code of python -c code.
+// withoutCode removes the code from a command line with -c: "python -c …".
 func withoutCode(command string) string {
 	if before, _, inline := strings.Cut(command, " -c "); inline {
 		return before + " -c …"
@@ -78,8 +80,8 @@ func program(command string) string {
 	return first
 }
 
-// AuditWithoutSource returns a copy of an audit without texts that a notebook may have typed: arguments in commands,
-// and the keys in the paths to blocks. Names of variables and functions stay.
+// AuditWithoutSource returns a copy of an audit without texts of the notebook: it removes arguments from command lines,
+// and keys from the paths to blocks. Names of variables and functions stay.
 func AuditWithoutSource(audit *model.Audit) *model.Audit {
 	findings := *audit
 	findings.Processes, findings.Verdicts, findings.Live = list(audit.Processes), list(audit.Verdicts), list(audit.Live)
@@ -100,7 +102,7 @@ func AuditWithoutSource(audit *model.Audit) *model.Audit {
 			verdict.Advice = strings.ReplaceAll(verdict.Advice, verdict.Holder, bare)
 			verdict.Holder = bare
 		}
-		if WithoutKeys(verdict.Fix) != verdict.Fix { // a key is a part of the path
+		if WithoutKeys(verdict.Fix) != verdict.Fix { // code without its keys would not run
 			verdict.Fix = ""
 		}
 		if verdict.Command != "" {
@@ -111,13 +113,14 @@ func AuditWithoutSource(audit *model.Audit) *model.Audit {
 	return &findings
 }
 
+// keys matches a subscript with a text, also one that was cut.
 var keys = regexp.MustCompile(`\['(?:[^'\\]|\\.)*'?\]?|\["(?:[^"\\]|\\.)*"?\]?`)
 
-// WithoutKeys returns a path without the text in it: cache['secret'][3] is cache[…][3].
-func WithoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]") }
+// WithoutKeys replaces the texts in the subscripts of a path: cache['secret'][3] becomes cache[…][3].
+func WithoutKeys(path string) string { return keys.ReplaceAllString(path, "[…]") }
 
-// GlanceWithoutSource returns a glance without the notebook's source: no text of cells, and no keys in the names of
-// variables.
+// GlanceWithoutSource returns a copy of a glance without texts of the notebook: it removes the sources of cells, and
+// the keys in the names of variables.
 func GlanceWithoutSource(glance *model.Glance) *model.Glance {
 	c := *glance
 	c.Kernels = slices.Clone(glance.Kernels)
@@ -133,11 +136,12 @@ func GlanceWithoutSource(glance *model.Glance) *model.Glance {
 	return &c
 }
 
-// VariablesWithoutSource returns variables without the notebook's source: no keys in their names.
-func VariablesWithoutSource(all []model.Variable) []model.Variable {
-	all = slices.Clone(all)
-	for i := range all {
-		variable := &all[i]
+// VariablesWithoutSource returns a copy of variables without texts of the notebook: it removes the keys in their names,
+// and the names of columns.
+func VariablesWithoutSource(variables []model.Variable) []model.Variable {
+	variables = slices.Clone(variables)
+	for i := range variables {
+		variable := &variables[i]
 		variable.Name, variable.Also = WithoutKeys(variable.Name), slices.Clone(variable.Also)
 		for n := range variable.Also {
 			variable.Also[n] = WithoutKeys(variable.Also[n])
@@ -147,9 +151,10 @@ func VariablesWithoutSource(all []model.Variable) []model.Variable {
 			variable.Columns[n].Name = "[…]"
 		}
 	}
-	return all
+	return variables
 }
 
+// withoutText returns a copy of a glance's window without its source; nil for nil.
 func withoutText(window *model.Window) *model.Window {
 	if window == nil {
 		return nil
@@ -211,6 +216,7 @@ func bareReads(diff *model.Diff, row *model.CellDiff, why string) string {
 	return strings.Replace(why, words.WhyReads(diff, row.Reads), words.WhyReads(diff, bare), 1)
 }
 
+// bareCell returns a copy of a cell without its source; nil for nil.
 func bareCell(cell *model.DiffCell) *model.DiffCell {
 	if cell == nil {
 		return nil
@@ -237,6 +243,7 @@ func PlanWithoutSource(plan *model.Plan) *model.Plan {
 	return &c
 }
 
+// bareLines returns a copy of lines without their sources.
 func bareLines(lines []model.PlanLine) []model.PlanLine {
 	lines = list(lines)
 	for i := range lines {
@@ -245,6 +252,7 @@ func bareLines(lines []model.PlanLine) []model.PlanLine {
 	return lines
 }
 
+// barePlace returns a copy of a place without its source; nil for nil.
 func barePlace(place *model.PlanPlace) *model.PlanPlace {
 	if place == nil {
 		return nil
@@ -254,7 +262,7 @@ func barePlace(place *model.PlanPlace) *model.PlanPlace {
 	return &c
 }
 
-// AdviceWithoutSource returns a copy of advice without the texts of the notebook: it has no code to type then.
+// AdviceWithoutSource returns a copy of advice without the texts of the notebook, and so without code to type.
 func AdviceWithoutSource(advice *model.Advice) *model.Advice {
 	c := *advice
 	c.At = barePlace(advice.At)
@@ -281,10 +289,11 @@ func TrialWithoutSource(trial *model.Trial) *model.Trial {
 	return &c
 }
 
-func bareDifferences(all []model.TrialDifference) []model.TrialDifference {
-	all = list(all)
-	for i := range all {
-		all[i].What = ""
+// bareDifferences returns a copy of differences without the texts that differ.
+func bareDifferences(differences []model.TrialDifference) []model.TrialDifference {
+	differences = list(differences)
+	for i := range differences {
+		differences[i].What = ""
 	}
-	return all
+	return differences
 }

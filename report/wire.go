@@ -2,6 +2,9 @@ package report
 
 import "ipytracer/model"
 
+// The types below are the parts of the model that have stacks or frames, as they are in JSON. A field of the outer
+// struct replaces the embedded one's of the same name: it has the number of the stack or frame.
+
 type tabledAllocation struct {
 	model.Allocation
 	Stack int `json:"stack"`
@@ -43,7 +46,8 @@ type tabledLive struct {
 	Stack int `json:"stack"`
 }
 
-// wire returns an item of a list as it is in JSON, with no list or map of it nil; see [encoder] for the frequent ones.
+// wire returns an item of a list as [json.Marshal] is to encode it, without nil lists and maps. Frequent items do not
+// go through wire: see [encoder.item].
 func (t *tables) wire(item any) any {
 	switch x := item.(type) {
 	case model.Line:
@@ -74,6 +78,7 @@ type tabledKernel struct {
 	Variables   []tabledVariable   `json:"variables,omitempty"`
 }
 
+// kernel returns a kernel as it is in JSON.
 func (t *tables) kernel(k model.Kernel) tabledKernel {
 	out := tabledKernel{
 		Kernel: k, Cell: t.windowAt(k.Cell), Statement: t.windowAt(k.Statement), Allocations: []tabledAllocation{},
@@ -91,6 +96,7 @@ func (t *tables) kernel(k model.Kernel) tabledKernel {
 	return out
 }
 
+// windowAt returns a window of a glance as it is in JSON; nil for nil.
 func (t *tables) windowAt(window *model.Window) *tabledWindow {
 	if window == nil {
 		return nil
@@ -111,13 +117,14 @@ type tabledDivider struct {
 	Stack int `json:"stack"`
 }
 
-func (t *tables) refused(all []model.Refusal) (out []tabledRefusal) {
-	for _, r := range all {
-		one := tabledRefusal{Refusal: r, Stack: t.stack(r.Stack, false)}
+// refused returns refused requests as they are in JSON.
+func (t *tables) refused(refusals []model.Refusal) (out []tabledRefusal) {
+	for _, r := range refusals {
+		refusal := tabledRefusal{Refusal: r, Stack: t.stack(r.Stack, false)}
 		for _, d := range r.Dividers {
-			one.Dividers = append(one.Dividers, tabledDivider{d, t.stack(d.Stack, false)})
+			refusal.Dividers = append(refusal.Dividers, tabledDivider{d, t.stack(d.Stack, false)})
 		}
-		out = append(out, one)
+		out = append(out, refusal)
 	}
 	return out
 }

@@ -56,6 +56,8 @@ elif cross && [ -z "${CC:-}" ]; then
 elif ! works; then
     missing="no C compiler works"
 else
+    scripts/counts.sh   # the companion's counting library, which the program carries; a release has built it before
+    scripts/heap.sh     # likewise the one that counts malloc's blocks
     both 1 $lazy
     # NVML's functions are looked up when they are called. Some compilers (-z now) and C libraries (musl) have all
     # functions looked up when the program starts, and then it fails to start.

@@ -56,7 +56,7 @@ func (s *Session) advance(ctx context.Context) error {
 	return s.settle()
 }
 
-// patience returns the time until which the session waits for a record.
+// patience returns the time until which the session waits for a record: the earliest time at which other work is due.
 func (s *Session) patience() time.Time {
 	until := time.Now().Add(tick)
 	if s.joining.calm && !s.targets.IsEnding() && !s.budget.AnyPaused() {
@@ -77,7 +77,7 @@ func (s *Session) patience() time.Time {
 	return until
 }
 
-// settle does the work that cannot be done while records are being read.
+// settle does the work that must not be done while records are read.
 func (s *Session) settle() error {
 	s.queue.add(s.Looks.found()...)
 	s.targets.All = slices.DeleteFunc(s.targets.All, func(t *tracee.Target) bool {
@@ -87,7 +87,7 @@ func (s *Session) settle() error {
 		return t.Child && t.Gone
 	})
 	for _, t := range s.targets.All {
-		// records may come much faster
+		// settle may be called much more often, as records come
 		if !t.Gone && t.Python == nil && t.Patience > 0 && time.Since(t.Looked) >= tracee.BetweenLooks {
 			s.examiner.look(t)
 		}
@@ -102,9 +102,9 @@ func (s *Session) settle() error {
 		}
 	}
 	if s.joining.open {
-		s.release()
-		letGo(s)
-		s.takeIn()
+		s.releaseEnded()
+		removeLeaving(s)
+		s.joinNext()
 		s.joining.announce(s.Births)
 	}
 	s.watches.Look(s.joining.calm)

@@ -13,15 +13,15 @@ import (
 )
 
 // allowance is the memory that the program may take. To stay below it, the session first gives up attribution, and at
-// last ends. The figures that it has remain valid, and there is a report.
+// last ends. The figures up to then remain valid, and there is a report.
 type allowance struct {
-	meter     *limit.Meter // nil: nothing is measured
-	last      limit.Footprint
-	looked    time.Time
-	collected time.Time
-	had       int64  // bytes of Go's memory in use at the last look
-	small     bool   // tables, rings and the queue of changes are small
-	given     string // why attribution was given up; "" while it was not
+	meter     *limit.Meter    // nil: nothing is measured
+	last      limit.Footprint // the last measurement
+	looked    time.Time       // time of the last measurement
+	collected time.Time       // time of the last collection by isNear
+	inUse     int64           // bytes of Go's memory in use at the last look
+	small     bool            // tables, rings and the queue of changes are small
+	givenUp   string          // why attribution was given up; "" while it was not
 }
 
 const (
@@ -35,22 +35,23 @@ const (
 	// load.
 	kernelTakes, smallTakes = 113 << 20, 36 << 20
 
-	soonestLook = 50 * time.Millisecond // after the last look, unless Go's memory grows
-	latestLook  = 10 * time.Second
-	calmLook    = 15 * time.Second // where no record came, and much is left
-	grownMuch   = 1 << 20          // bytes of Go's memory
-	// the margin, a part of a bound. Where less is left, attribution is given up. Where less than half of it is left,
-	// the session ends
+	// The times between two measurements. Growth of Go's memory by grownMuch bytes causes one at once.
+	soonestLook = 50 * time.Millisecond // with a bound
+	latestLook  = 10 * time.Second      // without a bound
+	calmLook    = 15 * time.Second      // if no record came, and much memory is left
+	grownMuch   = 1 << 20
+	// The margin is 1/nearShare of the bound, but at least leastNear and at most mostNear bytes. If less is left, the
+	// session gives attribution up. If less than half of it is left, the session ends. manyMargins are much memory.
 	nearShare   = 8
-	leastNear   = 6 << 20 // but at least this much, in bytes
+	leastNear   = 6 << 20
 	mostNear    = 64 << 20
 	manyMargins = 4
 
-	roomForLook   = 32 << 20 // that a look at objects takes, in bytes, besides the table of objects
-	bytesOfObject = 160      // that the table takes for each object
-	leastObjects  = 100_000  // fewer are not worth a look: a Python with NumPy has as many
+	roomForLook   = 32 << 20 // bytes that a look at objects takes besides the table of objects
+	bytesOfObject = 160      // bytes that the table takes for each object
+	leastObjects  = 100_000  // a look at fewer is not worth it: a Python with NumPy has as many
 
-	mostWaiting = 1 << 16 // changes that wait to be handed out where memory is scarce
+	mostWaiting = 1 << 16 // changes that wait to be handed out if memory is scarce
 )
 
 // begin determines how much memory may be taken, before anything takes much memory. It fails with a
@@ -88,7 +89,7 @@ func (a *allowance) close() {
 	}
 }
 
-// margin returns how many bytes are to be left below the bound.
+// margin returns the number of bytes below the bound that the session keeps free, 0 without a bound.
 func (a *allowance) margin() int64 {
 	if a.last.Bound == nil {
 		return 0
@@ -96,14 +97,15 @@ func (a *allowance) margin() int64 {
 	return min(max(a.last.Bound.Bytes/nearShare, leastNear), mostNear)
 }
 
+// look measures the memory that the program takes.
 func (a *allowance) look() {
-	a.looked, a.had = time.Now(), limit.InUse()
+	a.looked, a.inUse = time.Now(), limit.InUse()
 	a.last = a.meter.Look()
 	a.meter.KeepBelow(&a.last, a.margin())
 }
 
-// due returns when to look next. Where little memory is left, the kernel half could use it up between two looks: it
-// grows with the allocations of a target, even if no events are handed out. The zero time means that there is no hurry.
+// due returns the time of the next measurement if little memory is left, otherwise the zero time. The kernel half grows
+// with the allocations of a target, so it could use the memory up while the session waits for records.
 func (a *allowance) due() time.Time {
 	if b := a.last.Bound; b == nil || b.Room() > manyMargins*a.margin() {
 		return time.Time{}
@@ -111,27 +113,27 @@ func (a *allowance) due() time.Time {
 	return a.looked.Add(soonestLook)
 }
 
-// isDue reports whether it is time to look. A look reads a file for each map of the kernel half that may grow. So looks
-// are rare where there is no bound, and where the session is calm: no record came, and much memory is left.
+// isDue reports whether it is time to measure. A measurement reads a file for each map of the kernel half that may
+// grow. So it is rare without a bound, and if no record came (calm) and much memory is left.
 func (a *allowance) isDue(calm bool) bool {
 	since := time.Since(a.looked)
 	switch {
 	case calm && a.due().IsZero():
-		return since >= calmLook || a.last.Bound != nil && limit.InUse()-a.had >= grownMuch
+		return since >= calmLook || a.last.Bound != nil && limit.InUse()-a.inUse >= grownMuch
 	case a.last.Bound == nil:
 		return since >= latestLook
 	}
-	return since >= soonestLook || limit.InUse()-a.had >= grownMuch
+	return since >= soonestLook || limit.InUse()-a.inUse >= grownMuch
 }
 
-// refresh looks if it is time.
+// refresh measures if it is time.
 func (a *allowance) refresh(calm bool) {
 	if a.meter != nil && a.isDue(calm) {
 		a.look()
 	}
 }
 
-// isNear reports whether less than a part of the margin is left after a collection by Go's collector.
+// isNear reports whether less than 1/part of the margin is left, even after a run of Go's garbage collector.
 func (a *allowance) isNear(part int64) bool {
 	if !a.last.Near(a.margin()/part) || time.Since(a.collected) < soonestLook {
 		return false
@@ -146,14 +148,14 @@ func (a *allowance) isNear(part int64) bool {
 // change for which the ring had no room. No peak depends on it.
 func (a *allowance) isCrowded(waiting int) bool { return a.small && waiting >= mostWaiting }
 
-// says names the bound.
-func (a *allowance) says() string {
+// reason returns a sentence that names the bound.
+func (a *allowance) reason() string {
 	b := a.last.Bound
 	return fmt.Sprintf("the tracer came near the limit on its own memory (%s: %s)", tracee.Clean(b.Name),
 		words.Bytes(b.Bytes))
 }
 
-// restrict sets how many objects can be looked at in the memory that is left.
+// restrict limits the number of objects of a look to what fits into the memory that is left, or bars the look.
 func (a *allowance) restrict(l *lastlook.Look) {
 	if a.meter == nil {
 		return

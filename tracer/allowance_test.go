@@ -134,7 +134,7 @@ func TestCalmAllowance(t *testing.T) {
 		{80 << 20, time.Second, true, true}, {0, time.Second, false, false}, {0, latestLook, false, true},
 		{0, latestLook, true, false}, {0, calmLook, true, true},
 	} {
-		a := &allowance{looked: time.Now().Add(-c.since), had: 1 << 50}
+		a := &allowance{looked: time.Now().Add(-c.since), inUse: 1 << 50}
 		if c.limit > 0 {
 			a.last.Bound = &limit.Bound{Bytes: c.limit, Used: 70 << 20}
 		}

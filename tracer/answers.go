@@ -1,12 +1,14 @@
 package tracer
 
 import (
+	"slices"
 	"time"
 
 	"ipytracer/event"
 	"ipytracer/internal/host/limit"
 	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/budget"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // GPUs lists the machine's GPUs that are known by now.
@@ -21,11 +23,15 @@ func (s *Session) HeapCost() time.Duration {
 	return s.budget.Prices.Heap
 }
 
+// HeapCounted reports whether the command has what it needs to count malloc's blocks itself.
+func HeapCounted(s *Session) bool {
+	return slices.ContainsFunc(s.targets.All, func(t *tracee.Target) bool { return t.OwnHeap != nil })
+}
+
 // Limited lists the roots that the session has limited.
 func (s *Session) Limited() []Limited { return s.limits.chosen }
 
-// LeftLimits lists the processes that came with a limit from another tracer, which has ended or still runs, and how
-// much each limit allows.
+// LeftLimits lists the processes that had a limit from another tracer when they were attached, with the limit.
 func (s *Session) LeftLimits() (left []Limited) {
 	for _, info := range s.starts {
 		if info.LimitBy == event.LimitLeft {
@@ -35,9 +41,8 @@ func (s *Session) LeftLimits() (left []Limited) {
 	return left
 }
 
-// DearProbes lists the probes of a running session that are at dearer places than the best ones, with their cost so
-// far. A nil session and one that is over have none. Only the goroutine that calls [Session.Next] may call
-// it.
+// DearProbes lists the probes of a running session whose places cost more than the best ones, with their cost so far. A
+// nil session, and a session that is over, have none. Only the goroutine that calls [Session.Next] may call DearProbes.
 func DearProbes(s *Session) (dear []event.ProbeUse) {
 	if s == nil || !s.ledger.IsLoaded() || s.end.closed || !s.certificate.IsDear() {
 		return nil
@@ -50,9 +55,9 @@ func DearProbes(s *Session) (dear []event.ProbeUse) {
 	return dear
 }
 
-// FreeOnGPUs returns the memory that was free on each GPU, in bytes by NVML's index, when a cell that uses GPUs last
-// began or ended. It leaves out GPUs that are divided (MIG), and returns nil where NVML did not answer then. Only the
-// goroutine that calls [Session.Next] may call it.
+// FreeOnGPUs returns the free memory of each GPU, in bytes by NVML's index, as of the last begin or end of a cell that
+// uses GPUs. It leaves out divided GPUs (MIG), and returns nil if NVML did not answer then. Only the goroutine that
+// calls [Session.Next] may call it.
 func FreeOnGPUs(s *Session) map[int]int64 {
 	if s == nil {
 		return nil
@@ -60,7 +65,7 @@ func FreeOnGPUs(s *Session) map[int]int64 {
 	return s.devices.Free()
 }
 
-// LeftOut says that there were more kernels than the session traces; it returns "" where there were not.
+// LeftOut returns a sentence on the kernels that the session does not trace because there were too many, "" for none.
 func LeftOut(s *Session) string { return s.certificate.LeftOut }
 
 // Footprint returns how much memory this program takes and may take, a second ago at most. Only the goroutine that
@@ -75,7 +80,7 @@ func Footprint(s *Session) limit.Footprint {
 	return s.allowance.last
 }
 
-// EndedEarly says why a session ended by itself, for want of memory; it returns "" where it did not.
+// EndedEarly returns why a session ended by itself for lack of memory, "" if it did not.
 func EndedEarly(s *Session) string {
 	if s == nil {
 		return ""
@@ -85,3 +90,16 @@ func EndedEarly(s *Session) string {
 
 // Losses returns what is missing so far: records that were lost, and probes that could not be placed.
 func (s *Session) Losses() []event.Loss { return s.certificate.Lost(s.ledger.Losses()) }
+
+// CountsPage has a process count its small NumPy arrays itself, by its memory handler at an address, and returns the
+// descriptor of the page in which it does (bpf/counts.h). live is the size of those that it has now, in bytes. All
+// other arrays of the process must be counted by probes in NumPy, else it fails with [ledger.ErrNoPage]. The figures
+// are the process's word from then on, bounded by what Linux counts. Only the goroutine that calls [Session.Next] may
+// call CountsPage. The caller closes fd.
+func (s *Session) CountsPage(pid int, handler, live uint64) (fd int, err error) {
+	t := s.targets.Find(pid)
+	if s.end.closed || t == nil || t.NumPy == nil {
+		return -1, ledger.ErrNoPage
+	}
+	return t.NumPy.Share(func() (int, error) { return s.ledger.GivePage(pid, handler, live) })
+}

@@ -13,16 +13,15 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Attach starts a session on running processes, and on exactly those that are named: if a pid has been reused, Attach
-// refuses it like that of a process that has ended. A start time of 0 stands for any process with the pid. Each must be
-// a Python process. The error matches process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on.
-// When Attach returns without error, every probe is in place. Once ctx is done, Attach does not wait for files on a
-// file system that does not answer: it fails with ctx's cause, or leaves the files out. Later the session does not
-// depend on ctx.
-func Attach(ctx context.Context, who []process.Identity, o Options) (*Session, error) {
+// Attach starts a session on running Python processes. If the start time of an identity differs from the process's own,
+// the pid was reused, and Attach fails as for a process that has ended; a start time of 0 matches any process. The
+// error matches process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When Attach returns
+// without error, every probe is in place. Once ctx is done, Attach does not wait for file systems that do not answer:
+// it fails with ctx's cause, or leaves their files out. The session itself does not depend on ctx.
+func Attach(ctx context.Context, ids []process.Identity, o Options) (*Session, error) {
 	return start(o, func(s *Session) error {
 		s.fs.Helper.Until(ctx)
-		if err := s.attachTo(ctx, who); err != nil {
+		if err := s.attachTo(ctx, ids); err != nil {
 			return err
 		}
 		s.fs.Helper.Until(context.Background()) // the end has files and memory to read
@@ -46,11 +45,18 @@ func attachStopped(pid int, o Options) (*Session, error) {
 		if err := s.limits.limitAll(s.targets.All); err != nil {
 			return err
 		}
-		return s.attach(0, t, false)
+		if err := s.attach(0, t, false); err != nil || s.options.heapOffer == nil {
+			return err
+		}
+		if err := s.options.heapOffer.accept(s, t); err != nil {
+			s.log.Warn("the command does not count malloc's blocks itself", "error", err)
+		}
+		return nil
 	})
 }
 
-// start makes a session and calls attach, which attaches it to processes. Where attach fails, start closes the session.
+// start makes a session and calls attach, which attaches the session to processes. If attach fails, start closes the
+// session.
 func start(o Options, attach func(*Session) error) (*Session, error) {
 	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
 		return nil, fmt.Errorf("%w: tracing needs root", ledger.ErrNotPermitted)
@@ -68,17 +74,17 @@ func start(o Options, attach func(*Session) error) (*Session, error) {
 }
 
 // attachTo attaches to running processes, which are Pythons.
-func (s *Session) attachTo(ctx context.Context, who []process.Identity) error {
-	// A wrong pid is found before anything is loaded into the kernel. Its process is examined only after this program
+func (s *Session) attachTo(ctx context.Context, ids []process.Identity) error {
+	// A wrong pid is reported before anything is loaded into the kernel. Processes are examined only after this program
 	// has dropped its privileges.
-	who, err := s.targets.WithoutDescendants(who)
+	ids, err := s.targets.WithoutDescendants(ids)
 	if err != nil {
 		return err
 	}
-	if who, err = withRoom(who, &s.certificate, s.options.Tolerant); err != nil {
+	if ids, err = withRoom(ids, &s.certificate, s.options.Tolerant); err != nil {
 		return err
 	}
-	if err := s.targets.Hold(who); err != nil {
+	if err := s.targets.Hold(ids); err != nil {
 		return err
 	}
 	if err := (ownership{s.fs, s.options.Owner}).check(s.targets.All); err != nil {
@@ -116,7 +122,8 @@ func (s *Session) load() error {
 		return err
 	}
 	loaded, err := ledger.Load(ledger.Options{Small: s.allowance.small, ChangeRing: s.options.ChangeRing,
-		Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters,
+		Heap: s.options.Heap, HeapPage: s.options.heapPage(), SmallArrays: s.options.SmallArrays,
+		Counters:     s.options.Counters,
 		BoundaryRing: s.options.boundaryRing(), Births: s.joining.open})
 	if err != nil {
 		return err
@@ -124,21 +131,21 @@ func (s *Session) load() error {
 	if s.joining.open {
 		s.Births = &loaded.Births
 	}
-	return s.use(tracee.KernelHalfOf(loaded))
+	return s.useKernelHalf(tracee.KernelHalfOf(loaded))
 }
 
-// use takes over the kernel half, once it is loaded.
-func (s *Session) use(l *tracee.KernelHalf) error {
+// useKernelHalf makes the session use the loaded kernel half.
+func (s *Session) useKernelHalf(l *tracee.KernelHalf) error {
 	s.allowance.loaded(l)
 	*s.ledger = *l
 	if err := s.budget.Begin(s.options.Budget); err != nil {
 		return err
 	}
 	if err := s.ledger.Capabilities().NoClock; err != nil {
-		s.certificate.Problem("cpu_ns leaves out what each thread that runs has used since the scheduler's last "+
-			"tick: %s", tracee.Clean(err.Error()))
+		s.certificate.Problem("cpu_ns does not contain the time that running threads have used since the scheduler's "+
+			"last tick: %s", tracee.Clean(err.Error()))
 	}
-	if s.options.Heap { // the cost is to be reported
+	if s.options.Heap { // its cost is reported to the user, so it must be measured now
 		return s.budget.Prices.Demand()
 	}
 	return nil
@@ -146,10 +153,11 @@ func (s *Session) use(l *tracee.KernelHalf) error {
 
 // attachAll attaches all targets, which are roots.
 func (s *Session) attachAll() error {
-	root := uint32(0)
+	next := uint32(0)
 	return s.targets.Each(func(t *tracee.Target) error {
-		root++
-		return s.attach(root-1, t, true)
+		root := next
+		next++
+		return s.attach(root, t, true)
 	})
 }
 
@@ -161,8 +169,7 @@ func (s *Session) attach(root uint32, t *tracee.Target, late bool) error {
 		Scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.PID) }, Kernel: s.ledger.Processes,
 		Stat: func(pid int) (process.Stat, error) { return s.fs.Proc(pid).Stat() },
 		Refused: func(pid int, err error) {
-			s.certificate.Misses(t.PID, 0, nil, "child %d is not traced: %v", pid,
-				err)
+			s.certificate.Misses(t.PID, 0, nil, "child %d is not traced: %v", pid, err)
 		},
 		Take: cmp.Or(s.options.scansTake, tracee.UsualTime),
 	}
@@ -178,8 +185,8 @@ func (s *Session) attach(root uint32, t *tracee.Target, late bool) error {
 	}
 	if t.Python != nil {
 		if err := s.examiner.probe(t); s.targets.Tolerates(err) {
-			// The session of this process has begun in the kernel half, and ends there: so the process does not count
-			// as left out.
+			// The process has ended, but its session has begun in the kernel half and ends there. So the process stays
+			// a target.
 			t.CloseProbes()
 		} else if err != nil {
 			return err
@@ -202,9 +209,9 @@ func (s *Session) attach(root uint32, t *tracee.Target, late bool) error {
 func (s *Session) recognize(ctx context.Context) error {
 	return s.targets.Each(func(t *tracee.Target) (err error) {
 		if t.Python, err = s.probes.Interpreters.Open(t.PID); err == nil {
-			err = t.Lives() // or another process was looked at
+			err = t.Lives() // if not, the pid may already be another process's
 		}
-		if err != nil && ctx.Err() != nil { // a file that was not found may exist
+		if err != nil && ctx.Err() != nil { // the file may exist, but was not waited for
 			return context.Cause(ctx)
 		}
 		if err == nil {
@@ -217,20 +224,20 @@ func (s *Session) recognize(ctx context.Context) error {
 // ErrTooMany says that more processes are named than a session traces.
 var ErrTooMany = errors.New("too many processes are named")
 
-// withRoom shortens a list to as many processes as a session can attach to, each with its children. If tolerant, it
-// notes which processes are not traced; else it fails with [ErrTooMany].
-func withRoom(who []process.Identity, c *tracee.Certificate, tolerant bool) ([]process.Identity, error) {
-	if len(who) <= ledger.MaxRoots {
-		return who, nil
+// withRoom shortens a list to the largest number of processes that a session can attach to. If tolerant, it reports
+// that the others are not traced; otherwise it fails with [ErrTooMany].
+func withRoom(ids []process.Identity, c *tracee.Certificate, tolerant bool) ([]process.Identity, error) {
+	if len(ids) <= ledger.MaxRoots {
+		return ids, nil
 	}
 	if !tolerant {
-		return nil, fmt.Errorf("%w: %d, and a session traces %d at most", ErrTooMany, len(who), ledger.MaxRoots)
+		return nil, fmt.Errorf("%w: %d, and a session traces %d at most", ErrTooMany, len(ids), ledger.MaxRoots)
 	}
 	c.Misses(0, 0, nil,
 		"%d kernels ran, and a session traces %d at most: the others, from pid %d on, are not traced; start another "+
-			"session for them", len(who), ledger.MaxRoots, who[ledger.MaxRoots].PID)
+			"session for them", len(ids), ledger.MaxRoots, ids[ledger.MaxRoots].PID)
 	c.LeftOut = c.Trouble[len(c.Trouble)-1]
-	return who[:ledger.MaxRoots], nil
+	return ids[:ledger.MaxRoots], nil
 }
 
 // begin puts the Start event in front of all other events.

@@ -11,15 +11,15 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// Remains lists the rights that a program needs once it is confined, besides those of the session.
+// Remains lists the rights that a confined program keeps besides those that the session needs.
 type Remains struct {
-	Files     bool          // files are created and moved into place
-	Folders   []string      // their folders, where the kernel can distinguish them (Landlock)
-	Reads     []string      // paths that are read by name, with everything below, besides the kernel's own files
-	User      *invoker.User // the user that the program, which is root's, becomes; nil: it keeps its user
-	Overrides bool          // files are put in folders of others, as root itself
-	Signals   bool          // [Session.Signal] is used
-	Terminals []int         // descriptors of terminals that are drawn on (TCSETS)
+	Files     bool          // it may create files and move them into place
+	Folders   []string      // the only folders of such files, if the kernel can distinguish them (Landlock)
+	Reads     []string      // paths that it may read by name, with everything below, besides the kernel's own files
+	User      *invoker.User // the user that the program, started as root, becomes; nil: it keeps its user
+	Overrides bool          // it may put files, as root, into folders of other users
+	Signals   bool          // [Session.Signal] may be called
+	Terminals []int         // descriptors of terminals that it draws on (TCSETS)
 }
 
 // Withdraw makes this program run as r.User and leaves it only some capabilities and some system calls. Of files, it

@@ -29,8 +29,8 @@ func (c *counters) start(targets []*tracee.Target, report *tracee.Certificate) {
 	}
 }
 
-// sample adds the processors' counts to a boundary. Records of statements do not wake the session: a count would be of
-// a later time.
+// sample adds the processors' counts to a boundary. It skips boundaries of statements: their records do not wake the
+// session, so the counts would be of a later time.
 func (c *counters) sample(b *event.Boundary) {
 	if b.Counters == (event.Counters{}) || b.Kind == event.StatementOpen || b.Kind == event.StatementClose {
 		return

@@ -6,22 +6,22 @@ import (
 	"ipytracer/tracer/internal/running"
 )
 
-// Economize keeps a session below the limit on this program's memory. It is to be called every few hundred events. When
-// the session first comes near the limit, it gives up attribution; gaveUp says so in a sentence, once, and the caller
-// is to drop the attribution that it keeps. When the session comes near the limit again, it ends by itself
-// ([EndedEarly]). Only the goroutine that calls [Session.Next] may call it.
+// Economize keeps a session below the limit on this program's memory. The caller must call it every few hundred events.
+// When the session first comes near the limit, it gives up attribution. Then gaveUp is a sentence that says so, and the
+// caller must drop its own attribution. When the session comes near the limit again, it ends by itself ([EndedEarly]).
+// Only the goroutine that calls [Session.Next] may call Economize.
 func Economize(s *Session) (gaveUp string) {
 	a := &s.allowance
 	a.refresh(false)
 	switch {
 	case a.meter == nil:
-	case a.given == "" && a.isNear(1):
-		a.given = a.says() + ": who allocated is not known; every figure stands"
-		s.certificate.LeavesUnnamed("%s", a.given)
+	case a.givenUp == "" && a.isNear(1):
+		a.givenUp = a.reason() + ": who allocated is not known; every figure stands"
+		s.certificate.LeavesUnnamed("%s", a.givenUp)
 		giveUpAttribution(s)
-		return a.given
-	case a.given != "" && s.end.stopped == "" && a.isNear(2):
-		s.end.early = a.says() + ": the session has ended by itself"
+		return a.givenUp
+	case a.givenUp != "" && s.end.stopped == "" && a.isNear(2):
+		s.end.early = a.reason() + ": the session has ended by itself"
 		s.end.stopped = s.end.early
 	}
 	return ""
@@ -55,8 +55,8 @@ func giveUpAttribution(s *Session) {
 }
 
 // ForgetStacks makes a session that goes on for ever forget stacks and code: each stack is sent again when it is next
-// met. It returns false where the session has only a few of them, unless now is true. Only the goroutine that calls
-// [Session.Next] may call it.
+// met. If the session has only a few stacks, ForgetStacks does nothing and returns false, unless now is set. Only the
+// goroutine that calls [Session.Next] may call it.
 func ForgetStacks(s *Session, now bool) (forgot bool, err error) {
 	if !now && s.code.Codes.AreFew() {
 		return false, nil

@@ -15,16 +15,15 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// These are the percentages of garbage, of the memory in use, at the end. The remaining steps are done once and take
-// more memory than everything before; names take most.
+// Percentages of garbage that Go may keep at the end, of the memory in use. The last steps take more memory than all
+// before, and the listing of variables takes most.
 const (
 	windGC    = 40
 	listingGC = 10
 )
 
-// wind ends the session in two steps: the last boundaries, with which every figure is known; then the holders of the
-// remaining blocks, the last records, and the counters. Between them it hands out the events so far, if
-// [Options.Settle] asks for that.
+// wind ends the session in two steps: first the last boundaries, after which every figure is known; then the look at
+// objects, the last records, and the counters. With [Options.Settle], it hands out the events between the steps.
 func (s *Session) wind() error {
 	if !s.end.drawn {
 		s.fs.Helper.Hurry(askedAtTheEnd)
@@ -59,7 +58,7 @@ func (s *Session) wind() error {
 	return nil
 }
 
-// askedAtTheEnd is how long files on file systems that may not answer are waited for at the end, all together.
+// askedAtTheEnd is the longest time in all that the end of a session waits for file systems that do not answer.
 const askedAtTheEnd = 2 * time.Second
 
 // drawLast draws the last boundary of each running target, and reads the records up to it.
@@ -92,8 +91,8 @@ func canLook(targets []*tracee.Target) bool {
 	return slices.ContainsFunc(targets, func(t *tracee.Target) bool { return !t.Gone && t.Python != nil })
 }
 
-// lookAtObjects finds the holders of blocks, at the same time lists variables by name, and takes the probes out. It
-// takes more memory than everything before, and gives memory back at each step.
+// lookAtObjects finds the holders of blocks, lists variables by name at the same time, and removes the probes. It takes
+// more memory than all before, and frees memory after each step.
 func (s *Session) lookAtObjects() (look *lastlook.Look, last []event.Event, err error) {
 	if err := s.ledger.Rest(); err != nil {
 		return nil, nil, err
@@ -102,7 +101,7 @@ func (s *Session) lookAtObjects() (look *lastlook.Look, last []event.Event, err 
 		FS: s.fs, Log: s.log, Report: &s.certificate, Interpreters: &s.probes.Interpreters, Targets: s.targets.All,
 		Asked: s.options.Holders, Live: &s.live, Within: s.options.Looking,
 	}
-	// Without priority, where all processors are busy, a look waits ten times as long as it runs.
+	// On a machine whose processors are all busy, a look without priority takes about ten times as long.
 	done, err := s.fs.Helper.First()
 	defer done()
 	if err != nil {
@@ -115,13 +114,13 @@ func (s *Session) lookAtObjects() (look *lastlook.Look, last []event.Event, err 
 	var residence []event.Event
 	beside.Go(func() { residence = look.ExplainResident() }) // it needs no survey, and a user waits for the report
 	surveys := look.Surveys()
-	others := look.BesideThem(surveys)
+	others := look.ForHolders(surveys)
 	debug.FreeOSMemory()
 	s.end.garbage.allow(listingGC)
 	beside.Go(func() { last = look.ListVariables(surveys) })
 	look.FindHolders(others)
 	debug.FreeOSMemory()
-	// The kernel takes its time to take probes out, which needs no processor.
+	// Linux waits long as it removes probes, but uses no processor meanwhile.
 	began := tracee.Now()
 	s.probes.Placer.CloseAll(s.targets.All, s.stopSearches)
 	s.log.Debug("took the probes out", "took", time.Duration(tracee.Now()-began))
@@ -130,7 +129,7 @@ func (s *Session) lookAtObjects() (look *lastlook.Look, last []event.Event, err 
 	return look, append(last, residence...), nil
 }
 
-// finish describes how the session has ended, as far as that is known by now.
+// finish returns how the session has ended, with what is known by now.
 func (s *Session) finish() *event.Finish {
 	end := tracee.Now()
 	s.sayOverlooked(end)
@@ -182,8 +181,8 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-// sayOverlooked adds, at the end of the session, the missing data of Pythons that were not examined. Which libraries a
-// Python has loaded that still runs is unknown.
+// sayOverlooked adds, at the end of the session, the missing data of Pythons that were not examined. A Python that
+// still runs counts as having loaded all libraries, because it is not known which it has.
 func (s *Session) sayOverlooked(at event.Nanoseconds) {
 	o := &s.examiner.overlooked
 	for pid := range o.running {
@@ -193,17 +192,17 @@ func (s *Session) sayOverlooked(at event.Nanoseconds) {
 		}
 		o.end(pid, root, at, 0, ledger.ImportsNumPy|ledger.ImportsTorch|ledger.ImportsArrow)
 	}
-	if text := o.said(); text != "" {
+	if text := o.sentence(); text != "" {
 		s.certificate.Unseen += o.ended
-		s.certificate.Trouble = append(s.certificate.Trouble, text) // beyond the hundred, too
+		s.certificate.Trouble = append(s.certificate.Trouble, text) // even beyond the limit on problems
 	}
-	for _, all := range o.times {
-		s.certificate.Unprobed = append(s.certificate.Unprobed, all...)
+	for _, times := range o.times {
+		s.certificate.Unprobed = append(s.certificate.Unprobed, times...)
 	}
 	*o = overlooked{}
 }
 
-// endFollowing ends a session that goes on without targets: nobody asks what is left in them.
+// endFollowing ends a session of [Follow]. It has no look at objects: nobody asks for their holders.
 func endFollowing(s *Session) error {
 	s.probes.Placer.CloseAll(s.targets.All, s.stopSearches)
 	if err := s.ledger.Drain(&s.intake); err != nil {

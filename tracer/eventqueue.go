@@ -15,8 +15,8 @@ type eventQueue struct {
 
 func (q *eventQueue) add(all ...event.Event) { q.events = append(q.events, all...) }
 
-// change adds a copy of a change.
-func (q *eventQueue) change(c *event.Change) {
+// addChange adds a copy of a change.
+func (q *eventQueue) addChange(c *event.Change) {
 	if len(q.changes) == cap(q.changes) {
 		q.changes = make([]event.Change, 0, 512)
 	}
@@ -39,8 +39,8 @@ func (q *eventQueue) take() event.Event {
 	return e
 }
 
-// compact moves the waiting events to the front of the slice if they fill less than half of it. Else a queue in which
-// an event is always held would grow for ever.
+// compact moves the waiting events to the front of the slice if they fill less than half of it. Otherwise a queue that
+// is never empty would grow without end.
 func (q *eventQueue) compact() {
 	if q.next <= len(q.events)/2 {
 		return
@@ -50,7 +50,7 @@ func (q *eventQueue) compact() {
 	q.events, q.next = q.events[:n], 0
 }
 
-// maxHeld is the most events that wait behind a native stack without names.
+// maxHeld is the largest number of events that wait behind a native stack without names.
 const maxHeld = 1 << 16
 
 // isHeld reports whether the first event waits for its names. If too many events wait behind it, isHeld itself waits

@@ -105,7 +105,8 @@ func (e *examiner) relist(t *tracee.Target) {
 	}
 }
 
-// listLast notes the libraries that a target has loaded so late that they have no probes: the session is over.
+// listLast records, at the end of the session, the libraries that a target has loaded since the last listing: they have
+// no probes.
 func (e *examiner) listLast(t *tracee.Target) {
 	l := tracee.Listing{Since: t.Mappings.Read, Last: true}
 	for m, err := range e.fs.Image(t.PID).Mappings() {
@@ -121,8 +122,8 @@ func (e *examiner) listLast(t *tracee.Target) {
 	}
 }
 
-// expectLibraries lets the target's instruments expect the libraries that it may yet load. It does nothing while
-// sys.path is unchanged: a starting interpreter has none yet.
+// expectLibraries tells the target's instruments the folders from which it may still load libraries, unless its
+// sys.path is unchanged since the last call. A starting interpreter has no sys.path yet.
 func (e *examiner) expectLibraries(t *tracee.Target) {
 	modules, _ := t.Python.Live.Path()
 	if t.Python.Expected && slices.Equal(modules, t.Python.Modules) {

@@ -9,9 +9,9 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Follow starts a session without targets, that goes on until the context of [Session.Next] is done. Processes join it
-// with [Session.Join]. An [event.Process] announces each. Once a target and its children have ended, another one gets
-// its number ([event.Boundary.Root]). The error is as for [Attach].
+// Follow starts a session without targets. It goes on until the context of [Session.Next] is done. Processes join it
+// with [Session.Join], and an [event.Process] announces each. Once a target and its children have ended, their root
+// number ([event.Boundary.Root]) is used again. The error is as for [Attach].
 func Follow(o Options, arrivals Arrivals) (*Session, error) {
 	o.arrivals = &arrivals
 	return start(o, func(s *Session) error {
@@ -38,8 +38,8 @@ func (s *Session) Join(id process.Identity) bool {
 	return true
 }
 
-// Leave lets a root leave the session with all its processes, which live on. The session treats them as processes that
-// have ended with status 0, and calls [Arrivals.Released]. Leave may be called from any goroutine until Close.
+// Leave makes the session stop tracing a root with all its processes, which live on. The session treats them as
+// processes that ended with status 0, and calls [Arrivals.Released]. Any goroutine may call Leave.
 func Leave(s *Session, root uint32) {
 	j := &s.joining
 	j.mu.Lock()
@@ -50,16 +50,18 @@ func Leave(s *Session, root uint32) {
 	}
 }
 
-// takeIn attaches to the process that has waited longest. Others wait on: the rings are read in between.
-func (s *Session) takeIn() {
+// joinNext attaches to the process that has waited longest. It attaches to one only, because the rings must be read in
+// between.
+func (s *Session) joinNext() {
 	if id, ok := s.joining.next(); ok {
 		root, err := s.join(id)
 		s.joining.Joined(id, root, err)
 	}
 }
 
-// letGo takes the roots that are to leave out of the kernel half. The rest happens at the boundaries of their ends.
-func letGo(s *Session) {
+// removeLeaving removes the roots that leave the session from the kernel half, which draws the boundaries of their
+// ends.
+func removeLeaving(s *Session) {
 	for _, root := range s.joining.leavers() {
 		for _, t := range s.targets.All {
 			t.Leaves = t.Leaves || t.Root == root
@@ -68,8 +70,8 @@ func letGo(s *Session) {
 	}
 }
 
-// leave takes the processes of a root out of the kernel half. It reports whether there were any.
-func leave(s *Session, root uint32) (some bool) {
+// leave removes the processes of a root from the kernel half, and reports whether there were any.
+func leave(s *Session, root uint32) (hadProcesses bool) {
 	err := s.ledger.Leave(root)
 	if err != nil && !errors.Is(err, ledger.ErrNoProcess) {
 		s.certificate.Problem("%v", err)
@@ -101,28 +103,28 @@ func (s *Session) join(id process.Identity) (root uint32, err error) {
 	if t.Python, err = s.probes.Interpreters.Open(t.PID); err != nil {
 		return 0, err
 	}
-	if err := t.Lives(); err != nil { // or another process was looked at
+	if err := t.Lives(); err != nil { // the pid may already be another process's
 		return 0, err
 	}
 	s.examiner.readAhead(t)
 	return root, s.attach(root, t, true)
 }
 
-// release forgets the roots that have ended a while ago, with all their processes.
-func (s *Session) release() {
+// releaseEnded releases the numbers of the roots whose processes have all ended a while ago.
+func (s *Session) releaseEnded() {
 	for _, t := range s.targets.All {
 		if !t.IsRoot() || !t.Gone || time.Since(t.Ended) < restOfRoot {
 			continue
 		}
-		if t.Leaves && leave(s, t.Root) { // a child was forked meanwhile
+		if t.Leaves && leave(s, t.Root) { // a child was forked meanwhile: wait for its end, too
 			t.Ended = time.Now()
 		} else if s.targets.InTree(t.Root) == 1 && releaseOne(s, t) {
-			return // the list has changed; the others come next time
+			return // the list has changed; the next call releases the others
 		}
 	}
 }
 
-// releaseOne forgets a root, and reports whether it did: not while the kernel half has something of the root.
+// releaseOne forgets a root. done is false while the kernel half still has processes or boundaries of the root.
 func releaseOne(s *Session, t *tracee.Target) (done bool) {
 	done, err := s.ledger.Release(t.Root)
 	if err != nil {

@@ -143,23 +143,23 @@ func NewDescriber(fs process.FS) *Describer { return &Describer{instruments.Inte
 // Close releases the results of all analyses.
 func (d *Describer) Close() { d.known.Close() }
 
-// Describe examines a running Python process without touching it: versions and front end, as far as they can be
-// determined. If the memory shows no front end, Describe takes it from the command line. The error says why a process
-// was not examined; then its versions are missing.
-func (d *Describer) Describe(of process.Python) (event.ProcessInfo, error) {
-	p, err := d.known.Open(of.PID)
+// Describe examines a running Python process from outside: its versions and front end, as far as they can be
+// determined. If the memory shows no front end, Describe takes it from the command line. If the process could not be
+// examined, the error says why, and the versions are missing.
+func (d *Describer) Describe(python process.Python) (event.ProcessInfo, error) {
+	p, err := d.known.Open(python.PID)
 	if err != nil {
-		return event.ProcessInfo{PID: int32(of.PID), Frontend: of.Frontend}, err
+		return event.ProcessInfo{PID: int32(python.PID), Frontend: python.Frontend}, err
 	}
 	defer p.Close()
-	t := &tracee.Target{PID: of.PID, Python: p}
+	t := &tracee.Target{PID: python.PID, Python: p}
 	if addr, n, err := p.Live.InputList(); err == nil {
 		p.Inputs, p.Count = addr, n
 		p.IPython, _ = p.Live.IPythonVersion()
 		p.Front = p.Live.Frontend()
-		p.Notebook = tracee.NotebookOf(d.known.FS, of.PID, p.Live)
+		p.Notebook = tracee.NotebookOf(d.known.FS, python.PID, p.Live)
 	}
 	info := t.Info()
-	info.Frontend = cmp.Or(info.Frontend, of.Frontend)
+	info.Frontend = cmp.Or(info.Frontend, python.Frontend)
 	return info, nil
 }

@@ -85,6 +85,27 @@ func TestMappedInstrumentMisses(t *testing.T) {
 	}
 }
 
+// heapPage is a page in which a target counts malloc's blocks.
+type heapPage ledger.HeapState
+
+func (p heapPage) State() ledger.HeapState { return ledger.HeapState(p) }
+func (p heapPage) Close() error            { return nil }
+
+// TestHeapCountedByTarget: a target that counts malloc's blocks itself gets no probes. If it does not count after all,
+// and its allocator cannot be probed, that is reported.
+func TestHeapCountedByTarget(t *testing.T) {
+	for state, want := range map[ledger.HeapState]int{ledger.HeapCounted: 0, ledger.HeapRefused: 1} {
+		h, left := &fakeHost{}, 0
+		own := &tracee.OwnHeap{Page: heapPage(state), Leave: func() error { left++; return nil }}
+		target := &tracee.Target{PID: 7, OwnHeap: own}
+		i := &instruments.HeapInstrument{Host: h.host(), Target: target}
+		i.Settle()
+		if !i.Due().IsZero() || len(h.missed) != want || left != want {
+			t.Errorf("state %v: due %v, missed %v, left %d times", state, i.Due(), h.missed, left)
+		}
+	}
+}
+
 // TestHeapInstrument: without a dynamic linker nothing can be probed, which is reported once, and not at all for a
 // process that has ended.
 func TestHeapInstrument(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// intake is the [ledger.Sink] for the records of the kernel half: it completes them with data that only user space has,
-// and queues them.
+// intake is the [ledger.Sink] for the records of the kernel half. It adds facts that only user space has, and queues
+// the records as events.
 type intake struct {
 	*trace
 	examiner  *examiner
@@ -40,7 +40,7 @@ func (i *intake) Change(c *event.Change) {
 	if i.options.Holders {
 		i.live.Change(c)
 	}
-	i.queue.change(c)
+	i.queue.addChange(c)
 }
 
 // Reading queues the values that a boundary has for another process.
@@ -52,7 +52,7 @@ func (i *intake) Refusal(r *event.Refusal) { i.queue.add(r) }
 // Foreign queues that memory of another process was opened or closed.
 func (i *intake) Foreign(f *event.Foreign) { i.queue.add(f) }
 
-// LibrariesChanged notes that a process's mappings are to be listed again.
+// LibrariesChanged records that a process's mappings must be listed again.
 func (i *intake) LibrariesChanged(pid int32) {
 	if t := i.targets.Find(int(pid)); t != nil {
 		t.Mappings.Stale = true
@@ -64,7 +64,7 @@ func (i *intake) LibrariesChanged(pid int32) {
 
 // Boundary completes a boundary with data that only user space has, and queues it.
 func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
-	i.limits.note(b)
+	i.limits.recordChild(b)
 	i.code.Cells.Past.Changed(b)
 	i.complete(i.targets.Find(int(b.PID)), b, extra)
 	i.live.Boundary(b)
@@ -81,8 +81,8 @@ func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	}
 }
 
-// complete fills in the fields that a boundary of its kind lacks, and updates the session for the event. t is nil where
-// the process is no target.
+// complete fills in the fields that the kernel half cannot fill, by the boundary's kind, and updates the session. t is
+// nil if the process is no target.
 func (i *intake) complete(t *tracee.Target, b *event.Boundary, extra ledger.BoundaryExtra) {
 	switch b.Kind {
 	case event.StatementOpen:
@@ -112,30 +112,46 @@ func (i *intake) complete(t *tracee.Target, b *event.Boundary, extra ledger.Boun
 	case event.ProcessExec, event.ProcessStart:
 		i.processChanged(t, b, extra)
 	case event.ProcessExit:
-		i.overlookedEnds(b, extra)
+		i.noteOverlookedEnd(b, extra)
 		if t != nil {
 			i.examiner.sayUnseen(t)
+			i.examiner.sayHeap(t)
 			i.probes.Placer.Release(t)
 			t.Gone, t.Ended = true, time.Now()
 		}
 		i.code.Cells.Forget(b.PID)
 	case event.MeterShed:
-		if extra.Foreign != 0 {
+		switch extra.Foreign {
+		case 0:
+			i.budget.Pause(b.Root, extra.Group)
+			b.Group, b.Probes = extra.Group.About()
+		case ledger.ForeignCounted:
+			b.Group = countedBy(extra.Group)
+		default:
 			if b.Group = event.ForeignArrays; t != nil && t.NumPy != nil {
 				t.NumPy.Pass(extra.Foreign)
 			}
-			break
 		}
-		i.budget.Pause(b.Root, extra.Group)
-		b.Group, b.Probes = extra.Group.About()
 	case event.MeterBack:
-		if b.Group, b.Probes = extra.Group.About(); extra.Foreign != 0 {
+		switch b.Group, b.Probes = extra.Group.About(); extra.Foreign {
+		case 0:
+		case ledger.ForeignCounted:
+			b.Group, b.Probes = countedBy(extra.Group), ""
+		default:
 			b.Group, b.Probes = event.ForeignArrays, ""
 		}
 	}
 }
 
-// cellOpened remembers the cell, and reads len(In) where the kernel did not know the list yet.
+// countedBy returns the group of stacks that are not known of blocks that a process counts itself. g has their probes.
+func countedBy(g ledger.Group) event.Group {
+	if g == ledger.GroupHeap {
+		return event.CountedHeap
+	}
+	return event.CountedArrays
+}
+
+// cellOpened records a cell that opens, and reads len(In) if the kernel half did not know the list yet.
 func (i *intake) cellOpened(t *tracee.Target, b *event.Boundary) {
 	c := i.code.Cells.Cell(b.Cell, b.PID)
 	if !b.Late {
@@ -149,7 +165,7 @@ func (i *intake) cellOpened(t *tracee.Target, b *event.Boundary) {
 	if t == nil || t.Python == nil {
 		return
 	}
-	t.Python.Unseen = 0 // In now holds these cells
+	t.Python.Unseen = 0 // len(In) accounts for the unseen cells from now on
 	known := b.Inputs >= 0 || b.Inputs == event.InputsElsewhere
 	if !known && t.Python.Inputs == 0 {
 		i.examiner.learn(t)
@@ -162,12 +178,11 @@ func (i *intake) cellOpened(t *tracee.Target, b *event.Boundary) {
 	t.Python.Stored = max(t.Python.Stored, b.Inputs)
 }
 
-// cellClosed determines how a cell ended. The outcome decided at its result stands; the records of hooks since then do
-// not count for the next cell.
+// cellClosed determines how a cell ended. An outcome that was determined at the cell's result stays.
 func (i *intake) cellClosed(t *tracee.Target, b *event.Boundary, told bool) {
 	c := i.code.Cells.Cell(b.Cell, b.PID)
 	delete(i.code.Cells.Open, b.Cell)
-	if !c.Told && (c.Kind != 0 || len(c.Compiled) > 0) { // chunks are missing
+	if !c.Told && (c.Kind != 0 || len(c.Compiled) > 0) { // chunks of its text are missing
 		i.queueSource(i.code.Cells.Tell(b.Cell, c))
 	}
 	if b.Outcome == event.OutcomeMissed {
@@ -181,7 +196,7 @@ func (i *intake) cellClosed(t *tracee.Target, b *event.Boundary, told bool) {
 	}
 }
 
-// processChanged notes a program that a traced process executes: it may be a Python.
+// processChanged takes in that a traced process starts or executes a program, which may be a Python.
 func (i *intake) processChanged(t *tracee.Target, b *event.Boundary, extra ledger.BoundaryExtra) {
 	if c, err := i.fs.Proc(int(b.PID)).Cmdline(); err == nil {
 		b.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
@@ -189,15 +204,19 @@ func (i *intake) processChanged(t *tracee.Target, b *event.Boundary, extra ledge
 	if b.Kind != event.ProcessExec {
 		return
 	}
-	i.overlookedEnds(b, extra)
+	i.noteOverlookedEnd(b, extra)
 	if t != nil && t.IsRoot() && (ownership{i.fs, i.options.Owner}).isLost(t) {
 		i.end.stopped = "the target executed a program with rights that its user has not"
 		return
 	}
+	if t != nil {
+		t.OwnHeap.End() // its library has gone with the program before
+		t.OwnHeap = nil
+	}
 	if extra.NamedPython {
 		i.examiner.overlooked.begin(b, b.CPUTime)
 	} else if t == nil {
-		return // most children are not targets: they are measured, and not examined
+		return // a child that is no Python is measured, but not examined
 	}
 	known := t != nil
 	if !known {
@@ -213,7 +232,7 @@ func (i *intake) processChanged(t *tracee.Target, b *event.Boundary, extra ledge
 		if !known {
 			_ = t.Close()
 		}
-		return // it has ended since
+		return // it has ended meanwhile
 	}
 	if !known {
 		i.targets.All = append(i.targets.All, t)
@@ -229,8 +248,8 @@ func (i *intake) processChanged(t *tracee.Target, b *event.Boundary, extra ledge
 	t.Slot, t.Patience, t.Looked = slot, tracee.PythonPatience, time.Time{}
 }
 
-// overlookedEnds notes the end of a program that may not have been examined.
-func (i *intake) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
+// noteOverlookedEnd records the end of a Python that was not examined yet, if it is one.
+func (i *intake) noteOverlookedEnd(b *event.Boundary, extra ledger.BoundaryExtra) {
 	if _, known := i.examiner.overlooked.running[b.PID]; known {
 		i.examiner.overlooked.end(b.PID, i.targets.RootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
 	}
@@ -238,7 +257,7 @@ func (i *intake) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
 
 // Source collects the chunks of a cell's text, and queues the text once it is complete.
 func (i *intake) Source(chunk *ledger.SourceChunk) {
-	i.queueSource(i.code.Cells.Add(chunk))
+	i.queueSource(i.code.Cells.AddChunk(chunk))
 }
 
 // queueSource queues a cell's text, if there is one.
@@ -250,14 +269,14 @@ func (i *intake) queueSource(source *event.CellSource) {
 
 // Code stores a code object for the stacks that follow.
 func (i *intake) Code(c *ledger.Code) {
-	if t := i.targets.Find(int(c.PID)); t != nil && t.Python != nil && i.allowance.given == "" {
+	if t := i.targets.Find(int(c.PID)); t != nil && t.Python != nil && i.allowance.givenUp == "" {
 		i.code.Codes.Add(t.Python, c)
 	}
 }
 
 // Stack turns the instructions of a stack into lines, and queues the stack.
 func (i *intake) Stack(from *ledger.Stack) {
-	if i.allowance.given != "" {
+	if i.allowance.givenUp != "" {
 		return
 	}
 	out := i.code.Codes.Stack(from, &i.code.Cells)
@@ -269,7 +288,7 @@ func (i *intake) Stack(from *ledger.Stack) {
 // rules for unwinding that it found to the kernel half.
 func (i *intake) StackCopy(c *ledger.StackCopy) {
 	t := i.targets.Find(int(c.PID))
-	if t == nil || t.Python == nil || t.Slot != c.Slot || i.allowance.given != "" {
+	if t == nil || t.Python == nil || t.Slot != c.Slot || i.allowance.givenUp != "" {
 		return
 	}
 	i.code.Natives.CatchUp(t)
@@ -295,7 +314,7 @@ var nativeEnds = [...]ledger.NativeEnd{
 
 // NativeStack queues a native stack. It looks up the files of the code at once: the library may be unloaded soon.
 func (i *intake) NativeStack(from *ledger.NativeStack) {
-	if i.allowance.given != "" {
+	if i.allowance.givenUp != "" {
 		return
 	}
 	out := &event.Stack{Number: from.Number, PID: from.PID}

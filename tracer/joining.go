@@ -12,41 +12,40 @@ import (
 // Errors of processes that cannot join a session.
 var (
 	ErrFollowed = errors.New("it is traced already")
-	ErrNoRoom   = errors.New("a session traces no more processes at a time")
+	ErrNoRoom   = errors.New("the session cannot trace more processes at the same time")
 )
 
-// joining are the processes that are to join a session that goes on without targets. Its fields but open, calm and
-// Arrivals are for any goroutine, under mu.
+// joining has the processes that wait to join, or to leave, a session of [Follow].
 type joining struct {
-	open bool // the session goes on without targets
-	calm bool // no record came at the last look
+	open bool // this is a session of Follow: it goes on without targets
+	calm bool // the last poll returned no record
 	Arrivals
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below, which any goroutine may use
 	waiting []process.Identity
 	leaving []uint32 // roots
 	wake    func() error
 }
 
 const (
-	// maxJoining is the most processes that wait to join.
+	// maxJoining is the largest number of processes that wait to join.
 	maxJoining = 64
-	// restOfRoot is how long the number of a root is not used again after its last process: until then, records of it
-	// may be on their way. A slot rests as long at most (bpf/slots.h).
+	// restOfRoot is the least time between the end of a root's last process and the next use of its number: meanwhile
+	// records of the root may still come. A slot rests as long at most (bpf/slots.h).
 	restOfRoot = 2 * time.Second
 )
 
 // Arrivals has the functions that [Session.Next] calls for the processes that join a session. They must not wait.
 type Arrivals struct {
-	// Joined has the outcome for each. It is called before Next returns the first event of the process, with its root.
+	// Joined is called with the result for each process that joined, before Next returns the process's first event.
 	Joined func(id process.Identity, root uint32, err error)
-	// Released says that a root and all its processes have ended, or left: the next process may get its number.
+	// Released is called when all processes of a root have ended or left. The next process may get its number.
 	Released func(root uint32)
-	// Born says that there are births to read; nil: nobody wants to know.
+	// Born is called when there are births to read. It may be nil.
 	Born func()
 }
 
-// next removes the process that waits longest.
+// next removes and returns the process that has waited longest.
 func (j *joining) next() (id process.Identity, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -57,13 +56,13 @@ func (j *joining) next() (id process.Identity, ok bool) {
 	return id, true
 }
 
-// leavers removes the roots that are to leave.
+// leavers removes and returns the roots that wait to leave.
 func (j *joining) leavers() []uint32 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	all := j.leaving
+	roots := j.leaving
 	j.leaving = nil
-	return all
+	return roots
 }
 
 // close lets no process join or leave any more.
@@ -73,7 +72,7 @@ func (j *joining) close() {
 	j.wake, j.waiting, j.leaving = nil, nil, nil
 }
 
-// announce says that there are births to read; nil: none are noted.
+// announce calls Born if there are births to read. b is nil if births are not recorded.
 func (j *joining) announce(b *ledger.Births) {
 	if j.Born != nil && b != nil && b.Unread() {
 		j.Born()

@@ -41,7 +41,7 @@ func TestReleasedRoots(t *testing.T) {
 		{"nothing is left", func() { k.holds = false }, true},
 	} {
 		c.change()
-		s.release()
+		s.releaseEnded()
 		if got := !slices.Contains(s.targets.All, root); got != c.released {
 			t.Errorf("%s: released %v", c.what, got)
 		}
@@ -63,15 +63,15 @@ func TestRootLeavesASession(t *testing.T) {
 	s.joining.open, s.joining.wake, s.joining.Released = true, k.Wake, func(uint32) { released++ }
 	root := s.targets.All[0]
 	Leave(s, root.Root)
-	if letGo(s); !root.Leaves || k.holds {
+	if removeLeaving(s); !root.Leaves || k.holds {
 		t.Fatalf("it leaves: %v; the kernel half has it: %v", root.Leaves, k.holds)
 	}
 	root.Gone, root.Ended, k.holds = true, time.Now().Add(-time.Hour), true
-	if s.release(); released > 0 || k.holds {
+	if s.releaseEnded(); released > 0 || k.holds {
 		t.Errorf("with a child: released %d times; the kernel half has it: %v", released, k.holds)
 	}
 	root.Ended = time.Now().Add(-time.Hour)
-	if s.release(); released != 1 || len(s.targets.All) > 0 {
+	if s.releaseEnded(); released != 1 || len(s.targets.All) > 0 {
 		t.Errorf("released %d times, %d targets are left", released, len(s.targets.All))
 	}
 	s.joining.close()
@@ -95,15 +95,15 @@ func TestJoinRefused(t *testing.T) {
 	if !s.Join(own) {
 		t.Fatal("it may not join")
 	}
-	s.takeIn()
+	s.joinNext()
 	s.targets.All[0].PID = 1 << 30 // so that this process is another one's
 	s.Join(gone)
-	s.takeIn()
+	s.joinNext()
 	for root := range uint32(ledger.MaxRoots) {
 		s.targets.All = append(s.targets.All, &tracee.Target{PID: int(1<<29 + root), Root: root})
 	}
 	s.Join(own)
-	s.takeIn()
+	s.joinNext()
 	if len(got) != 3 || !errors.Is(got[0], ErrFollowed) || !errors.Is(got[1], process.ErrNoProcess) ||
 		!errors.Is(got[2], ErrNoRoom) {
 		t.Errorf("%v", got)

@@ -195,6 +195,8 @@ type idleArrays struct{}
 
 func (idleArrays) ForeseeModules(uint32, []ledger.File) error               { return nil }
 func (idleArrays) SettleArray(uint32, uint64, uint64, uint64) (bool, error) { return true, nil }
+func (idleArrays) GivePage(int, uint64, uint64) (int, error)                { return -1, ledger.ErrNoPage }
+func (idleArrays) CountHeap(int, bool) error                                { return nil }
 func (idleArrays) Settled(int, int64) error                                 { return nil }
 func (idleArrays) Arrays(uint32) ([]ledger.Array, ledger.ArrayMeters, error) {
 	return nil, ledger.ArrayMeters{}, nil
@@ -270,7 +272,7 @@ func attached(t *testing.T, k *fakeKernel, o Options) *Session {
 			t.Errorf("closed %d times, %d probes are left: %v", k.closed, k.probes.Load(), err)
 		}
 	})
-	if err := errors.Join(s.targets.Hold(named(os.Getpid())), s.use(k.half()), s.attachAll()); err != nil {
+	if err := errors.Join(s.targets.Hold(named(os.Getpid())), s.useKernelHalf(k.half()), s.attachAll()); err != nil {
 		t.Fatal(err)
 	}
 	s.begin()

@@ -34,6 +34,14 @@ func Launch(cmd *exec.Cmd, options Options) (*Session, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Ptrace = true
+	if options.Heap && !options.HeapProbes {
+		offer, err := offerHeap(cmd)
+		if err != nil && options.Log != nil {
+			options.Log.Info("malloc's blocks are seen by probes", "why", err)
+		}
+		options.heapOffer = offer
+		defer func() { _ = offer.close() }()
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, &NotStartedError{cmd.Args[0], err}
 	}

@@ -14,15 +14,15 @@ import (
 
 // limits are the soft limits that a session sets.
 type limits struct {
-	fs     process.FS
-	size   limit.Size // the size that was asked for
-	report *tracee.Certificate
-	may    func(pid int, owner uint32) error // see [Options]
+	fs       process.FS
+	size     limit.Size // the size that was asked for
+	report   *tracee.Certificate
+	mayLimit func(pid int, owner uint32) error // see [Options]
 
 	guards  map[limit.User]*limit.Guard
 	chosen  []Limited
 	started map[int32]process.Identity // running children of limited processes
-	tried   bool                       // to restore the limits
+	lifted  bool                       // to restore the limits
 }
 
 // Limited is a process that the session has limited.
@@ -65,8 +65,8 @@ func (l *limits) guard(pid int) (*limit.Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.may != nil {
-		if err := l.may(pid, user.UID); err != nil {
+	if l.mayLimit != nil {
+		if err := l.mayLimit(pid, user.UID); err != nil {
 			return nil, err
 		}
 	}
@@ -103,8 +103,8 @@ func (l *limits) limitAll(targets []*tracee.Target) error {
 	return nil
 }
 
-// limitRoot limits one root and its children. Where the limit follows from the free memory, root and children share it.
-// No child has a larger limit than the root.
+// limitRoot limits one root and its children, all to the same size. An automatic limit divides the free memory by the
+// number of processes.
 func (l *limits) limitRoot(t *tracee.Target, below []process.Identity, processes int) error {
 	choice := limit.Choice{Bytes: l.size.Bytes}
 	if l.size.Auto {
@@ -135,8 +135,8 @@ func (l *limits) impose(id process.Identity, bytes int64) error {
 	return g.Impose(id, bytes)
 }
 
-// note remembers a child of limited processes, which inherits their limit. The child may outlive its parent.
-func (l *limits) note(b *event.Boundary) {
+// recordChild records a child of a limited process, which inherits the limit and may outlive its parent, until it ends.
+func (l *limits) recordChild(b *event.Boundary) {
 	switch {
 	case l.guards == nil:
 	case b.Kind == event.ProcessExit:
@@ -150,19 +150,19 @@ func (l *limits) note(b *event.Boundary) {
 
 // lift restores the earlier limits.
 func (l *limits) lift() {
-	if l.tried {
+	if l.lifted {
 		return
 	}
-	l.tried = true
+	l.lifted = true
 	others := slices.Collect(maps.Values(l.started))
 	for user, g := range l.guards {
 		failed, err := g.Restore(others)
 		if err != nil {
-			l.report.Problem("the limit of user %d's processes may be there still: %v", user.UID, err)
+			l.report.Problem("the limits of user %d's processes may still be set: %v", user.UID, err)
 		}
 		slices.Sort(failed)
 		for _, pid := range slices.Compact(failed) {
-			l.report.Problem("process %d has the session's limit still: 'sudo tracer limit %d off' clears it", pid, pid)
+			l.report.Problem("process %d still has the session's limit: 'sudo tracer limit %d off' clears it", pid, pid)
 		}
 	}
 }

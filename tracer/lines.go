@@ -53,8 +53,8 @@ type lineMaker struct {
 
 	mu       sync.Mutex
 	underway int
-	refused  map[int]int // by pid: how many offers came to nothing
-	made     map[use]uint64
+	refused  map[int]int    // number of offers that failed in succession, by pid
+	made     map[use]uint64 // inode of the last socket, by use
 }
 
 // use is the purpose of a process's line. For each use lineMaker keeps the inode of the last line's socket, to know an
@@ -64,12 +64,12 @@ type use struct {
 	live, last bool
 }
 
-// offer is a process's description of an end of its pair.
+// offer describes the end of a pair of sockets that a process offers.
 type offer struct {
-	number int
-	live   bool
-	last   bool   // for a message of a [Messenger]
-	inode  uint64 // of the socket; 0 where the offer has none
+	number int    // of the process's descriptor
+	live   bool   // see [Companion.Connected]
+	last   bool   // the line is for a message of a [Messenger]
+	inode  uint64 // of the socket; 0 if the offer has none
 }
 
 // parseOffer reads "N". "live" or "last" may follow, and then an inode.
@@ -92,12 +92,12 @@ func parseOffer(text string) (o offer, ok bool) {
 	return o, len(words) == 0
 }
 
-// errStale says that an offer's number stands for another file by now. A process that gets no prompt answer repeats its
-// offer, and the number may then stand for another line's end.
-var errStale = errors.New("the number means something else by now")
+// errStale means that the offered descriptor is another file by now. A process that gets no prompt answer repeats its
+// offer, and the number may then be the end of another line.
+var errStale = errors.New("the offered descriptor is another file by now")
 
-// errLater says that there is no room for one more line at present.
-var errLater = errors.New("to be offered again")
+// errLater means that there is no room for one more line at present.
+var errLater = errors.New("no room for another line at present")
 
 // TakeOver makes a line in the background. text is the offer of a traced process: the number of a descriptor that is an
 // end of its pair of sockets.
@@ -106,9 +106,9 @@ func (l *lineMaker) TakeOver(pid int, text string) {
 	if !ok || !l.wants(pid, o) || !l.reserve(pid, o) {
 		return
 	}
-	go func() { // maxTakeovers of them
+	go func() { // reserve limits these goroutines to maxTakeovers
 		end, err := l.line(pid, o)
-		l.ends(pid, o, err)
+		l.finish(pid, o, err)
 		if err != nil {
 			l.log.Info("a line to a notebook was not made", "pid", pid, "descriptor", o.number, "error", err)
 			return
@@ -145,9 +145,9 @@ func (l *lineMaker) line(pid int, o offer) (end int, err error) {
 	return end, err
 }
 
-// reserve reports whether an offer is to be taken up, and then reserves one of maxTakeovers for it. It refuses a
-// process of which too many offers failed, and a socket that was taken for the same use already. If there is no room
-// for a socket's inode all are forgotten, and their offers may be tried again.
+// reserve reserves one of maxTakeovers for an offer. It returns false if all are taken, if too many offers of the
+// process failed, or if the socket was taken for the same use already. If there is no room for the socket's inode,
+// reserve forgets all inodes, so repeated offers may be tried again.
 func (l *lineMaker) reserve(pid int, o offer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,25 +155,25 @@ func (l *lineMaker) reserve(pid int, o offer) bool {
 		return false
 	}
 	if o.inode != 0 {
-		of := use{pid, o.live, o.last}
-		if l.made[of] == o.inode {
+		key := use{pid, o.live, o.last}
+		if l.made[key] == o.inode {
 			return false
 		}
 		if l.made == nil || len(l.made) >= maxRefusing {
 			l.made = map[use]uint64{}
 		}
-		l.made[of] = o.inode
+		l.made[key] = o.inode
 	}
 	l.underway++
 	return true
 }
 
-func (l *lineMaker) ends(pid int, o offer, err error) {
+func (l *lineMaker) finish(pid int, o offer, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.underway--
-	if of := (use{pid, o.live, o.last}); err != nil && l.made[of] == o.inode {
-		delete(l.made, of)
+	if key := (use{pid, o.live, o.last}); err != nil && l.made[key] == o.inode {
+		delete(l.made, key)
 	}
 	switch {
 	case err == nil:

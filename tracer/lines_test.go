@@ -36,13 +36,13 @@ func TestOffersThatAreNoLinks(t *testing.T) {
 		if !l.reserve(7, offer{}) {
 			t.Fatal("not heard although its offers were only old")
 		}
-		l.ends(7, offer{}, []error{errStale, errors.Join(errLater, unix.EBUSY)}[i%2])
+		l.finish(7, offer{}, []error{errStale, errors.Join(errLater, unix.EBUSY)}[i%2])
 	}
 	for range maxRefusals {
 		if !l.reserve(7, offer{}) {
 			t.Fatal("not heard too early")
 		}
-		l.ends(7, offer{}, unix.EPERM)
+		l.finish(7, offer{}, unix.EPERM)
 	}
 	if l.reserve(7, offer{}) || !l.reserve(8, offer{}) {
 		t.Error("it is still heard, or another one is not")
@@ -64,7 +64,7 @@ func TestOneLineOfAPair(t *testing.T) {
 		if ok := l.reserve(7, c.o); ok != c.ok {
 			t.Errorf("%+v: %v", c.o, ok)
 		} else if ok {
-			l.ends(7, c.o, c.err)
+			l.finish(7, c.o, c.err)
 		}
 	}
 	if !l.reserve(8, second) {

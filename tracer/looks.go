@@ -28,11 +28,11 @@ type Looks struct {
 	over   chan struct{}             // closed when the look no longer uses anything of the session
 }
 
-// FindVariables starts to list the variables of all Python processes, beside the session. They come as events, once the
-// look is over. It reports whether it has started: only one look runs at a time.
+// FindVariables starts to list the variables of all Python processes, beside the session. They come as events when the
+// look is over. FindVariables returns false if another look is running.
 func (l *Looks) FindVariables() bool {
 	look := l.lookBeside(func(*tracee.Target) bool { return true })
-	return l.begins(look, func() func() []event.Event {
+	return l.start(look, func() func() []event.Event {
 		found := look.ListVariables(look.Surveys())
 		return func() []event.Event {
 			for _, e := range found {
@@ -45,40 +45,40 @@ func (l *Looks) FindVariables() bool {
 	})
 }
 
-// FindVariablesOf lists the variables of one process, as [Looks.FindVariables] does. They always come as one
-// [event.Looked]. It contains the cost of the look, and which of the watched objects still exist.
+// FindVariablesOf starts to list the variables of one process, as [Looks.FindVariables] does. The result always comes
+// as one [event.Looked], with the cost of the look, and with which of the watched objects still exist.
 func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
 	look := l.lookBeside(func(t *tracee.Target) bool { return t.PID == pid })
 	look.Watch = watch
-	return l.beginsOf(pid, look)
+	return l.startOf(pid, look)
 }
 
-// FindHoldersOf searches for the holders of these blocks of a process, and for idle workers among its children, as
-// [Looks.FindVariablesOf] does. The blocks are in the order of their addresses. Where there are more than it takes, the
-// smallest are left out. It may take a minute.
+// FindHoldersOf starts to search for the holders of blocks of a process, and for idle workers among its children, as
+// [Looks.FindVariablesOf] does. The blocks must be in the order of their addresses. If there are too many, the smallest
+// are left out. The search may take a minute.
 func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
 	look := l.lookBeside(func(t *tracee.Target) bool { return t.PID == pid })
 	look.Asked, look.One = true, true
 	for _, b := range blocks {
 		look.Live.Add(lastlook.LiveKey{PID: int32(pid), Address: b.Address}, b.Size)
 	}
-	return l.beginsOf(pid, look)
+	return l.startOf(pid, look)
 }
 
-// beginsOf starts a look at one process, for its variables and, if they are asked for, for holders.
-func (l *Looks) beginsOf(pid int, look *lastlook.Look) bool {
-	return l.begins(look, func() func() []event.Event {
+// startOf starts a look at one process, for its variables and, if they are asked for, for holders.
+func (l *Looks) startOf(pid int, look *lastlook.Look) bool {
+	return l.start(look, func() func() []event.Event {
 		began, used := time.Now(), objects.ProcessorTime()
-		all := look.Surveys()
+		surveys := look.Surveys()
 		var found []event.Event
 		if look.Asked {
-			others := look.BesideThem(all)
+			others := look.ForHolders(surveys)
 			var beside sync.WaitGroup
-			beside.Go(func() { found = look.ListVariables(all) })
+			beside.Go(func() { found = look.ListVariables(surveys) })
 			look.FindHolders(others)
 			beside.Wait()
 		} else {
-			found = look.ListVariables(all)
+			found = look.ListVariables(surveys)
 		}
 		out := lookedAt(look, pid, began, used)
 		addVariables(out, look, found)
@@ -103,8 +103,8 @@ func addVariables(out *event.Looked, l *lastlook.Look, found []event.Event) {
 	}
 }
 
-// lookedAt returns the duration and cost of a look at one process, and its errors. used is the processor time of this
-// thread at the start of the look.
+// lookedAt returns the result of a look at one process, with its duration, cost and errors. used is the processor time
+// of this thread at the start of the look.
 func lookedAt(l *lastlook.Look, pid int, began time.Time, used time.Duration) *event.Looked {
 	out := &event.Looked{
 		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)),
@@ -117,13 +117,13 @@ func lookedAt(l *lastlook.Look, pid int, began time.Time, used time.Duration) *e
 }
 
 // lookBeside returns a look at some Python processes that shares no state with the session, which goes on.
-func (l *Looks) lookBeside(which func(*tracee.Target) bool) *lastlook.Look {
+func (l *Looks) lookBeside(selects func(*tracee.Target) bool) *lastlook.Look {
 	look := &lastlook.Look{
 		FS: l.fs, Log: l.log, Report: &tracee.Certificate{}, Live: &lastlook.Live{},
 		Interpreters: &instruments.Interpreters{FS: l.fs, Analyses: &l.probes.Analyses},
 	}
 	for _, t := range l.targets.All {
-		if t.Gone || t.Python == nil || t.Python.Live == nil || !which(t) {
+		if t.Gone || t.Python == nil || t.Python.Live == nil || !selects(t) {
 			continue
 		}
 		target, python, live := *t, *t.Python, *t.Python.Live // copies, because the session goes on with its own
@@ -133,8 +133,8 @@ func (l *Looks) lookBeside(which func(*tracee.Target) bool) *lastlook.Look {
 	return look
 }
 
-// begins starts a look beside the session, unless another runs.
-func (l *Looks) begins(look *lastlook.Look, do func() func() []event.Event) bool {
+// start starts a look beside the session, unless another runs.
+func (l *Looks) start(look *lastlook.Look, do func() func() []event.Event) bool {
 	if l.done != nil || l.end.stopped != "" {
 		return false
 	}
@@ -180,8 +180,8 @@ func (l *Looks) stop() {
 	l.done = nil
 }
 
-// glances are boundaries at which nothing happens. They serve a viewer of the running session: open windows have
-// figures up to the last glance.
+// glances draws boundaries at which nothing happens, so that a viewer of the running session sees current figures of
+// open windows.
 type glances struct {
 	every time.Duration // 0: never
 	last  time.Time     // when the last glance was drawn

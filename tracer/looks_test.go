@@ -26,7 +26,7 @@ func TestLookKnowsInterpreters(t *testing.T) {
 	open(&s.probes.Interpreters)
 	known := kept.Cache.Found()
 	look := s.Looks.lookBeside(func(*tracee.Target) bool { return true })
-	if !s.Looks.begins(look, func() func() []event.Event {
+	if !s.Looks.start(look, func() func() []event.Event {
 		open(look.Interpreters)
 		return func() []event.Event { return nil }
 	}) {

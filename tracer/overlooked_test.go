@@ -21,7 +21,7 @@ func TestUnexaminedProcessesAreCounted(t *testing.T) {
 	starts(11, 0)
 	o.found(11) // examined
 	o.end(11, root, 10*cellsTake, 500+10*cellsTake, ledger.ImportsNumPy)
-	if said := o.said(); said != "" || len(o.times) > 0 {
+	if said := o.sentence(); said != "" || len(o.times) > 0 {
 		t.Fatalf("nothing is missing: %q, %v", said, o.times)
 	}
 	starts(12, 0)
@@ -32,11 +32,11 @@ func TestUnexaminedProcessesAreCounted(t *testing.T) {
 	o.end(14, root, 201, 0, ledger.ImportsCUDA)
 	starts(root, 300)
 	o.end(root, root, 301, 0, ledger.ImportsNumPy)
-	if said := o.said(); !strings.HasPrefix(said, "4 of the Pythons") ||
+	if said := o.sentence(); !strings.HasPrefix(said, "4 of the Pythons") ||
 		!strings.Contains(said, "pid 12, python3 x.py") || !strings.Contains(said, " 3 of them had loaded") {
 		t.Errorf("said: %s", said)
 	}
-	for key, want := range map[whose]event.Nanoseconds{
+	for key, want := range map[treeMeter]event.Nanoseconds{
 		{root, event.NumPy, true}: 100, {root, event.Torch, true}: 100,
 		{root, event.OfDevice(0, event.Active), true}: 100,
 		{root, event.OfDevice(0, event.Driver), true}: 200, {root, event.NumPy, false}: 300,
@@ -55,7 +55,7 @@ func TestOverlookedIsBounded(t *testing.T) {
 		o.begin(&event.Boundary{PID: 2, Time: 10 * i}, 0)
 		o.end(2, 1, 10*i+1, 0, ledger.ImportsNumPy)
 	}
-	all := o.times[whose{1, event.NumPy, true}]
+	all := o.times[treeMeter{1, event.NumPy, true}]
 	if last := all[len(all)-1]; len(all) != maxOverlookedTimes || last.Until != 10*(3*maxOverlookedTimes-1)+1 {
 		t.Errorf("%d times, the last %v", len(all), last)
 	}

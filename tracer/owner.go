@@ -8,18 +8,18 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// OwnerError says that a target is not its required owner's ([Options.Owner]), or has further rights.
+// OwnerError is the error for a target that does not belong to the required owner ([Options.Owner]), or has further
+// rights.
 type OwnerError struct {
 	PID        int
-	Owner, UID uint32 // the required one, and the process's
+	Owner, UID uint32 // the required user, and the process's user
 	err        error
 }
 
 // Error returns a sentence with both users.
 func (e *OwnerError) Error() string {
 	if e.UID == e.Owner {
-		return fmt.Sprintf("process %d is user %d's, but has further rights, and only a process without them is wanted",
-			e.PID, e.UID)
+		return fmt.Sprintf("process %d of user %d must not have further rights", e.PID, e.UID)
 	}
 	return fmt.Sprintf("process %d is user %d's, and only one of user %d is wanted", e.PID, e.UID, e.Owner)
 }
@@ -33,7 +33,7 @@ type ownership struct {
 	owner *uint32 // nil: any user
 }
 
-// check fails with an [OwnerError] where a target is not its owner's, or has further rights.
+// check fails with an [OwnerError] if a target does not belong to the required owner, or has further rights.
 func (o ownership) check(targets []*tracee.Target) error {
 	if o.owner == nil {
 		return nil
@@ -52,8 +52,8 @@ func (o ownership) check(targets []*tracee.Target) error {
 	return nil
 }
 
-// isLost reports whether a live target has become another user's, or gained rights. It returns true where that cannot
-// be determined.
+// isLost reports whether a live target belongs to another user now, or has gained rights. It returns true if that
+// cannot be determined.
 func (o ownership) isLost(t *tracee.Target) bool {
 	return o.check([]*tracee.Target{t}) != nil && t.Lives() == nil
 }

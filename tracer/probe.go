@@ -27,7 +27,7 @@ func (e *examiner) probe(t *tracee.Target) error {
 			return err
 		}
 	}
-	if !e.learn(t) { // the interpreter has not started: the offsets that do not depend on it are known already
+	if !e.learn(t) { // the interpreter has not started, but most offsets do not depend on that
 		if err := e.tellPython(t, 0); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (e *examiner) look(t *tracee.Target) {
 	t.Python = p
 	t.Patience = 0
 	if err := e.probe(t); err != nil {
-		if !e.probes.Placer.HasEnded(t) { // else it ended before it could be examined
+		if !e.probes.Placer.HasEnded(t) { // if it has ended, overlooked reports it
 			e.overlooked.found(t.PID)
 			e.certificate.MissesPython(t.PID, "pid %d runs Python %v but could not be probed: %v", t.PID,
 				p.Binary.Version(), err)
@@ -93,7 +93,7 @@ func (e *examiner) look(t *tracee.Target) {
 }
 
 // learn reads the state that exists only once the interpreter, or IPython in it, has started. It reports whether it
-// gave the ledger news.
+// gave the ledger new facts.
 func (e *examiner) learn(t *tracee.Target) bool {
 	p := t.Python
 	p.Learning.Begin()
@@ -148,9 +148,9 @@ func (e *examiner) tellPython(t *tracee.Target, interpreter uint64) error {
 	return e.ledger.SetPython(t.Slot, python)
 }
 
-// adoptPythons probes the Pythons that were there below a target before the session, such as the kernels of a Jupyter
-// server. slots has the slot of each process below the target. Pythons that begin during the session are probed as they
-// execute their interpreter. A process that was only forked gets no probes, whenever that was.
+// adoptPythons probes the Pythons that were running below a target before the session, such as the kernels of a Jupyter
+// server. slots has the slot of each process below the target. A process that was only forked gets no probes. Pythons
+// that begin during the session are probed when they execute their interpreter.
 func (e *examiner) adoptPythons(root *tracee.Target, slots map[process.Identity]uint32) {
 	byPID := func(a, b process.Identity) int { return cmp.Compare(a.PID, b.PID) }
 	for _, id := range slices.SortedFunc(maps.Keys(slots), byPID) {

@@ -33,7 +33,8 @@ func TestEndsWhileProbed(t *testing.T) {
 			k := &fakeKernel{woken: make(chan struct{}, 1), attaching: func() { end(first) }}
 			t.Cleanup(func() { _ = s.Close() })
 			pid := first.Process.Pid
-			err := errors.Join(s.targets.Hold(named(pid)), s.recognize(t.Context()), s.use(k.half()), s.attachAll())
+			err := errors.Join(s.targets.Hold(named(pid)), s.recognize(t.Context()), s.useKernelHalf(k.half()),
+				s.attachAll())
 			if gone := errors.Is(err, process.ErrNoProcess); gone == tolerant || err != nil && tolerant {
 				t.Errorf("attached: %v", err)
 			}

@@ -14,15 +14,15 @@ import (
 )
 
 // confine drops from this program, in all its threads and for good, the capabilities, system calls and files that the
-// session does not need once the kernel half is loaded. That happens before any target is examined: from then on, the
-// helper does everything that needs such a right. Nothing can be started afterwards. The log reports what the
-// machine does not support; all else is done.
+// session does not need once the kernel half is loaded. It is called before any target is examined. Afterwards the
+// program can start no process, and the helper does everything that needs such a right. The log reports what the
+// machine does not support.
 func (s *Session) confine() error {
 	r := s.options.Confine
 	if r == nil {
 		return nil
 	}
-	// Where users themselves have sessions started, none is to get the processors so.
+	// A session that a user had started must not get a higher priority.
 	first := s.options.Owner == nil
 	scope := &process.Scope{Signals: r.Signals, First: first, Owner: s.options.Owner}
 	for _, t := range s.targets.All {
@@ -46,8 +46,9 @@ func (s *Session) confine() error {
 	})
 }
 
-// kept returns the capabilities that the session needs on this kernel, and why: before Linux 5.19 the maps need them,
-// where kernel.unprivileged_bpf_disabled is set; before 6.10 probes, which are perf events there.
+// kept returns the capabilities that the session needs on this kernel, and the error without them. Before Linux 5.19
+// maps need some if kernel.unprivileged_bpf_disabled is set. Before 6.10 probes need some, because they are perf
+// events.
 func (s *Session) kept() (keep []uint, why error) {
 	try := func() error { return errors.Join(s.ledger.TryProbe(), s.ledger.Wake()) }
 	for _, keep := range [][]uint{nil, {unix.CAP_BPF, unix.CAP_PERFMON},
@@ -61,8 +62,8 @@ func (s *Session) kept() (keep []uint, why error) {
 	return []uint{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, why
 }
 
-// keepOnly gives up, in a session that processes join, every capability of this program that neither the session nor
-// its owner needs. The session goes on opening processes of all users.
+// keepOnly drops, in a session of [Follow], every capability that neither the session nor [Options.Keep] needs. The
+// session can still open processes of all users.
 func (s *Session) keepOnly() error {
 	if s.options.Keep == nil {
 		return nil

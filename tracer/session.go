@@ -48,7 +48,7 @@ func newSessionOn(fs process.FS, o Options) *Session {
 		trace:   t,
 		devices: gpus.Devices{FS: fs, Kernel: t.ledger, Log: t.log, Report: &t.certificate},
 		watches: tracee.Watches{FS: fs, Now: tracee.Now},
-		limits:  limits{fs: fs, size: o.Limit, may: o.MayLimit, report: &t.certificate},
+		limits:  limits{fs: fs, size: o.Limit, mayLimit: o.MayLimit, report: &t.certificate},
 		budget:  budget.New(t.ledger, t.log, &t.certificate),
 		Looks:   Looks{trace: t, glances: glances{every: o.Glances}},
 	}

@@ -17,8 +17,8 @@ type windup struct {
 	shells  []event.Shell // as they were at the last boundaries
 }
 
-// garbage is how much garbage may stand while a session ends, in percent of the memory in use ([debug.SetGCPercent]).
-// It holds for the whole program, which may go on with another session.
+// garbage sets how much garbage Go may keep while a session ends, in percent of the memory in use
+// ([debug.SetGCPercent]). The setting is of the whole program, which may go on with another session.
 type garbage struct {
 	changed bool
 	before  int // the percentage before

@@ -40,8 +40,8 @@ class Run:
         self.settings, self.cells, self.flags = settings, cells, flags
 
     def figures(self):
-        with Kernel(path=self.settings.path, env=STEADY) as kernel:
-            with self._tracer(kernel.pid) as tracer:
+        with self._kernel() as kernel:
+            with self._traced(kernel) as tracer:
                 own, before = tracer.cpu_seconds() if tracer else 0, self.ran(tracer)
                 times = [kernel.cpu_of(cell.source) for cell in self.cells]
                 own, programs = tracer.cpu_seconds() - own if tracer else 0, self.ran(tracer) - before
@@ -58,6 +58,12 @@ class Run:
     def ran(self, tracer):
         """Returns the runs and the time of the tracer's programs so far, if they are counted."""
         return collections.Counter()
+
+    def _kernel(self):
+        return Kernel(path=self.settings.path, env=STEADY)
+
+    def _traced(self, kernel):
+        return self._tracer(kernel.pid)
 
     def _tracer(self, pid):
         return contextlib.nullcontext() if self.flags is None else Tracer(self.settings.tracer, pid, *self.flags)
@@ -100,11 +106,12 @@ def exactness(found, condition):
     return f"exact in {exact[0]} of {exact[1]} windows"
 
 
-def cost(settings, name, place):
+def cost(settings, name, place, run=Reported):
+    """Returns the Series of a notebook's figures, in turns. run makes a run."""
     cells = books.read(name)
     record = ["--record", os.path.join(place, "run.arrows"), "--force"]
-    conditions = {"off": lambda: contextlib.nullcontext(Reported(settings, cells, None, place)),
-                  "attached": lambda: contextlib.nullcontext(Reported(settings, cells, record, place))}
+    conditions = {"off": lambda: contextlib.nullcontext(run(settings, cells, None, place)),
+                  "attached": lambda: contextlib.nullcontext(run(settings, cells, record, place))}
     return interleave(
         settings.rounds(9, 1),
         conditions,

@@ -8,9 +8,9 @@ import (
 
 const mib = 1 << 20
 
-// TestAdviceGPU reads recordings of the notebooks of testdata/advice/gpu on an H100. The first piece of advice is the
-// planted one, and its saving is at most a twentieth above the one that was measured there, when the advice had been
-// followed (testdata/gpu/advice/README.md).
+// TestAdviceGPU reads recordings of the notebooks in testdata/advice/gpu, made on an H100. The first piece of advice
+// must be the planted one. Its saving may exceed the saving that was measured after following the advice by a twentieth
+// at most (testdata/gpu/advice/README.md).
 func TestAdviceGPU(t *testing.T) {
 	for _, of := range []struct {
 		name, kind string

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAgentElsewhere: `tracer agent` executes the program that lies beside it, with its flags, unless that may be
-// somebody else's.
+// TestAgentElsewhere: `tracer agent` executes the program beside it with the same flags, unless others may have changed
+// that program.
 func TestAgentElsewhere(t *testing.T) {
 	own := buildTracer(t)
 	write := func(mode os.FileMode) func(string) error {

@@ -40,8 +40,8 @@ func statusAndText(t *testing.T, path string, env []string, args ...string) stri
 	return fmt.Sprintf("status %d\n%s", cmd.ProcessState.ExitCode(), out)
 }
 
-// TestStaticFileSaysTheSameOfGPUs: a static file prints the same about GPUs as the build with cgo, even if NVML or the
-// driver fails, and needs no library.
+// TestStaticFileSaysTheSameOfGPUs: the static program prints the same about GPUs as the build with cgo, also if NVML or
+// the driver fails, and needs no library.
 func TestStaticFileSaysTheSameOfGPUs(t *testing.T) {
 	static, linked := carrier(t), buildTracer(t)
 	file, err := elf.Open(static)
@@ -84,7 +84,7 @@ func TestStaticFileSaysTheSameOfGPUs(t *testing.T) {
 	}
 }
 
-// noLibrary makes a folder with a file of NVML's name that is no library.
+// noLibrary makes a folder with a file that has NVML's name but is no library.
 func noLibrary(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -99,7 +99,7 @@ func TestLinksOfPagesHaveTargets(t *testing.T) {
 	}
 }
 
-// TestPagesAreReachable: links lead from docs/README.md to every page of docs, by way of other pages or at once.
+// TestPagesAreReachable: every page of docs can be reached from docs/README.md by links.
 func TestPagesAreReachable(t *testing.T) {
 	pages, reached := documents(t), map[string]bool{}
 	for next := []string{"docs/README.md"}; len(next) > 0; next = next[1:] {
@@ -160,7 +160,7 @@ func TestCommandsInPagesExist(t *testing.T) {
 	}
 }
 
-// wrongIn returns the part of a command line that does not exist, "" if all does.
+// wrongIn returns the first word of a command line that is no command or flag, "" if there is none.
 func wrongIn(root *cobra.Command, words []string) string {
 	cmd, rest, err := root.Find(words[:1])
 	if err != nil || cmd == root || len(rest) > 0 {
@@ -192,15 +192,15 @@ func wrongIn(root *cobra.Command, words []string) string {
 	return ""
 }
 
-// TestReadmeIsShort: its first pages are for readers who have never seen it.
+// TestReadmeIsShort: the README is short, because it is for readers who have never seen the project.
 func TestReadmeIsShort(t *testing.T) {
 	if n := len(strings.Fields(documents(t)["README.md"])); n > 900 {
 		t.Errorf("README.md has %d words, at most 900", n)
 	}
 }
 
-// TestTypesWhatIsInstalled: the README and the tutorial install the program before they type its name, by targets that
-// there are, and no page types it by the path of the build.
+// TestTypesWhatIsInstalled: the README and the tutorial install the program, by existing targets, before they use its
+// name. No page uses the path of the build.
 func TestTypesWhatIsInstalled(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	if err != nil {
@@ -236,7 +236,7 @@ func TestTypesWhatIsInstalled(t *testing.T) {
 var paths = regexp.MustCompile(
 	"`((?:attribution|bench|bpf|cmd|docs|e2e|event|internal|model|python|report|scripts|testdata|tracer)/[\\w./@-]+)`")
 
-// TestPathsInPagesExist: files and folders that the pages name are there.
+// TestPathsInPagesExist: files and folders that the pages name exist.
 func TestPathsInPagesExist(t *testing.T) {
 	seen := 0
 	for name, text := range documents(t) {

@@ -48,7 +48,7 @@ func (b *written) String() string {
 	return b.all.String()
 }
 
-// interrupt sends a signal, and waits until the command has confirmed it: two that arrive at once count as one.
+// interrupt sends a signal, and waits until the command has confirmed it, because Linux merges two pending signals.
 func (r *running) interrupt(t *testing.T, s os.Signal) {
 	t.Helper()
 	if err := r.Process.Signal(s); err != nil {

@@ -49,7 +49,7 @@ func TestYieldCannot(t *testing.T) {
 	h.goesOn()
 }
 
-// otherThread returns a thread of this process that is not its first.
+// otherThread returns the ID of a thread of this process other than its first.
 func otherThread(t *testing.T) string {
 	t.Helper()
 	tasks, err := os.ReadDir("/proc/self/task")

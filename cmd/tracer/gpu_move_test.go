@@ -79,7 +79,7 @@ func (h *holder) says(want string) {
 	}
 }
 
-// tries makes the process allocate memory; it prints a line once it has.
+// tries makes the process allocate memory. The process prints a line when it has the memory.
 func (h *holder) tries() {
 	h.t.Helper()
 	if _, err := io.WriteString(h.in, "\n"); err != nil {
@@ -94,7 +94,7 @@ func (h *holder) goesOn() {
 	h.says("went on")
 }
 
-// inState checks that the process is in a state, by the stand-in's own truth.
+// inState checks the state of the process, as the stand-in knows it.
 func (h *holder) inState(want byte) {
 	h.t.Helper()
 	if state := h.state(); state != want {
@@ -155,7 +155,7 @@ func TestYieldAndRestore(t *testing.T) {
 	h.goesOn()
 }
 
-// TestYieldUndone: after any failure of the driver the process runs, or the message has its state and a remedy.
+// TestYieldUndone: after any failure of the driver, the process runs, or the message says its state and a remedy.
 func TestYieldUndone(t *testing.T) {
 	h := startHolder(t)
 	for _, c := range []struct {
@@ -214,7 +214,8 @@ func TestYieldUndone(t *testing.T) {
 	}
 }
 
-// TestYieldOfWhatIsStopped: the driver would wait for the process, so that is refused, with what to type.
+// TestYieldOfWhatIsStopped: the command refuses a stopped process, for which the driver would wait, and says what to
+// type.
 func TestYieldOfWhatIsStopped(t *testing.T) {
 	h := startHolder(t)
 	pid := h.cmd.Process.Pid
@@ -252,7 +253,7 @@ func TestYieldInterrupted(t *testing.T) {
 	}
 }
 
-// TestRestoreInterrupted: half way back the process would wait, so the restore goes on to its end.
+// TestRestoreInterrupted: Ctrl-C does not end a restore, because the process could not run with half of its memory.
 func TestRestoreInterrupted(t *testing.T) {
 	h := startHolder(t)
 	if status, _, errs := h.gpu("", "yield"); status != 0 {
@@ -307,7 +308,7 @@ func TestMoveLeft(t *testing.T) {
 	}
 }
 
-// TestYieldOfWhatEnds: the process ends while its memory is moved.
+// TestYieldOfWhatEnds: the command says so if the process ends while its memory is moved.
 func TestYieldOfWhatEnds(t *testing.T) {
 	h := startHolder(t)
 	r, goOn := h.start("Lock", "yield")

@@ -26,9 +26,9 @@ type torchFigures struct {
 	MaxReserved  int64 `json:"max_reserved"`
 }
 
-// TestH200 reads a recording of a session on a real GPU. The figures of each cell are those of PyTorch, to the byte.
-// The driver's memory and the unattributed rest are together the memory that nvidia-smi showed. The requests that the
-// driver and PyTorch refused are listed.
+// TestH200 reads a recording of a session on an H200. The figures of each cell must equal PyTorch's, to the byte. The
+// driver's memory and the unattributed rest must add up to what nvidia-smi showed. The report must list the requests
+// that the driver and PyTorch refused.
 func TestH200(t *testing.T) {
 	var truth struct {
 		SMI   int64          `json:"nvidia_smi_mib"`
@@ -84,7 +84,7 @@ func reportOfH200(t *testing.T) *model.Report {
 	return reportOf(t, filepath.Join(h200, "expandable.arrows.zst"))
 }
 
-// reportOf returns the report of a recording that is compressed.
+// reportOf returns the report of a compressed recording.
 func reportOf(t *testing.T, path string) *model.Report {
 	t.Helper()
 	f, err := os.Open(path)

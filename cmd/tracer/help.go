@@ -10,10 +10,10 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 )
 
-// The widest help, and its width in a file or a pipe, such as a pager's.
+// Widths of help, in columns.
 const (
-	widestHelp = 120
-	pipedHelp  = 100
+	widestHelp = 120 // at most
+	pipedHelp  = 100 // in a file or a pipe, such as a pager's
 )
 
 // fitHelp makes every command's help fit the terminal's width.
@@ -27,7 +27,7 @@ func fitHelp(root *cobra.Command, c console.Console) {
 		fmt.Sprintf(".FlagUsagesWrapped %d ", columns)))
 	var fit func(cmd *cobra.Command)
 	fit = func(cmd *cobra.Command) {
-		cmd.Long = filled(cmd.Long, columns)
+		cmd.Long = fillParagraphs(cmd.Long, columns)
 		for _, inner := range cmd.Commands() {
 			fit(inner)
 		}
@@ -35,36 +35,36 @@ func fitHelp(root *cobra.Command, c console.Console) {
 	fit(root)
 }
 
-// filled returns a text with its paragraphs filled to a width. A line that begins with a blank stays as it is.
-func filled(text string, columns int) string {
+// fillParagraphs fills the paragraphs of a text to a width. A line that begins with a blank stays as it is.
+func fillParagraphs(text string, columns int) string {
 	var b strings.Builder
-	used := 0 // of the line
+	width := 0 // of the present line
 	for line := range strings.SplitSeq(text, "\n") {
 		if line == "" || line[0] == ' ' {
-			if used > 0 {
+			if width > 0 {
 				b.WriteByte('\n')
 			}
 			b.WriteString(line + "\n")
-			used = 0
+			width = 0
 			continue
 		}
 		for word := range strings.FieldsSeq(line) {
 			size := utf8.RuneCountInString(word)
 			switch {
-			case used == 0:
-			case used+1+size > columns:
+			case width == 0:
+			case width+1+size > columns:
 				b.WriteByte('\n')
-				used = 0
+				width = 0
 			default:
 				b.WriteByte(' ')
-				used++
+				width++
 			}
 			b.WriteString(word)
-			used += size
+			width += size
 		}
 		if strings.HasSuffix(line, ":") { // a list follows
 			b.WriteByte('\n')
-			used = 0
+			width = 0
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -27,8 +27,7 @@ func helpOf(t *testing.T, path []string, columns int) string {
 	return out.String()
 }
 
-// TestHelpFits: each command's help has its examples, its lines fit the terminal, and flags name the kind of their
-// value.
+// TestHelpFits: each command's help has examples, fits the terminal, and names the kind of each flag's value.
 func TestHelpFits(t *testing.T) {
 	seen := 0
 	var look func(cmd *cobra.Command)
@@ -72,7 +71,7 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// TestWrongArguments: one sentence names missing, superfluous or misspelt arguments, and the command to type.
+// TestWrongArguments: for missing, superfluous or misspelt arguments, one sentence names them and the command to type.
 func TestWrongArguments(t *testing.T) {
 	for typed, want := range map[string]string{
 		"run": "run needs a COMMAND; type 'tracer run -- COMMAND [ARG ...]', " +

@@ -29,15 +29,15 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is main with its surroundings as parameters; it returns the exit status.
+// run runs the command line args, and returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	words := console.NewMessages(stderr)
-	ends := console.WatchSignals(cancel, words)
-	c := console.Console{In: stdin, Out: stdout, Err: words, Signals: ends, Version: version}
+	messages := console.NewMessages(stderr)
+	signals := console.WatchSignals(cancel, messages)
+	c := console.Console{In: stdin, Out: stdout, Err: messages, Signals: signals, Version: version}
 	defer c.Drain()
-	defer ends.Stop()
+	defer signals.Stop()
 
 	root := newRootCommand(c)
 	root.SetArgs(args)

@@ -94,7 +94,7 @@ func TestMerge(t *testing.T) {
 	checkTraces(t, a, b)
 }
 
-// checkTraces: processes of two machines that have the same pid are two processes.
+// checkTraces checks that two processes with the same ID on two machines are two processes of the trace.
 func checkTraces(t *testing.T, a, b string) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "nodes.pftrace")
@@ -149,7 +149,7 @@ type value struct {
 	bytes  []byte
 }
 
-// numberOf returns the first number of a field, 0 without one.
+// numberOf returns the first number of a field, 0 if there is none.
 func numberOf(all []value) uint64 {
 	if len(all) == 0 {
 		return 0
@@ -231,8 +231,8 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// TestMergeDamaged: a recording that is cut, or damaged in one byte, is merged as far as it goes or refused. Both are
-// said in one sentence that names it.
+// TestMergeDamaged: a recording that is cut, or damaged in one byte, is merged as far as it goes, or refused. One
+// sentence names the recording and says which.
 func TestMergeDamaged(t *testing.T) {
 	a, b := recordedOn(t, "one", "1", 3), recordedOn(t, "two", "2", 3)
 	whole, err := os.ReadFile(b)

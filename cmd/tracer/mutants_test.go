@@ -97,7 +97,7 @@ func prints(t testing.TB, data, whole []byte, brief bool) {
 			t.Fatalf("%s: %v", f, err)
 		}
 		if !extent.IsWhole() {
-			if s := claimed(f, strings.TrimSpace(out.String())); s != "" {
+			if s := accuracyClaim(f, strings.TrimSpace(out.String())); s != "" {
 				t.Fatalf("%s of a recording that is not whole claims: %.1500s", f, s)
 			}
 		}
@@ -127,7 +127,7 @@ func certified(t testing.TB, extent recording.Extent, tracker *attribution.Track
 	}
 	if !extent.IsWhole() &&
 		(certificate.Complete || audit.Complete || a.Exact || len(a.Incomplete) == 0 ||
-			claimed("json", advised.String()) != "") {
+			accuracyClaim("json", advised.String()) != "") {
 		t.Fatalf("%v, but it is complete: %v, %v, %v", extent, certificate.Complete, audit.Complete, a.Exact)
 	}
 	if extent.IsWhole() && certificate.Complete && whole != nil && !bytes.Equal(text.Bytes(), whole) {
@@ -156,7 +156,7 @@ func compared(t testing.TB, extent recording.Extent, tracker *attribution.Tracke
 		if err := print(&out); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if s := claimed("json", out.String()); s != "" && !extent.IsWhole() {
+		if s := accuracyClaim("json", out.String()); s != "" && !extent.IsWhole() {
 			t.Fatalf("%s of a recording that is not whole claims: %s", what, s)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"ipytracer/python"
 )
 
-// newNotebookCommand installs the notebook's companion where an interpreter finds it.
+// newNotebookCommand returns the command that installs the notebook's companion for a Python, or removes it.
 func newNotebookCommand(c console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notebook",
@@ -56,8 +56,8 @@ func newNotebookAction(c console.Console, action, short, long string) *cobra.Com
 	return cmd
 }
 
-// installed is the output of python/install.py.
-type installed struct {
+// installResult is the output of python/install.py.
+type installResult struct {
 	Folder  string `json:"folder"`
 	Version string `json:"version"`
 	Lab     string `json:"lab"` // the place of JupyterLab's extension
@@ -73,44 +73,44 @@ func runNotebook(ctx context.Context, c console.Console, action, interpreter str
 	if err != nil {
 		return err
 	}
-	done, err := install(ctx, who, path, action)
+	result, err := install(ctx, who, path, action)
 	if err != nil {
 		return err
 	}
-	if done.Error != "" {
-		return errors.New(escape.Text(done.Error))
+	if result.Error != "" {
+		return errors.New(escape.Text(result.Error))
 	}
-	folder := escape.Text(done.Folder)
+	folder := escape.Text(result.Folder)
 	if action == "uninstall" {
 		_, err = fmt.Fprintf(c.Out, "The companion is gone from %s.\n", folder)
 		return err
 	}
 	lab := "JupyterLab's extension is there too: reload the page"
-	if done.Lab == "" {
+	if result.Lab == "" {
 		lab = "JupyterLab's extension was left out: you may not make files where it belongs"
 	}
 	_, err = fmt.Fprintf(c.Out, "ipytracer %s is in %s. In a notebook: %%load_ext ipytracer\n%s.\n",
-		escape.Text(done.Version), folder, lab)
+		escape.Text(result.Version), folder, lab)
 	return err
 }
 
-// install makes an interpreter add the package to its packages, or remove it, as the user of the command.
-func install(ctx context.Context, who *invoker.Invoker, interpreter, action string) (done installed, err error) {
+// install makes an interpreter install the package, or uninstall it, as the user of the command.
+func install(ctx context.Context, who *invoker.Invoker, interpreter, action string) (result installResult, err error) {
 	packed, err := python.Package()
 	if err != nil {
-		return done, err
+		return result, err
 	}
 	cmd := exec.CommandContext(ctx, interpreter, "-c", python.Install, action)
 	if err := who.Dress(cmd); err != nil {
-		return done, err
+		return result, err
 	}
 	var out, errs console.Head
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", bytes.NewReader(packed), &out, &errs
-	failed := cmd.Run()
-	if json.Unmarshal(out.Text, &done) == nil && (done.Error != "" || done.Folder != "") {
-		return done, nil
+	runErr := cmd.Run()
+	if json.Unmarshal(out.Text, &result) == nil && (result.Error != "" || result.Folder != "") {
+		return result, nil
 	}
-	text := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(errs.Text), "?")), fmt.Sprint(failed))
-	return done, fmt.Errorf("%s is not a working Python: %s",
+	text := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(errs.Text), "?")), fmt.Sprint(runErr))
+	return result, fmt.Errorf("%s is not a working Python: %s",
 		interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
 }

@@ -18,11 +18,11 @@ func environment(t *testing.T) (interpreter, folder string) {
 		t.Fatalf("make a virtual environment: %v: %s", err, out)
 	}
 	interpreter = filepath.Join(root, "bin", "python")
-	return interpreter, saidBy(t, interpreter, "import sysconfig; print(sysconfig.get_path('purelib'))")
+	return interpreter, runPython(t, interpreter, "import sysconfig; print(sysconfig.get_path('purelib'))")
 }
 
-// typed runs the program and returns its exit status, standard output and standard error.
-func typed(t *testing.T, args ...string) (status int, out, words string) {
+// runProgram runs the program and returns its exit status, standard output and standard error.
+func runProgram(t *testing.T, args ...string) (status int, out, words string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
 	cmd := exec.Command(buildTracer(t), args...)
@@ -33,8 +33,8 @@ func typed(t *testing.T, args ...string) (status int, out, words string) {
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// saidBy returns the output of a program in a Python.
-func saidBy(t *testing.T, interpreter, program string) string {
+// runPython returns the output of a program in a Python.
+func runPython(t *testing.T, interpreter, program string) string {
 	t.Helper()
 	cmd := exec.Command(interpreter, "-c", program)
 	cmd.Dir = "/"
@@ -45,8 +45,8 @@ func saidBy(t *testing.T, interpreter, program string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// verified compares the files that RECORD lists with those on disk, in Python.
-const verified = `
+// recordCheck compares the files that RECORD lists with those on disk, in Python.
+const recordCheck = `
 import base64, hashlib, importlib.metadata as m, ipytracer
 d = m.distribution("ipytracer")
 assert d.version == ipytracer.__version__
@@ -60,11 +60,11 @@ func TestNotebook(t *testing.T) {
 	interpreter, folder := environment(t)
 	before := entries(t, folder)
 	for range 2 { // the second takes the place of the first
-		status, out, words := typed(t, "notebook", "install", "--python", interpreter)
+		status, out, words := runProgram(t, "notebook", "install", "--python", interpreter)
 		if status != 0 || !strings.Contains(out, folder) || !strings.Contains(out, "%load_ext ipytracer") {
 			t.Fatalf("install: %d, %q, %q", status, out, words)
 		}
-		if got := saidBy(t, interpreter, verified); !strings.HasSuffix(got, "False") {
+		if got := runPython(t, interpreter, recordCheck); !strings.HasSuffix(got, "False") {
 			t.Errorf("what is installed: %s", got)
 		}
 	}
@@ -73,7 +73,7 @@ func TestNotebook(t *testing.T) {
 		!strings.Contains(string(described), "static/remoteEntry.") {
 		t.Errorf("JupyterLab's extension: %s, %v", described, err)
 	}
-	if status, out, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 0 ||
+	if status, out, words := runProgram(t, "notebook", "uninstall", "--python", interpreter); status != 0 ||
 		!strings.Contains(out, folder) {
 		t.Errorf("uninstall: %d, %q, %q", status, out, words)
 	}
@@ -83,7 +83,7 @@ func TestNotebook(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Dir(lab)); err != nil || len(left) != 0 {
 		t.Errorf("of JupyterLab's extension is left: %v, %v", left, err)
 	}
-	if status, _, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 1 ||
+	if status, _, words := runProgram(t, "notebook", "uninstall", "--python", interpreter); status != 1 ||
 		!strings.Contains(words, "has no ipytracer") {
 		t.Errorf("uninstall twice: %d, %q", status, words)
 	}
@@ -101,7 +101,8 @@ func entries(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// TestNotebookRefuses: foreign files are left alone, and a message says if the interpreter is no Python, or missing.
+// TestNotebookRefuses: the command leaves files of other packages alone. It says so if the interpreter is missing or no
+// Python.
 func TestNotebookRefuses(t *testing.T) {
 	interpreter, folder := environment(t)
 	theirs := filepath.Join(folder, "ipytracer")
@@ -126,7 +127,7 @@ func TestNotebookRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, action := range []string{"install", "uninstall"} {
-			if status, _, words := typed(t, "notebook", action, "--python", interpreter); status != 1 ||
+			if status, _, words := runProgram(t, "notebook", action, "--python", interpreter); status != 1 ||
 				!strings.Contains(words, c.want) {
 				t.Errorf("%s: %s: %d, %q", action, c.what, status, words)
 			}
@@ -144,26 +145,26 @@ func TestNotebookRefuses(t *testing.T) {
 	if err := os.Symlink(precious, filepath.Join(lab, "ipytracer")); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status != 1 ||
+	if status, _, words := runProgram(t, "notebook", "install", "--python", interpreter); status != 1 ||
 		!strings.Contains(words, "take it away first") {
 		t.Errorf("an extension of somebody else's: %d, %q", status, words)
 	}
 	for interpreter, want := range map[string]string{
 		"/bin/ls": "is not a working Python", "no-such-python": "is not a program", t.TempDir(): "is not a program",
 	} {
-		if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status == 0 ||
+		if status, _, words := runProgram(t, "notebook", "install", "--python", interpreter); status == 0 ||
 			!strings.Contains(words, want) {
 			t.Errorf("%s: %d, %q", interpreter, status, words)
 		}
 	}
-	if status, _, _ := typed(t, "notebook"); status != 2 {
+	if status, _, _ := runProgram(t, "notebook"); status != 2 {
 		t.Errorf("without saying what: %d", status)
 	}
 }
 
-// TestTalkativeInterpreter: little is kept of the output of an interpreter, which is its user's program.
+// TestTalkativeInterpreter: the tracer keeps little of the output of an interpreter, which may be any program.
 func TestTalkativeInterpreter(t *testing.T) {
-	// Linux adds to a program's maximum that of the process which started it, this test.
+	// A program's maximum begins with the maximum of the process that started it: this test.
 	const said, most = 512 << 20, 256 << 20
 	for _, to := range []string{"1", "2"} {
 		program := filepath.Join(t.TempDir(), "python")

@@ -32,7 +32,7 @@ var takesRecordings = []struct {
 	behind  []string // "OTHER" is another recording, that is whole
 	formats []string
 }{
-	// no GPU there
+	// the recording has no GPU
 	{"report", nil, slices.DeleteFunc(output.FormatNames(), func(f string) bool { return f == "memory-viz" })},
 	{"advise", nil, []string{"text", "json", "markdown", "html"}},
 	{"audit", nil, []string{"text", "json", "markdown", "html"}},
@@ -43,15 +43,15 @@ var takesRecordings = []struct {
 	{"recall", nil, nil}, // TestRecallOfPartial; 'audit --check FILE' asks it
 }
 
-// takesNone are all other commands.
-var takesNone = strings.Fields(`agent agent/check attach bare-probes deaths doctor file-helper gpu gpu-move-worker
+// otherCommands are all other commands.
+var otherCommands = strings.Fields(`agent agent/check attach bare-probes deaths doctor file-helper gpu gpu-move-worker
 	gpu/restore gpu/yield keep-report kernels limit limit-guard look notebook notebook/install notebook/uninstall
 	nvml-helper run selftest serve serve-porter top try version workload`)
 
-// TestEveryCommandIsAsked: a command is in one of the lists, so that no new one reads recordings in a way of its own;
-// and only one file of the program opens them.
+// TestEveryCommandIsAsked: each command is in one of the lists, and only one file of the program opens recordings. So a
+// new command cannot read recordings in another way.
 func TestEveryCommandIsAsked(t *testing.T) {
-	known := slices.Clone(takesNone)
+	known := slices.Clone(otherCommands)
 	for _, c := range takesRecordings {
 		known = append(known, c.command)
 	}
@@ -122,7 +122,7 @@ func framesOf(t testing.TB, file []byte) (at []int) {
 	}
 }
 
-// spoiled returns recordings in which something is missing, by what was done.
+// spoiled returns damaged copies of a recording, by the kind of damage.
 func spoiled(t testing.TB, file []byte) map[string][]byte {
 	t.Helper()
 	at := framesOf(t, file)
@@ -149,8 +149,8 @@ type outcome struct {
 	out, said string
 }
 
-// asked runs the program; it must end soon, and stay small.
-func asked(t testing.TB, tracer string, in []byte, args ...string) outcome {
+// runBounded runs the program, and fails if it takes too much time or memory.
+func runBounded(t testing.TB, tracer string, in []byte, args ...string) outcome {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()
@@ -170,7 +170,7 @@ func asked(t testing.TB, tracer string, in []byte, args ...string) outcome {
 	return outcome{cmd.ProcessState.ExitCode(), out.String(), said.String()}
 }
 
-// denies matches phrases that have the word, and deny it.
+// denies matches phrases that contain such a word but deny accuracy.
 var (
 	denies = regexp.MustCompile(`(?i)no figure of it is exact|nothing is exact|` +
 		`not (every figure is )?(exact|complete)|` +
@@ -178,15 +178,15 @@ var (
 	claims = regexp.MustCompile(`(?i)\bexact\b|✓ complete|certificate: complete`)
 )
 
-// claimed returns a claim of accuracy in an output; "" if there is none.
-func claimed(format, out string) string {
+// accuracyClaim returns a claim of accuracy in an output; "" if there is none.
+func accuracyClaim(format, out string) string {
 	switch format {
 	case "json":
 		var v any
 		if err := json.Unmarshal([]byte(out), &v); err != nil {
 			return err.Error()
 		}
-		return claimedIn(v, "")
+		return accuracyClaimIn(v, "")
 	case "csv": // the names of columns
 		if i := strings.Index(out, ",true,0"); i >= 0 {
 			return out[max(0, i-80):i]
@@ -201,18 +201,18 @@ func claimed(format, out string) string {
 	return ""
 }
 
-// claimedIn goes through a JSON value. of is the key that it stands behind.
-func claimedIn(v any, of string) string {
+// accuracyClaimIn goes through a JSON value. of is the key that it stands behind.
+func accuracyClaimIn(v any, of string) string {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, one := range v {
-			if s := claimedIn(one, key); s != "" {
+			if s := accuracyClaimIn(one, key); s != "" {
 				return key + ": " + s
 			}
 		}
 	case []any:
 		for i, one := range v {
-			if s := claimedIn(one, of); s != "" {
+			if s := accuracyClaimIn(one, of); s != "" {
 				return fmt.Sprint(i, ": ", s)
 			}
 		}

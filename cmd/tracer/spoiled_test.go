@@ -17,8 +17,8 @@ import (
 	"ipytracer/internal/report/reporttest"
 )
 
-// placed writes a recording to a file.
-func placed(t testing.TB, data []byte) string {
+// writeRecording writes a recording to a file.
+func writeRecording(t testing.TB, data []byte) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "run.arrows")
 	if err := os.WriteFile(name, data, 0o600); err != nil {
@@ -27,13 +27,13 @@ func placed(t testing.TB, data []byte) string {
 	return name
 }
 
-// TestSpoiledRecordings: whatever is missing in a recording, every command that takes one says so in every format,
-// calls no figure exact, and has status 4 under --strict. Of a whole one it says nothing of the kind. (What each format
-// prints of each damage is [TestDamagedRecordingsHaveNoExactFigure].)
+// TestSpoiledRecordings: of a damaged recording, every command that takes recordings says in every format that
+// something is missing, calls no figure exact, and has status 4 under --strict. Of a whole recording it says none of
+// that. [TestDamagedRecordingsHaveNoExactFigure] checks what each format prints for each kind of damage.
 func TestSpoiledRecordings(t *testing.T) {
 	tracer := buildTracer(t)
 	whole := numbered(t, unzipped(t, "advice.arrows.gz"))
-	other := placed(t, unzipped(t, "notebook.arrows.gz"))
+	other := writeRecording(t, unzipped(t, "notebook.arrows.gz"))
 	spoilt := spoiled(t, whole)
 	names := slices.Sorted(maps.Keys(spoilt))
 	turn := 0
@@ -43,16 +43,17 @@ func TestSpoiledRecordings(t *testing.T) {
 			behind[i] = other
 		}
 		for i, format := range c.formats {
-			args := slices.Concat([]string{c.command, placed(t, whole)}, behind, []string{"-q", "--format", format})
+			args := slices.Concat([]string{c.command, writeRecording(t, whole)}, behind,
+				[]string{"-q", "--format", format})
 			if i == 0 {
-				if o := asked(t, tracer, nil, args...); o.status != 0 || o.said != "" || o.out == "" {
+				if o := runBounded(t, tracer, nil, args...); o.status != 0 || o.said != "" || o.out == "" {
 					t.Errorf("%v: status %d, %q", args, o.status, o.said)
 				}
 			}
 			name := names[turn%len(names)] // by turns
 			turn++
 			t.Run(c.command+" "+format+" "+name, func(t *testing.T) {
-				args[1] = placed(t, spoilt[name])
+				args[1] = writeRecording(t, spoilt[name])
 				promisesNothing(t, tracer, format, args)
 			})
 		}
@@ -62,13 +63,13 @@ func TestSpoiledRecordings(t *testing.T) {
 // promisesNothing runs a command on a spoiled recording, also with --strict and into a file.
 func promisesNothing(t *testing.T, tracer, format string, args []string) {
 	t.Helper()
-	o := asked(t, tracer, nil, args...)
+	o := runBounded(t, tracer, nil, args...)
 	if o.status != 0 || strings.Count(o.said, "\n") != 1 ||
 		!strings.Contains(o.said, "; no figure of it is exact\n") {
 		t.Errorf("status %d, %d bytes, %q", o.status, len(o.out), o.said)
 	}
 	if args[0] == "report" || args[0] == "advise" || args[0] == "audit" {
-		if s := claimed(format, o.out); s != "" {
+		if s := accuracyClaim(format, o.out); s != "" {
 			t.Errorf("it claims: %.2000s", s)
 		}
 	}
@@ -76,7 +77,7 @@ func promisesNothing(t *testing.T, tracer, format string, args []string) {
 		t.Error("the page says that it is complete")
 	}
 	folder := t.TempDir()
-	strict := asked(t, tracer, nil, append(slices.Clone(args), "--strict", "-o", filepath.Join(folder, "out"))...)
+	strict := runBounded(t, tracer, nil, append(slices.Clone(args), "--strict", "-o", filepath.Join(folder, "out"))...)
 	if strict.status != status.NotExact || strings.Count(strict.said, "\n") != 1 {
 		t.Errorf("--strict: status %d, %q", strict.status, strict.said)
 	}
@@ -96,7 +97,7 @@ func TestSpoiledHeaders(t *testing.T) {
 	head := framesOf(t, whole)[1]
 	bad := append([]byte(nil), whole...)
 	bad[head/2] ^= 4
-	other := placed(t, whole)
+	other := writeRecording(t, whole)
 	for name, data := range map[string][]byte{"cut": whole[:head-1], "flipped": bad, "empty": {}} {
 		for _, c := range takesRecordings {
 			if c.formats == nil {
@@ -107,9 +108,9 @@ func TestSpoiledHeaders(t *testing.T) {
 				behind[i] = other
 			}
 			folder := t.TempDir()
-			args := slices.Concat([]string{c.command, placed(t, data)}, behind,
+			args := slices.Concat([]string{c.command, writeRecording(t, data)}, behind,
 				[]string{"-o", filepath.Join(folder, "out")})
-			o := asked(t, tracer, nil, args...)
+			o := runBounded(t, tracer, nil, args...)
 			if left, _ := os.ReadDir(folder); o.status != status.Failed || o.out != "" || len(left) > 0 ||
 				strings.Count(o.said, "\n") != 1 || !strings.Contains(o.said, "not an ipytracer recording") {
 				t.Errorf("%s, %s: status %d, %q, %d files", c.command, name, o.status, o.said, len(left))
@@ -126,7 +127,7 @@ func TestIntoOfPartial(t *testing.T) {
 	var r struct {
 		Windows []struct{ Kind, Source string }
 	}
-	o := asked(t, tracer, nil, "report", placed(t, whole), "--format", "json", "-q")
+	o := runBounded(t, tracer, nil, "report", writeRecording(t, whole), "--format", "json", "-q")
 	if err := json.Unmarshal([]byte(o.out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestIntoOfPartial(t *testing.T) {
 		if err := os.WriteFile(book, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o := asked(t, tracer, nil, "report", placed(t, data), "--into", book, "-q", "--strict")
+		o := runBounded(t, tracer, nil, "report", writeRecording(t, data), "--into", book, "-q", "--strict")
 		out, err := os.ReadFile(book)
 		exact := strings.Contains(strings.ReplaceAll(string(out), " ", ""), `"exact":true`)
 		if err != nil || !strings.Contains(string(out), "cpu.resident") || exact != (name == "whole") ||
@@ -164,7 +165,7 @@ func TestRecallOfPartial(t *testing.T) {
 	all := spoiled(t, whole)
 	all["whole"] = whole
 	for name, data := range all {
-		o := asked(t, tracer, data, "recall")
+		o := runBounded(t, tracer, data, "recall")
 		var found struct{ Partial, Error string }
 		if err := json.Unmarshal([]byte(o.out), &found); err != nil || o.status != 0 || found.Error != "" {
 			t.Fatalf("%s: status %d, %v, %q", name, o.status, err, found.Error)
@@ -181,7 +182,7 @@ func TestViewOfPartial(t *testing.T) {
 	whole := numbered(t, unzipped(t, "advice.arrows.gz"))
 	all := spoiled(t, whole)
 	for name, data := range map[string][]byte{"whole": whole, "cut": all["cut in a batch"], "swapped": all["swapped"]} {
-		cmd := exec.Command(tracer, "view", placed(t, data))
+		cmd := exec.Command(tracer, "view", writeRecording(t, data))
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()

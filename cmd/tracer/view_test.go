@@ -23,8 +23,8 @@ import (
 	"ipytracer/internal/hostile"
 )
 
-// TestViewBesideStrangers: a client with the secret gets the page at once, however many connections others hold open:
-// ones that send nothing, that begin a request, or that request forbidden pages and never read.
+// TestViewBesideStrangers: a client with the secret gets the page at once, while others hold many connections open that
+// send nothing, begin a request, or request forbidden pages and never read.
 func TestViewBesideStrangers(t *testing.T) {
 	path := "../../testdata/recording/format6.arrows"
 	cmd, address, _ := startView(t, "sh", "-c", `ulimit -n 512; exec "$0" view "$1"`, buildTracer(t), path)
@@ -123,7 +123,7 @@ func TestViewServes(t *testing.T) {
 	}
 }
 
-// TestViewRefuses: a file that is no recording is refused at once, and nothing is served.
+// TestViewRefuses: for a file that is no recording, the command fails at once and serves nothing.
 func TestViewRefuses(t *testing.T) {
 	program := buildTracer(t)
 	path := filepath.Join(t.TempDir(), "text")

@@ -11,16 +11,16 @@ import (
 
 //go:generate go tool bpf2go -go-package main -target amd64,arm64 -cc clang -strip llvm-strip align c/align.bpf.c -- -O2 -mcpu=v3 -Wall -Werror -I/usr/include/x86_64-linux-gnu
 
-// aligned makes threads that end, fork or execute a program meet at the same time, until it is closed. It only delays
+// aligned delays threads that end, fork or execute a program, so that they do so at the same time, until it is closed
 // (c/align.bpf.c).
 type aligned struct {
 	objects alignObjects
 	links   []link.Link
 }
 
-// align attaches the delays for threads with names that begin with one of these, at most 4 with at most 8 bytes. The
-// tracer attaches after it: programs at a tracepoint run in the order in which they were attached. meeting is the time
-// between the instants at which threads meet.
+// align attaches the delays to threads whose names begin with one of names: at most 4, of which the first 8 bytes
+// count. meeting is the time between the instants at which threads meet. Attach the tracer later, because programs at a
+// tracepoint run in the order in which they were attached.
 func align(meeting time.Duration, names []string) (_ *aligned, err error) {
 	spec, err := loadAlign()
 	if err != nil {

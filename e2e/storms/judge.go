@@ -14,9 +14,9 @@ type Result struct {
 	Storm     string `json:"storm"`
 	Aligned   bool   `json:"aligned"`
 	Processes int    `json:"processes"`
-	// Waits is the number of waits of threads that ended, forked or executed, in the delaying program.
+	// Waits is how often threads that ended, forked or executed a program waited in the delaying program.
 	Waits uint64 `json:"waits"`
-	// Passed has the number of events for which the kernel did not run each copy of a program, by program.
+	// Passed has, by program, the number of events for which Linux did not run each copy of the program.
 	Passed            map[string][]uint64 `json:"passed"`
 	Boundaries        int                 `json:"boundaries"`
 	BoundariesMissing int                 `json:"boundaries_missing"`
@@ -35,6 +35,7 @@ type Result struct {
 // mostFailures is the most sentences of a result.
 const mostFailures = 10
 
+// fail says that the figures are wrong, and why.
 func (r *Result) fail(format string, args ...any) {
 	r.Right = false
 	if len(r.Failures) < mostFailures {
@@ -50,9 +51,9 @@ func judge(s *session) Result {
 		EndedTwice: l.endedTwice, NeverEnded: l.neverEnded(),
 		Right: true, Complete: s.report.Certificate.Complete, Failures: []string{},
 	}
-	for _, c := range []struct {
-		n    int
-		what string
+	for _, wrong := range []struct {
+		count int
+		what  string
 	}{
 		{r.EndedTwice, "processes ended that had ended"},
 		{r.NeverEnded, "processes did not end"},
@@ -60,8 +61,8 @@ func judge(s *session) Result {
 		{l.twice, "boundaries came more than once"},
 		{int(s.report.Certificate.BoundariesLost), "boundaries are lost, says the certificate"},
 	} {
-		if c.n > 0 {
-			r.fail("%d %s", c.n, c.what)
+		if wrong.count > 0 {
+			r.fail("%d %s", wrong.count, wrong.what)
 		}
 	}
 	if l.began != s.processes {
@@ -73,8 +74,8 @@ func judge(s *session) Result {
 	return r
 }
 
-// certified checks the certificate: nothing is missing, and every peak of the kernel is the one recomputed from the
-// stream.
+// certified checks that the certificate is complete, and that every peak agrees with the one recomputed from the
+// changes.
 func (r *Result) certified(c *model.Certificate) {
 	for _, reason := range c.Incomplete {
 		r.fail("the certificate is incomplete: %s", reason)
@@ -94,7 +95,7 @@ func (r *Result) certified(c *model.Certificate) {
 	}
 }
 
-// compare puts a figure beside its truth.
+// compare compares the peak of a figure with the known one. It fails if they differ by more than bound.
 func (r *Result) compare(what string, expected int64, f model.Figure, bound int64) {
 	r.Figures++
 	off := f.Peak - expected
@@ -110,6 +111,7 @@ func (r *Result) compare(what string, expected int64, f model.Figure, bound int6
 	}
 }
 
+// boundOf returns the bound of a figure, in bytes; 0 if it is exact.
 func boundOf(f model.Figure) int64 {
 	if f.Exact || f.Bound == nil {
 		return 0
@@ -117,7 +119,7 @@ func boundOf(f model.Figure) int64 {
 	return *f.Bound
 }
 
-// meters are those that are compared.
+// meters are the meters that are compared.
 var meters = [...]event.Meter{event.Resident, event.Mapped}
 
 // amounts are bytes, by [meters].
@@ -161,8 +163,8 @@ func (s *session) window() *model.Window {
 	return &model.Window{}
 }
 
-// highest returns the highest memory of each process in its whole life, by pid: the first one reports it in every
-// round.
+// highest returns the highest memory of each process in its whole life, by pid. The first process reports its own in
+// every round, so the largest counts.
 func (s *session) highest() map[int]amounts {
 	most := map[int]amounts{}
 	for _, p := range s.peaks {
@@ -171,6 +173,7 @@ func (s *session) highest() map[int]amounts {
 	return most
 }
 
+// highestOf returns the larger amount of each meter.
 func highestOf(a, b amounts) amounts {
 	for i := range a {
 		a[i] = max(a[i], b[i])
@@ -178,8 +181,8 @@ func highestOf(a, b amounts) amounts {
 	return a
 }
 
-// tree returns the memory of the processes of a round together when all were at their highest, in the round with the
-// most. Memory that a forked process has from its parent counts once, with the parent.
+// tree returns the highest memory of all processes together: in each round, all processes are at their highest at the
+// same time. Memory that a forked process shares with its parent counts once, with the parent.
 func (s *session) tree() (most amounts) {
 	rounds := map[int]amounts{}
 	for _, p := range s.peaks {

@@ -24,7 +24,7 @@ import (
 	"ipytracer/internal/ledger"
 )
 
-// storm is a storm of c/storm.c.
+// storm is one of the storms of c/storm.c.
 type storm struct {
 	name   string
 	rounds int
@@ -60,6 +60,7 @@ func main() {
 	}
 }
 
+// options are the flags of the program.
 type options struct {
 	program, only string
 	percent       int
@@ -72,7 +73,7 @@ type options struct {
 func (o *options) run(ctx context.Context) error {
 	wrong := 0
 	for _, s := range o.sessions() {
-		r, err := o.one(ctx, s)
+		r, err := o.runSession(ctx, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", names(s), err)
 		}
@@ -91,35 +92,36 @@ func (o *options) run(ctx context.Context) error {
 	return nil
 }
 
-// sessions returns the requested storms, by session.
-func (o *options) sessions() (all [][]storm) {
+// sessions returns the requested storms of each session: one storm, or all with -together.
+func (o *options) sessions() (sessions [][]storm) {
 	for _, s := range storms {
 		if o.only != "" && !strings.Contains(","+o.only+",", ","+s.name+",") {
 			continue
 		}
 		s.rounds = max(4, s.rounds*o.percent/100)
-		if o.together && len(all) > 0 {
-			all[0] = append(all[0], s)
+		if o.together && len(sessions) > 0 {
+			sessions[0] = append(sessions[0], s)
 		} else {
-			all = append(all, []storm{s})
+			sessions = append(sessions, []storm{s})
 		}
 	}
-	return all
+	return sessions
 }
 
-func names(all []storm) string {
+// names joins the names of storms.
+func names(storms []storm) string {
 	names := []string{}
-	for _, s := range all {
+	for _, s := range storms {
 		names = append(names, s.name)
 	}
 	return strings.Join(names, ", ")
 }
 
-// patience is the time limit of a storm, on an emulated machine.
+// patience is the time limit of a session; an emulated machine may need it.
 const patience = 20 * time.Minute
 
-// one runs one session of storms.
-func (o *options) one(ctx context.Context, all []storm) (r Result, err error) {
+// runSession runs storms in one session, and compares their figures.
+func (o *options) runSession(ctx context.Context, storms []storm) (r Result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	began := time.Now()
@@ -129,26 +131,26 @@ func (o *options) one(ctx context.Context, all []storm) (r Result, err error) {
 			return r, failed
 		}
 		defer func() { _ = a.Close() }()
-		defer func() { err = errors.Join(err, r.take(a.waits())) }()
+		defer func() { err = errors.Join(err, r.setWaits(a.waits())) }()
 	}
-	s, err := trace(ctx, o.program, all)
+	s, err := trace(ctx, o.program, storms)
 	if err != nil {
 		return r, err
 	}
 	r = judge(s)
-	r.Storm, r.Aligned, r.Seconds = names(all), o.aligned, time.Since(began).Seconds()
+	r.Storm, r.Aligned, r.Seconds = names(storms), o.aligned, time.Since(began).Seconds()
 	return r, nil
 }
 
-// take takes in the number of waits of threads: a run without any proves nothing.
-func (r *Result) take(waits uint64, err error) error {
+// setWaits sets the number of waits, and fails the result if there were none: then no threads met. It returns err.
+func (r *Result) setWaits(waits uint64, err error) error {
 	if r.Waits = waits; err == nil && waits == 0 {
 		r.fail("no thread has waited: nothing was aligned")
 	}
 	return err
 }
 
-// runBeside runs a command while threads meet.
+// runBeside runs a command while threads with these names meet.
 func runBeside(command, names []string, meeting time.Duration) (err error) {
 	if len(command) == 0 {
 		return errors.New("-beside wants a command")

@@ -20,7 +20,7 @@ func TestStorms(t *testing.T) {
 		for name, aligned := range map[string]bool{"alone": false, "aligned": true} {
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				o := options{program: program, aligned: aligned, meeting: 200 * time.Microsecond}
-				r, err := o.one(t.Context(), []storm{s})
+				r, err := o.runSession(t.Context(), []storm{s})
 				if err != nil {
 					if os.Getenv("TRACER_REQUIRE_BPF") != "1" &&
 						(errors.Is(err, ledger.ErrNotPermitted) || errors.Is(err, ledger.ErrNotSupported)) {
@@ -72,13 +72,13 @@ func TestLivesWithoutAnEndAreFound(t *testing.T) {
 // TestNoWaits: a run without any wait is wrong, and an unknown number of waits is an error.
 func TestNoWaits(t *testing.T) {
 	r := Result{Right: true}
-	if err := r.take(3, nil); err != nil || !r.Right || r.Waits != 3 {
+	if err := r.setWaits(3, nil); err != nil || !r.Right || r.Waits != 3 {
 		t.Errorf("%v, %+v", err, r)
 	}
-	if err := r.take(0, os.ErrClosed); !errors.Is(err, os.ErrClosed) || !r.Right {
+	if err := r.setWaits(0, os.ErrClosed); !errors.Is(err, os.ErrClosed) || !r.Right {
 		t.Errorf("%v, %+v", err, r)
 	}
-	if err := r.take(0, nil); err != nil || r.Right {
+	if err := r.setWaits(0, nil); err != nil || r.Right {
 		t.Errorf("%v, %+v", err, r)
 	}
 }

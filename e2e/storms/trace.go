@@ -18,19 +18,19 @@ import (
 	"ipytracer/tracer"
 )
 
-// peak is the memory of a process at its highest, by its own reading.
+// peak is the memory of a process at its highest in a round, as the process itself measured it.
 type peak struct {
 	round, pid int
 	held       amounts
 }
 
-// session is a storm, with its own figures and the tracer's.
+// session has the storms' own figures of a session, and the tracer's.
 type session struct {
 	peaks     []peak
-	processes int // that existed
+	processes int // the number of processes, by the storms' own account
 	report    *model.Report
 	lives     *lives
-	passed    map[string][]uint64
+	passed    map[string][]uint64 // see [passed]
 }
 
 // trace runs storms under the tracer, from the first instruction to the end.
@@ -40,10 +40,10 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 		return nil, err
 	}
 	defer from.Close()
-	said := make(chan []byte, 1)
+	measured := make(chan []byte, 1)
 	go func() {
 		text, _ := io.ReadAll(from)
-		said <- text
+		measured <- text
 	}()
 	cmd := exec.Command(program)
 	for _, s := range storms {
@@ -67,7 +67,7 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 	if s.passed, err = passed(); err != nil {
 		return nil, err
 	}
-	return s, s.parse(<-said)
+	return s, s.parse(<-measured)
 }
 
 // parse reads the lines that the storm's processes wrote about themselves.
@@ -86,15 +86,15 @@ func (s *session) parse(text []byte) error {
 	return nil
 }
 
-// lives are the boundaries of a session: the processes that began and that ended.
+// lives follows the boundaries of a session: which processes began and ended, and which boundaries arrived.
 type lives struct {
 	alive      map[int32]bool
-	began      int
-	endedTwice int // ends of processes that had ended, or had not begun
-	numbers    map[uint64]bool
-	last       uint64
+	began      int                      // processes
+	endedTwice int                      // ends of processes that had ended, or had not begun
+	numbers    map[uint64]bool          // of the boundaries that arrived
+	last       uint64                   // the highest of these
 	twice      int                      // boundaries that came more than once
-	born       map[int32]event.Readings // the memory that a forked process had from its parent, by pid
+	born       map[int32]event.Readings // the memory that a forked process shares with its parent, by pid
 }
 
 func newLives() *lives {
@@ -116,6 +116,7 @@ func (l *lives) collect(ctx context.Context, live event.Source) (*model.Report, 
 	return tracker.Report(), nil
 }
 
+// see records a boundary.
 func (l *lives) see(b *event.Boundary) {
 	if l.numbers[b.Number] {
 		l.twice++
@@ -142,6 +143,7 @@ func (l *lives) see(b *event.Boundary) {
 	}
 }
 
+// begin records that a process began.
 func (l *lives) begin(pid int32) {
 	l.began++
 	l.alive[pid] = true
@@ -157,11 +159,11 @@ func (l *lives) missing() int { return int(l.last) - len(l.numbers) }
 var atTracepoints = map[string]bool{"resident": true, "mapped": true, "process_fork": true, "process_exec": true,
 	"process_exit": true}
 
-// passed returns the number of events for which the kernel did not run each copy of the tracer's programs at
-// tracepoints, because the CPU was already running it for another thread. It reads the kernel's own list, in the order
-// in which they were loaded.
+// passed returns, for each of the tracer's programs at tracepoints, the number of events for which Linux did not run
+// each copy, because the CPU was already running that copy for another thread. The copies are in the order in which
+// they were loaded.
 func passed() (map[string][]uint64, error) {
-	all := map[string][]uint64{}
+	missed := map[string][]uint64{}
 	for id := ebpf.ProgramID(0); ; {
 		var err error
 		if id, err = ebpf.ProgramGetNextID(id); errors.Is(err, os.ErrNotExist) {
@@ -169,14 +171,15 @@ func passed() (map[string][]uint64, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("list the BPF programs: %w", err)
 		}
-		if err := missedBy(id, all); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := addMissed(id, missed); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
 	}
-	return all, nil
+	return missed, nil
 }
 
-func missedBy(id ebpf.ProgramID, all map[string][]uint64) error {
+// addMissed adds the number of missed events of a program to missed, if it is one of the tracer's at a tracepoint.
+func addMissed(id ebpf.ProgramID, missed map[string][]uint64) error {
 	p, err := ebpf.NewProgramFromID(id)
 	if err != nil {
 		return err
@@ -193,6 +196,6 @@ func missedBy(id ebpf.ProgramID, all map[string][]uint64) error {
 	if err != nil {
 		return err
 	}
-	all[info.Name] = append(all[info.Name], stats.RecursionMisses)
+	missed[info.Name] = append(missed[info.Name], stats.RecursionMisses)
 	return nil
 }

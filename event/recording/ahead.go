@@ -8,22 +8,21 @@ import (
 	"ipytracer/event"
 )
 
-// Each passes all events to take, in the order in which [Reader.Next] returns them, and meanwhile reads further events
-// on another processor. A boundary and a change belong to take until it returns: then their memory is used again. If
-// Next fails, Each passes the events before the failure to take, and then fails, too. When ctx is over, Each fails
-// soon.
-func (r *Reader) Each(ctx context.Context, take func(event.Event)) error {
-	within, stop := context.WithCancel(ctx)
-	free, full := make(chan *run, runs), make(chan *run, runs) // each has room for all
-	for range runs {
-		free <- newRun()
+// Each calls visit with all events, in the order in which [Reader.Next] returns them. Meanwhile another goroutine reads
+// further events. Once visit has returned, the memory of its boundary or change is used again. If Next fails, Each
+// passes on the events before the failure, and then fails, too. Once ctx is cancelled, Each fails soon.
+func (r *Reader) Each(ctx context.Context, visit func(event.Event)) error {
+	reading, stop := context.WithCancel(ctx)
+	free, full := make(chan *chunk, chunks), make(chan *chunk, chunks) // each channel has room for all chunks
+	for range chunks {
+		free <- newChunk()
 	}
 	go func() {
 		defer close(full)
-		for one := range free {
-			one.fill(within, r)
-			full <- one
-			if one.end != nil {
+		for c := range free {
+			c.fill(reading, r)
+			full <- c
+			if c.end != nil {
 				return
 			}
 		}
@@ -31,35 +30,35 @@ func (r *Reader) Each(ctx context.Context, take func(event.Event)) error {
 	defer func() {
 		stop()
 		close(free)
-		for range full { // until the other side stops
+		for range full { // wait for the goroutine to end
 		}
-		r.batch.room = nil
+		r.batch.chunk = nil
 	}()
-	for one := range full {
+	for c := range full {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for _, e := range one.events {
-			take(e)
+		for _, e := range c.events {
+			visit(e)
 		}
-		if errors.Is(one.end, io.EOF) {
+		if errors.Is(c.end, io.EOF) {
 			return nil
 		}
-		if one.end != nil {
-			return one.end
+		if c.end != nil {
+			return c.end
 		}
-		free <- one
+		free <- c
 	}
 	return nil
 }
 
-// fill reads events until there is no room for one more, or their texts are long.
-func (n *run) fill(ctx context.Context, r *Reader) {
+// fill reads events until the chunk has no room for one more, or its events have maxPending bytes of text.
+func (n *chunk) fill(ctx context.Context, r *Reader) {
 	n.events, n.changes, n.boundaries = n.events[:0], n.changes[:0], n.boundaries[:0]
-	r.batch.room = n
-	most := r.batch.taken + maxPending
-	for n.end == nil && r.batch.taken < most && len(n.events) < cap(n.events) && len(n.changes) < cap(n.changes) &&
-		len(n.boundaries) < cap(n.boundaries) {
+	r.batch.chunk = n
+	maxTaken := r.batch.taken + maxPending
+	for n.end == nil && r.batch.taken < maxTaken && len(n.events) < cap(n.events) &&
+		len(n.changes) < cap(n.changes) && len(n.boundaries) < cap(n.boundaries) {
 		var e event.Event
 		if e, n.end = r.Next(ctx); n.end == nil {
 			n.events = append(n.events, e)

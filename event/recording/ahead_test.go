@@ -14,7 +14,7 @@ import (
 
 // many returns enough events to use the memory of all runs again and again, boundaries with GPUs among them.
 func many() (events []event.Event) {
-	all := changes(2 * runs * runEvents)
+	all := changes(2 * chunks * chunkEvents)
 	for i := range all {
 		events = append(events, &all[i])
 		if i%3 == 0 {
@@ -45,7 +45,7 @@ func each(ctx context.Context, r *Reader) (all []event.Event, err error) {
 
 // TestEachYieldsTheEventsOfNext: it yields the events of Next, even of a recording that was cut or damaged.
 func TestEachYieldsTheEventsOfNext(t *testing.T) {
-	for _, events := range [][]event.Event{small(), many(), changesOnly(runEvents), changesOnly(runEvents + 1)} {
+	for _, events := range [][]event.Event{small(), many(), changesOnly(chunkEvents), changesOnly(chunkEvents + 1)} {
 		file := record(t, events, 100)
 		damaged := bytes.Clone(file)
 		damaged[len(damaged)/2] ^= 1
@@ -76,7 +76,7 @@ func TestEachLeavesTheReader(t *testing.T) {
 	if err := r.Each(ctx, func(event.Event) { taken++; cancel() }); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if taken == 0 || taken > runEvents {
+	if taken == 0 || taken > chunkEvents {
 		t.Errorf("it took %d events", taken)
 	}
 	rest := readAll(t, r)

@@ -130,6 +130,9 @@ func checkChange(t *testing.T, c arrowRow, e *event.Change) {
 	if rec.Column(colPassed).IsValid(row) {
 		got.Passed = uint8(rec.Column(colPassed).(*array.Uint32).Value(row))
 	}
+	if rec.Column(colStandsFor).IsValid(row) {
+		got.StandsFor = event.Bytes(c.i64(colStandsFor))
+	}
 	if rec.Column(colSize).IsNull(row) != (e.Size == 0) || rec.Column(colNumber).IsValid(row) ||
 		rec.Column(colText).IsValid(row) {
 		t.Errorf("row %d: wrong nulls", row)

@@ -7,15 +7,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// batch has the decoded rows of one message. It uses its memory again for the next message.
+// batch has the decoded columns of one message. The next message uses its memory again.
 type batch struct {
 	zstd    *zstd.Decoder
 	rows    int
-	texts   int // bytes of text the message may still have
+	texts   int // bytes of text that the message may still have
 	taken   int // bytes of text of all events so far
 	columns [colCount]cells
 	names   names
-	room    *run // for the events, nil if the receiver may keep each
+	chunk   *chunk // for the events, nil if the receiver may keep each
 }
 
 // cells is one column of a batch. Its buffers are at least as long as the rows need.
@@ -47,7 +47,7 @@ func (b *batch) load(s *schema, msg message) (err error) {
 	}
 	buffers, _ := msg.header.vector(2, 16)
 	for i := range b.columns {
-		b.columns[i].nulls, b.columns[i].size = b.rows, b.rows // a missing column
+		b.columns[i].nulls, b.columns[i].size = b.rows, b.rows // columns that the file lacks stay so
 	}
 	for i, typ := range s.types {
 		nulls := int64(binary.LittleEndian.Uint64(nodes[16*i+8:]))
@@ -104,7 +104,7 @@ func (b *batch) loadColumn(c *cells, typ dataType, nulls int64, buffers, body []
 	return err
 }
 
-// null reports whether the row has no value.
+// null reports whether the column has no value in a row.
 func (c *cells) null(row int) bool {
 	if c.nulls == 0 {
 		return false
@@ -112,7 +112,7 @@ func (c *cells) null(row int) bool {
 	return c.nulls == c.size || c.valid[row>>3]&(1<<(row&7)) == 0
 }
 
-// get64, get32, truth and text return the value of a row, zero if it has none.
+// get64, get32, truth and text return the value in a row; zero if the row has none.
 func (c *cells) get64(row int) uint64 {
 	if c.null(row) {
 		return 0
@@ -138,13 +138,13 @@ func (c *cells) text(row int) []byte {
 	return c.data[binary.LittleEndian.Uint32(c.offsets[4*row:]):binary.LittleEndian.Uint32(c.offsets[4*row+4:])]
 }
 
-// names remembers recently read strings: the same few come again and again.
+// names remembers strings that were read: the same few occur again and again.
 type names struct {
 	known map[string]string // by the string's form in JSON, which may have escapes
 }
 
-// of returns a string, given its form in JSON without the quotes. It remembers short strings.
-func (n *names) of(written []byte) string {
+// text returns the string whose form in JSON, without the quotes, is written. It remembers short strings.
+func (n *names) text(written []byte) string {
 	if name, known := n.known[string(written)]; known {
 		return name
 	}
@@ -154,7 +154,7 @@ func (n *names) of(written []byte) string {
 	if !isShort {
 		return name
 	}
-	if n.known == nil || len(n.known) >= maxNames { // when full, it forgets all of them
+	if n.known == nil || len(n.known) >= maxNames { // a full map is emptied
 		n.known = make(map[string]string)
 	}
 	n.known[text] = name

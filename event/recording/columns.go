@@ -46,7 +46,7 @@ type field struct {
 	required bool // never null
 }
 
-// The columns. Their order in the file is this one, but a reader goes by name.
+// The columns, in the order in which the writer writes them. A reader finds them by name.
 const (
 	colKind = iota
 	colTime
@@ -95,38 +95,39 @@ const (
 	colUnchained
 	colFound
 	colLull
+	colStandsFor
 	colFirstCounter
 	colFirstRefused     = colFirstCounter + int(event.CounterCount)
 	colFirstMissing     = colFirstRefused + int(event.RefusedKinds)
 	colFirstMeter       = colFirstMissing + int(event.MissingKinds)
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
-	// Newer kinds of unknown frees have three columns each.
+	// Newer kinds of unknown frees have three columns each, one kind after another.
 	colFirstLater = colFirstDeviceMeter + 4*event.DeviceMeters
 	firstLater    = event.UnknownDevice + 1
 
 	colCount = colFirstLater + 3*int(event.UnknownKinds-firstLater)
 )
 
-// freesColumns are the columns of a kind of unknown frees: their count, an upper bound of their bytes, and the error
-// bound of its meters since they were stepped down.
+// freesColumns are the columns of a kind of unknown frees: their number, an upper bound of their bytes, and the error
+// bound of the meters from pauses of their probes.
 type freesColumns struct{ unknown, slack, unsure int }
 
-// none is no column.
+// none stands for a column that a kind does not have.
 const none = -1
 
 var unknownColumns = columnsOfFrees()
 
-func columnsOfFrees() (all [event.UnknownKinds]freesColumns) {
-	for kind := range event.UnknownKind(event.UnknownKinds) {
-		at := colFirstLater + 3*(int(kind)-int(firstLater))
-		all[kind] = freesColumns{at, at + 1, at + 2}
+func columnsOfFrees() (columns [event.UnknownKinds]freesColumns) {
+	for kind := firstLater; kind < event.UnknownKinds; kind++ {
+		first := colFirstLater + 3*int(kind-firstLater)
+		columns[kind] = freesColumns{first, first + 1, first + 2}
 	}
-	all[event.UnknownNumPy] = freesColumns{colUnknown, colSlack, colUnsure}
-	all[event.UnknownTorch] = freesColumns{colUnknownTorch, colTorchSlack, colUnsureTorch}
-	all[event.UnknownHeap] = freesColumns{colUnknownHeap, colHeapSlack, none}
-	all[event.UnknownDevice] = freesColumns{colUnknownDevice, none, none}
-	return all
+	columns[event.UnknownNumPy] = freesColumns{colUnknown, colSlack, colUnsure}
+	columns[event.UnknownTorch] = freesColumns{colUnknownTorch, colTorchSlack, colUnsureTorch}
+	columns[event.UnknownHeap] = freesColumns{colUnknownHeap, colHeapSlack, none}
+	columns[event.UnknownDevice] = freesColumns{colUnknownDevice, none, none}
+	return columns
 }
 
 // The four groups of meter columns: of the process and of its tree, at the instant and since the boundary before.
@@ -148,7 +149,7 @@ func deviceColumn(group int, m event.DeviceMeter) int {
 
 var fields = tableFields()
 
-// singleFields are the columns that exist once; [tableFields] makes those that each kind or meter has.
+// singleFields are the columns that exist once. [tableFields] adds those that exist for each counter, kind or meter.
 var singleFields = [colCount]field{
 	colKind:          {"kind", typeUTF8, true},
 	colTime:          {"time_ns", typeInt64, true},
@@ -197,6 +198,7 @@ var singleFields = [colCount]field{
 	colUnchained:     {"unchained", typeBool, false},
 	colFound:         {"found", typeBool, false},
 	colLull:          {"lull", typeBool, false},
+	colStandsFor:     {"stands_for", typeInt64, false},
 }
 
 func tableFields() [colCount]field {
@@ -229,7 +231,7 @@ func tableFields() [colCount]field {
 	return all
 }
 
-// The kinds of row that are not boundaries; a boundary's kind is its own name.
+// The kinds of rows that are not boundaries. The kind of a boundary's row is the name of the boundary's kind.
 const (
 	kindStart      = "start"
 	kindProcess    = "process"

@@ -7,8 +7,8 @@ import (
 	"ipytracer/event"
 )
 
-// The records that are rare and have lists go into the detail column as JSON. The types below are the events' own with
-// public names. The conversion between the two fails to compile when an event gains a field.
+// Rare events that have lists are stored as JSON in the column detail. The types below have the fields of the event's
+// types, with public names. Where an event gains a field, the conversion between the two fails to compile.
 
 type hostDetail struct {
 	Name     string            `json:"name"`
@@ -159,7 +159,8 @@ type finishDetail struct {
 	Problems  []string             `json:"problems"`
 	Unnamed   []string             `json:"unnamed"`
 	Shells    list[shellDetail]    `json:"shells"`
-	// Settled: a look at objects follows, and then the end. Holders: the look searches for the holders of blocks.
+	// Settled: the event is an event.Settled: a look at objects follows, and then the Finish.
+	// Holders: that look searches for the holders of blocks.
 	Settled bool `json:"settled,omitempty"`
 	Holders bool `json:"holders,omitempty"`
 }
@@ -284,7 +285,7 @@ func detailOfFinish(f *event.Finish) finishDetail {
 	}
 }
 
-// finishFromJSON returns a Finish, or a Settled.
+// finishFromJSON returns an event.Finish, or an event.Settled.
 func finishFromJSON(text []byte) (event.Event, error) {
 	var d finishDetail
 	if err := json.Unmarshal(text, &d); err != nil {

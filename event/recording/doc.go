@@ -18,13 +18,13 @@ import (
 	"ipytracer/event"
 )
 
-// Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4
-// native frames, lines of mapped memory and the heap, and the holders of memory that was left, 5 tensors on the CPU and
-// the time behind a cell's result, 6 the limits of processes and their ends. Each newer meter has raised it, see
-// [event.Facts].
+// Format is the version of the format that this package writes, and the newest that it reads. Format 2 added GPUs, 3
+// Python stacks, 4 native frames, lines of mapped memory, the heap, and the holders of memory that was left, 5 tensors
+// on the CPU and the time behind a cell's result, 6 limits of processes and their ends. Since then each new meter
+// raises it: see [event.Facts].
 var Format = newestFormat()
 
-// formatOfRows is the newest format that changed more than the meters.
+// formatOfRows is the newest format that changed anything but the meters.
 const formatOfRows = 6
 
 func newestFormat() int {
@@ -35,7 +35,7 @@ func newestFormat() int {
 	return newest
 }
 
-// ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.
+// ReasonCut is the Reason of the Finish that a [Reader] adds to a recording without a Finish.
 const ReasonCut = event.FinishCut
 
 var (
@@ -43,14 +43,14 @@ var (
 	ErrNotRecording = errors.New("not an ipytracer recording")
 	// ErrVersion says that a recording was made by a newer tracer.
 	ErrVersion = errors.New("recording made by a newer tracer")
-	// ErrEvent says that an event cannot be recorded: a kind, a meter or an outcome has no name, or a text is longer
-	// than the limit. The recording goes on without it.
+	// ErrEvent says that an event cannot be recorded: its kind, meter or outcome has no name, or a text is too long.
+	// The recording goes on without the event.
 	ErrEvent = errors.New("event cannot be recorded")
 
 	errDamaged = errors.New("damaged")
 )
 
-// Limits. The writer stays far below the limits of the reader.
+// Limits. The writer's limits are far below the reader's.
 const (
 	maxRows       = 4096 // rows the writer holds before it flushes by itself
 	maxEventRows  = 1 + event.MaxDevices

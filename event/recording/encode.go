@@ -106,7 +106,7 @@ func (e *encoder) keyValue(key string, value flatbuffers.UOffsetT) flatbuffers.U
 	return b.EndObject()
 }
 
-// batch returns the message that holds the rows of t, in two parts that belong one after the other.
+// batch returns the message with the rows of t, in two parts to be written one after the other.
 func (e *encoder) batch(t *table) (head, body []byte) {
 	e.body, e.buffers = e.body[:0], e.buffers[:0]
 	for i := range t.columns {
@@ -138,7 +138,7 @@ func (e *encoder) batch(t *table) (head, body []byte) {
 	return e.message(headerRecordBatch, b.EndObject()), e.body
 }
 
-// layOutAll gives a text column an end for every row of the table.
+// layOutAll completes the offsets of a text column up to the last row of the table.
 func (c *column) layOutAll(typ dataType, rows int) {
 	if typ.text() && c.count > 0 {
 		c.layOut(rows)
@@ -169,7 +169,7 @@ func (e *encoder) column(f field, c *column, rows int) {
 		e.buffer(c.data, true)
 		return
 	}
-	// A column that is mostly empty shrinks to almost nothing at the speed of memory.
+	// A mostly empty column is compressed: that takes almost no time, and shrinks it to almost nothing.
 	e.buffer(c.data[:full], 2*c.count < rows)
 }
 
@@ -186,7 +186,8 @@ func (e *encoder) buffer(p []byte, compress bool) {
 	})
 }
 
-// add appends one buffer of n bytes as frame encodes it: its length, the frame, padding to 8 bytes.
+// add appends one buffer of n bytes to the body: its length, the zstd frame that the function frame appends, and
+// padding to 8 bytes.
 func (e *encoder) add(n int, frame func([]byte) []byte) {
 	begin := len(e.body)
 	if n > 0 {
@@ -198,7 +199,7 @@ func (e *encoder) add(n int, frame func([]byte) []byte) {
 	}
 }
 
-// message completes a message with the given header: the part before its body.
+// message returns the part of a message before its body, and writes the checksum of both into it.
 func (e *encoder) message(kind byte, header flatbuffers.UOffsetT) []byte {
 	b := e.fb
 	crc := b.CreateString(blankCRC)

@@ -7,12 +7,12 @@ import (
 	"ipytracer/event"
 )
 
-// event turns one row into its event. It fails with errDamaged for a row that no writer writes.
+// event returns the event in a row. It fails with errDamaged for a row that no writer writes.
 func (b *batch) event(row int) (e event.Event, err error) {
 	defer recoverDamage(&err)
 	kind := b.columns[colKind].text(row)
 	detail := b.columns[colDetail].text(row)
-	if b.weigh(row) > maxText {
+	if b.countText(row) > maxText {
 		return nil, fmt.Errorf("%w: a text of more than %d bytes", errDamaged, maxText)
 	}
 	switch string(kind) {
@@ -59,9 +59,8 @@ func (b *batch) event(row int) (e event.Event, err error) {
 	return e, nil
 }
 
-// lull reports whether the rings were empty before a row. It is false for a damaged row: the error comes with its
-// event.
-func (b *batch) lull(row int) (is bool) {
+// lull reports whether a Lull comes before a row. It reports false for a damaged row; event then returns the error.
+func (b *batch) lull(row int) (isAfterLull bool) {
 	var err error
 	defer recoverDamage(&err)
 	return b.columns[colLull].truth(row)
@@ -90,7 +89,7 @@ func (b *batch) change(row int) (event.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := b.room.change()
+	c := b.chunk.change()
 	*c = event.Change{
 		Stream: s.stream, Segment: s.segment, Time: s.time, Root: s.root, PID: s.pid, TID: s.tid, Meter: s.meter,
 		Value:     b.bytes(colValue, row),
@@ -100,6 +99,7 @@ func (b *batch) change(row int) (event.Event, error) {
 		Passed:    b.passed(row),
 		Collected: b.columns[colCollected].truth(row),
 		Sample:    b.columns[colSample].truth(row),
+		StandsFor: b.bytes(colStandsFor, row),
 		Unchained: b.columns[colUnchained].truth(row),
 		Found:     b.columns[colFound].truth(row),
 		Block:     b.columns[colBlock].truth(row),
@@ -109,8 +109,8 @@ func (b *batch) change(row int) (event.Event, error) {
 	return c, nil
 }
 
-// passed returns the number of boundaries that a change may have passed. Older recordings without such a count mean
-// one.
+// passed returns the largest number of boundaries that a change may have passed. Older recordings have no such number,
+// and mean one.
 func (b *batch) passed(row int) uint8 {
 	if !b.columns[colBetween].truth(row) {
 		return 0
@@ -133,7 +133,7 @@ func (b *batch) refusal(row int) (event.Event, error) {
 	}, nil
 }
 
-// caller returns 0 for a name that a newer tracer knows.
+// caller returns the caller that a row names; 0 for a name that only newer tracers know.
 func (b *batch) caller(row int) event.Caller {
 	c, _ := event.ParseCaller(string(b.columns[colCaller].text(row)))
 	return c
@@ -152,11 +152,12 @@ func (b *batch) foreign(row int) (event.Event, error) {
 	}, nil
 }
 
-// device reads a GPU's row: no event, but a part of the boundary or reading in the rows behind it.
+// device is a row with the meters of a GPU. It is no event of its own: the values belong to the boundary or reading in
+// the next row of another kind.
 type device struct {
 	event.Event
-	n      int
-	groups [4][event.DeviceMeters]event.Bytes
+	n      int                                // the number of the GPU
+	groups [4][event.DeviceMeters]event.Bytes // by group of meter columns
 }
 
 func (b *batch) device(row int) (event.Event, error) {
@@ -172,8 +173,9 @@ func (b *batch) device(row int) (event.Event, error) {
 	return d, nil
 }
 
-// into copies the values of devices into readings, in the order of the groups.
-func into(devices []*device, readings ...*event.Readings) {
+// copyDeviceValues copies the meters of GPUs into the readings of an event. The readings are in the order of the
+// groups.
+func copyDeviceValues(devices []*device, readings ...*event.Readings) {
 	for _, d := range devices {
 		for group, r := range readings {
 			for m := range event.DeviceMeter(event.DeviceMeters) {
@@ -194,7 +196,7 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 			return nil, fmt.Errorf("%w: unknown outcome %.60q", errDamaged, text)
 		}
 	}
-	e := b.room.boundary()
+	e := b.chunk.boundary()
 	e.Number = b.u64(colNumber, row)
 	e.Time = b.time(colTime, row)
 	e.Kind = kind
@@ -274,14 +276,14 @@ func (b *batch) readings(group, row int, to *event.Readings) {
 	}
 }
 
-// weigh counts the bytes of a row's two texts as taken, and returns the length of the longer one.
-func (b *batch) weigh(row int) (longest int) {
+// countText adds the bytes of a row's two texts to taken, and returns the length of the longer text.
+func (b *batch) countText(row int) (longest int) {
 	detail, text := len(b.columns[colDetail].text(row)), len(b.bytesOf(row))
 	b.taken += detail + text
 	return max(detail, text)
 }
 
-// bytesOf returns the text of a row, byte for byte as it was. A text that is no UTF-8 is longer in its own column.
+// bytesOf returns the text of a row with its original bytes. Text that is not valid UTF-8 has a column for them.
 func (b *batch) bytesOf(row int) []byte {
 	if raw := b.columns[colTextBytes].text(row); raw != nil {
 		return raw

@@ -7,33 +7,33 @@ import (
 	"ipytracer/event"
 )
 
-// Extent is how far a recording goes. Whoever prints a figure of a recording asks it: only of a whole recording is it
-// known what was lost, because the tracer writes that at the end.
+// Extent says how far a recording can be read. Printers of figures need it, because the tracer writes at the end of a
+// recording what was lost.
 type Extent struct {
-	State   State
-	Version string // of the tracer that made the recording; as hostile as the rest
-	Events  uint64
-	Lasts   time.Duration // from the first event to the last
-	Last    event.Nanoseconds
-	At      int64  // the first byte that is not readable, of a damaged recording
-	Why     string // it is not
+	State     State
+	Version   string // of the tracer that made the recording; hostile, like the rest of it
+	Events    uint64
+	Lasts     time.Duration     // from the first event to the last
+	Last      event.Nanoseconds // time of the last event
+	DamagedAt int64             // offset of the first byte that is not readable, if State is Damaged
+	Why       string            // why that byte is not readable
 }
 
-// State is the way in which a recording ends.
+// State says how a recording ends.
 type State int
 
-// The ways.
+// The states.
 const (
 	Whole      State = iota
-	Unfinished       // the tracer closed it, and did not write the end of its session
-	Cut              // the file ends earlier
-	Damaged          // something else follows
+	Unfinished       // the tracer closed the file without the end of its session
+	Cut              // the file ends before the tracer closed it
+	Damaged          // the file goes on, but is not readable
 )
 
-// IsWhole reports whether nothing is missing.
+// IsWhole reports whether the recording has its end.
 func (x Extent) IsWhole() bool { return x.State == Whole }
 
-// String says in one sentence what is there.
+// String describes the extent in one sentence, for people.
 func (x Extent) String() string {
 	switch x.State {
 	case Unfinished:
@@ -41,7 +41,7 @@ func (x Extent) String() string {
 	case Cut:
 		return "the recording was cut off: " + x.holds()
 	case Damaged:
-		return fmt.Sprintf("the recording is not readable behind byte %d (%.300s): %s", x.At, x.Why, x.holds())
+		return fmt.Sprintf("the recording is not readable behind byte %d (%.300s): %s", x.DamagedAt, x.Why, x.holds())
 	}
 	return "the recording is whole: " + x.holds()
 }

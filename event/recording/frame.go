@@ -7,8 +7,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Every buffer of a recording is a zstd frame (RFC 8878). Two plain kinds are written by hand, as fast as memory
-// copies. Arrow also has a mark for "not compressed", but not every reader knows it.
+// Every buffer of a recording is a zstd frame (RFC 8878). Arrow also has a mark for uncompressed buffers, but not every
+// reader knows it. So this file writes two kinds of frame by hand, as fast as memory is copied: raw bytes, and zeros.
 
 const zstdBlock = 128 << 10 // the most one block may hold
 
@@ -17,7 +17,7 @@ const (
 	blockRLE = 1
 )
 
-// appendFrameHeader begins a frame of n bytes in one segment, without a checksum.
+// appendFrameHeader appends the header of a frame with n bytes of content, in one segment and without a checksum.
 func appendFrameHeader(dst []byte, n int) []byte {
 	dst = append(dst, 0x28, 0xb5, 0x2f, 0xfd, 0xa0)
 	return binary.LittleEndian.AppendUint32(dst, uint32(n))
@@ -31,7 +31,7 @@ func appendBlockHeader(dst []byte, kind, n int, last bool) []byte {
 	return append(dst, byte(h), byte(h>>8), byte(h>>16))
 }
 
-// appendRaw appends p as a frame that stores it as it is.
+// appendRaw appends a frame that stores p uncompressed.
 func appendRaw(dst, p []byte) []byte {
 	dst = appendFrameHeader(dst, len(p))
 	for {
@@ -74,13 +74,13 @@ func newDecoder() (*zstd.Decoder, error) {
 		zstd.WithDecodeAllCapLimit(true))
 }
 
-// unframe decodes one Arrow buffer, a length followed by a frame, into dst, which it grows to want
-// bytes and no further. The buffer must hold exactly that many.
+// unframe decodes one Arrow buffer, a length and a zstd frame, which must hold exactly want bytes. It decodes into dst,
+// and allocates if dst is too small.
 func unframe(dec *zstd.Decoder, dst, buffer []byte, want int) ([]byte, error) {
 	if len(buffer) < 8 || binary.LittleEndian.Uint64(buffer) != uint64(want) {
 		return nil, fmt.Errorf("%w: a buffer has the wrong length", errDamaged)
 	}
-	if want/zstdBlock > len(buffer)/4 { // a block costs four bytes at least: not worth asking for the memory
+	if want/zstdBlock > len(buffer)/4 { // each block takes at least four bytes: fail before allocating want bytes
 		return nil, fmt.Errorf("%w: a buffer is shorter than it says", errDamaged)
 	}
 	if cap(dst) < want {

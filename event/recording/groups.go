@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// groups are the texts of groups of probes in recordings. They are part of the format, so they stay as they are; the
-// words of reports are in internal/words.
+// groups are the names of groups of probes in recordings. They are part of the format and must not change. The names in
+// reports are in internal/words.
 var groups = withMeters([event.Groups]string{
 	event.ArrayProbes:   "",
 	event.ForeignArrays: "blocks of another NumPy, or of another memory handler",
@@ -19,11 +19,13 @@ var groups = withMeters([event.Groups]string{
 	event.TensorStacks:  "stacks of PyTorch's blocks",
 	event.MappedStacks:  "stacks of mapped memory",
 	event.HeapStacks:    "stacks of malloc's blocks",
+	event.CountedArrays: "stacks of small arrays, which the process counts itself",
+	event.CountedHeap:   "stacks of malloc's small blocks, which the process counts itself",
 	event.Statements:    "the probes on statements were stepped down to keep the overhead budget",
 	event.CellEnds:      "the probes on cell ends were stepped down to keep the overhead budget",
 })
 
-// withMeters adds the texts of groups that stop one meter: its name.
+// withMeters adds the names of groups that stop one meter: the meter's id.
 func withMeters(texts [event.Groups]string) [event.Groups]string {
 	for g := range texts {
 		if m, ok := event.Group(g).Only(); ok {
@@ -33,10 +35,10 @@ func withMeters(texts [event.Groups]string) [event.Groups]string {
 	return texts
 }
 
-// isOfGroup reports whether the text of a kind of boundary names a group of probes.
+// isOfGroup reports whether the text of such a boundary names a group of probes.
 func isOfGroup(k event.BoundaryKind) bool { return k == event.MeterShed || k == event.MeterBack }
 
-// textOf returns the text of a boundary's row.
+// textOf returns the text in a boundary's row.
 func textOf(b *event.Boundary) string {
 	switch text := b.Text(); {
 	case text != nil:
@@ -49,7 +51,8 @@ func textOf(b *event.Boundary) string {
 	return groups[b.Group]
 }
 
-// setText gives a boundary the text of its row. The text of a group that only another tracer knows stays as it is.
+// setText sets the field of a boundary that belongs to the text of its row. The name of an unknown group goes to
+// Probes.
 func setText(b *event.Boundary, text string) {
 	if field := b.Text(); field != nil {
 		*field = text

@@ -20,7 +20,7 @@ func hostileRows(t testing.TB, kind string, rows int, text func(t *table)) []byt
 		t.Fatal(err)
 	}
 	for range rows {
-		text(w.begin(kind, 1, 1))
+		text(w.beginRow(kind, 1, 1))
 		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}

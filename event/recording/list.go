@@ -6,26 +6,26 @@ import (
 	"unsafe"
 )
 
-// The bounds on the memory that a list in a detail takes: the writer writes each element with its members, so that its
-// text is not much shorter than its memory. A list of anybody's can have "{}", "null" or "0" for each.
+// Bounds on the memory that a list in a detail takes. In the writer's texts a list is not much shorter than in memory,
+// because each element has its members. A hostile text can have "{}", "null" or "0" for each element.
 const (
 	maxListed = 64 << 20
-	maxSwell  = 16 // bytes of memory for a byte of text
+	maxSwell  = 16 // bytes of memory for each byte of text
 )
 
-// list is a list in a row's detail. One that takes much more memory than its text is refused before it is decoded.
+// list is a list in a row's detail. UnmarshalJSON refuses a text whose list would take much more memory than the text.
 type list[T any] []T
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (l *list[T]) UnmarshalJSON(text []byte) error {
 	size := int(unsafe.Sizeof(*new(T)))
-	if taken := size * elements(text); taken > maxListed || taken > maxSwell*(len(text)+size) {
+	if memory := size * elements(text); memory > maxListed || memory > maxSwell*(len(text)+size) {
 		return fmt.Errorf("%w: a list of %d bytes that would take too much memory", errDamaged, len(text))
 	}
 	return json.Unmarshal(text, (*[]T)(l))
 }
 
-// elements returns the number of elements of a list in JSON, or more.
+// elements returns an upper bound on the number of elements of a list in JSON.
 func elements(text []byte) int {
 	quoted, depth, n := false, 0, 1
 	for i := 0; i < len(text); i++ {
@@ -46,7 +46,7 @@ func elements(text []byte) int {
 	return n
 }
 
-// convert maps a list and keeps the difference between an empty one and none.
+// convert applies f to each element. It returns nil for nil, and an empty list for an empty list.
 func convert[A, B any](list []A, f func(A) B) []B {
 	if list == nil {
 		return nil

@@ -19,24 +19,27 @@ type message struct {
 	body   []byte
 }
 
-// errEnd is the end mark: the stream ends here because its writer ended it.
+// errEnd says that the stream has its end mark here: the writer closed it.
 var errEnd = errors.New("end mark")
 
-// messageReader cuts a stream into messages. It reads in pieces, so that a false length costs no more memory than the
-// stream has bytes.
+// messageReader reads the messages of a stream. It reads piece by piece, so that a wrong length costs no more memory
+// than the stream has bytes.
 type messageReader struct {
 	r         io.Reader
-	offset    int64  // of the message that is being read or is next
+	offset    int64  // of the current message, or else the next one
 	number    uint64 // of that message
-	numbered  bool   // the messages have their numbers
+	numbered  bool   // the recording's messages have numbers
 	meta      bytes.Buffer
 	body      bytes.Buffer
 	ignoreCRC bool // for fuzzing: accept a wrong checksum
 }
 
-// next reads one message, valid until the next call. It fails with io.EOF where the stream ends between two
-// messages, io.ErrUnexpectedEOF where it ends within one, errEnd at the end mark, errDamaged where there is
-// no message, and otherwise with the underlying reader's error.
+// next reads one message, which is valid until the next call. It fails with
+//   - io.EOF if the stream ends between two messages,
+//   - io.ErrUnexpectedEOF if it ends within a message,
+//   - errEnd at the end mark,
+//   - errDamaged if no message begins here, or if it is damaged,
+//   - and else with the underlying reader's error.
 func (m *messageReader) next() (msg message, err error) {
 	var prefix [8]byte
 	if _, err := io.ReadFull(m.r, prefix[:]); err != nil {
@@ -81,7 +84,7 @@ func (m *messageReader) parse(msg *message) (length int64, err error) {
 	return length, nil
 }
 
-// check compares a message with its own checksum.
+// check compares a message with its checksum and its number.
 func (m *messageReader) check(msg message) (err error) {
 	defer recoverDamage(&err)
 	if m.ignoreCRC {
@@ -97,11 +100,11 @@ func (m *messageReader) check(msg message) (err error) {
 	if crc32.Update(crc32.Checksum(m.meta.Bytes(), castagnoli), castagnoli, msg.body) != uint32(want) {
 		return fmt.Errorf("%w: a checksum does not match", errDamaged)
 	}
-	return m.inPlace(string(pairs[keyNumber]))
+	return m.checkNumber(string(pairs[keyNumber]))
 }
 
-// inPlace refuses a message that is not the next one: messages are missing, or they were swapped or doubled.
-func (m *messageReader) inPlace(number string) error {
+// checkNumber refuses a message out of order: messages are missing, swapped or doubled. Old recordings have no numbers.
+func (m *messageReader) checkNumber(number string) error {
 	if m.number == 0 {
 		m.numbered = number != ""
 	}
@@ -111,7 +114,7 @@ func (m *messageReader) inPlace(number string) error {
 	return nil
 }
 
-// fill reads n bytes into b. A stream that ends before them gives io.ErrUnexpectedEOF.
+// fill reads exactly n bytes into b. It fails with io.ErrUnexpectedEOF if the stream ends earlier.
 func fill(b *bytes.Buffer, r io.Reader, n int64) error {
 	b.Reset()
 	got, err := io.CopyN(b, r, n)
@@ -121,22 +124,22 @@ func fill(b *bytes.Buffer, r io.Reader, n int64) error {
 	return err
 }
 
-// recoverDamage turns the panic of an index that points out of a message into an error.
+// recoverDamage turns a panic, by an index that points out of a message, into an error.
 func recoverDamage(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%w: a message is inconsistent", errDamaged)
 	}
 }
 
-// fbTable is a FlatBuffers table from an untrusted file: its methods panic where it points outside its bytes, and
-// callers hold a recoverDamage.
+// fbTable is a FlatBuffers table from an untrusted file. Its methods panic if an offset points outside of the file's
+// bytes, so each caller defers recoverDamage.
 type fbTable struct{ flatbuffers.Table }
 
 func rootTable(b []byte) fbTable {
 	return fbTable{flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}}
 }
 
-// slot returns the offset of field i in the table, or 0.
+// slot returns the offset of field i of the table; 0 if the field is missing.
 func (t fbTable) slot(i int) flatbuffers.UOffsetT {
 	o := t.Offset(flatbuffers.VOffsetT(4 + 2*i))
 	if o == 0 {
@@ -210,7 +213,7 @@ func (t fbTable) tables(i int) []fbTable {
 	return out
 }
 
-// pairs returns the key-value metadata in field i with short keys, as ours are; the values are not copied.
+// pairs returns the key-value metadata in field i. It leaves out keys longer than maxKey, and does not copy the values.
 func (t fbTable) pairs(i int) map[string][]byte {
 	out := make(map[string][]byte)
 	for _, kv := range t.tables(i) {

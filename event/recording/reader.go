@@ -13,13 +13,13 @@ import (
 
 // Reader reads a recording. It is an [event.Source] and not safe for concurrent use.
 type Reader struct {
-	messages messageReader
-	schema   schema
-	batch    batch
-	row      int
-	lulled   bool      // the lull in front of the row was delivered
-	devices  []*device // rows that belong to the one behind them
-	done     error     // the result of Next from now on
+	messages      messageReader
+	schema        schema
+	batch         batch
+	row           int
+	lullDelivered bool      // the lull in front of the row was delivered
+	devices       []*device // GPU rows, which belong to the next row of another kind
+	done          error     // what Next returns from now on; nil while there are events
 
 	events   uint64
 	changes  uint64
@@ -32,8 +32,8 @@ type Reader struct {
 
 var _ event.Source = (*Reader)(nil)
 
-// Open reads the beginning of a recording. It fails with [ErrNotRecording] for any other beginning, and with
-// [ErrVersion] if a newer tracer wrote it. [Reader.Next] reports any later error. The reader does not close r.
+// Open reads the beginning of a recording. It fails with [ErrNotRecording] if r is no recording, and with [ErrVersion]
+// if a newer tracer wrote it. [Reader.Next] reports any later error. The reader does not close r.
 func Open(r io.Reader) (*Reader, error) { return open(r, false) }
 
 func open(r io.Reader, ignoreChecksums bool) (*Reader, error) {
@@ -60,10 +60,10 @@ func open(r io.Reader, ignoreChecksums bool) (*Reader, error) {
 	return in, nil
 }
 
-// Next returns the recording's events in the order in which they were written. If a recording stops before its
-// [event.Finish], or is damaged, it returns all events up to there and then a Finish of its own. That one has the
-// Reason "recording cut", the extent of the file among its Problems, and Made and Delivered as far as the file shows
-// them. Then comes io.EOF. Next fails otherwise only with ctx's error and with that of the underlying reader.
+// Next returns the recording's events in the order in which they were written, and then io.EOF. If a recording is
+// damaged, or ends before its [event.Finish], Next returns all events up to there, and then a Finish of its own. This
+// Finish has the Reason [ReasonCut], the recording's [Extent] among its Problems, and Made and Delivered as far as the
+// file shows them. Next fails only with ctx's error and with that of the underlying reader.
 func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -74,18 +74,18 @@ func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 		}
 		err := r.fetch()
 		if err == nil {
-			if !r.lulled && r.batch.lull(r.row) {
-				r.lulled = true
+			if !r.lullDelivered && r.batch.lull(r.row) {
+				r.lullDelivered = true
 				return &event.Lull{}, nil
 			}
 			e, eventErr := r.batch.event(r.row)
 			if eventErr == nil {
 				r.row++
-				r.lulled = false
-				if !r.complete(e) {
+				r.lullDelivered = false
+				if !r.addDevices(e) {
 					continue
 				}
-				if eventErr = r.order(e); eventErr == nil {
+				if eventErr = r.checkOrder(e); eventErr == nil {
 					r.note(e)
 					return e, nil
 				}
@@ -98,8 +98,8 @@ func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 	}
 }
 
-// complete adds the GPU rows in front of an event to it. It returns false for such a row itself.
-func (r *Reader) complete(e event.Event) bool {
+// addDevices adds the values of the GPU rows in front of an event to the event. It returns false if e is such a row.
+func (r *Reader) addDevices(e event.Event) bool {
 	switch e := e.(type) {
 	case *device:
 		if len(r.devices) < event.MaxDevices {
@@ -107,17 +107,17 @@ func (r *Reader) complete(e event.Event) bool {
 		}
 		return false
 	case *event.Boundary:
-		into(r.devices, &e.Value, &e.High, &e.Tree, &e.TreeHigh)
+		copyDeviceValues(r.devices, &e.Value, &e.High, &e.Tree, &e.TreeHigh)
 	case *event.Reading:
-		into(r.devices, &e.Value, &e.High)
+		copyDeviceValues(r.devices, &e.Value, &e.High)
 	}
 	r.devices = r.devices[:0]
 	return true
 }
 
-// order refuses an event that cannot come here: a beginning behind the first event, or anything behind the end. Batches
-// that somebody has swapped or doubled have such events.
-func (r *Reader) order(e event.Event) error {
+// checkOrder refuses a Start behind other events, and any event behind the end. A recording has such events if somebody
+// has swapped or doubled its batches.
+func (r *Reader) checkOrder(e event.Event) error {
 	if r.finished {
 		r.finished = false
 		return fmt.Errorf("%w: events behind the end", errDamaged)
@@ -128,7 +128,7 @@ func (r *Reader) order(e event.Event) error {
 	return nil
 }
 
-// fetch makes sure that there is a row to read.
+// fetch reads messages until there is a row to read.
 func (r *Reader) fetch() error {
 	for r.row >= r.batch.rows {
 		msg, err := r.messages.next()
@@ -144,7 +144,7 @@ func (r *Reader) fetch() error {
 	return nil
 }
 
-// note keeps the facts that the Finish of a cut recording needs.
+// note records the facts that the Finish of a cut recording needs.
 func (r *Reader) note(e event.Event) {
 	r.events++
 	at := r.last
@@ -158,7 +158,7 @@ func (r *Reader) note(e event.Event) {
 		at = e.Time
 	case *event.Boundary:
 		at = e.Time
-		r.made(e.Root, e.Stream)
+		r.noteNumber(e.Root, e.Stream)
 	case *event.Holders:
 		at = e.Time
 	case *event.Variables:
@@ -171,13 +171,13 @@ func (r *Reader) note(e event.Event) {
 		at = e.Time
 	case *event.Change:
 		at = e.Time
-		r.streamed(e.Root, e.Stream)
+		r.noteChange(e.Root, e.Stream)
 	case *event.Foreign:
 		at = e.Time
-		r.streamed(e.Root, e.Stream)
+		r.noteChange(e.Root, e.Stream)
 	case *event.Refusal:
 		at = e.Time
-		r.streamed(e.Root, e.Stream)
+		r.noteChange(e.Root, e.Stream)
 	}
 	if r.events == 1 {
 		r.first, r.last = at, at
@@ -185,20 +185,20 @@ func (r *Reader) note(e event.Event) {
 	r.last = max(r.last, at)
 }
 
-// streamed counts a row of the change stream.
-func (r *Reader) streamed(root uint32, number uint64) {
+// noteChange counts an event of the change stream.
+func (r *Reader) noteChange(root uint32, number uint64) {
 	r.changes++
-	r.made(root, number)
+	r.noteNumber(root, number)
 }
 
-// made counts a root's changes by their numbers, of as many roots as a session has at most.
-func (r *Reader) made(root uint32, number uint64) {
+// noteNumber records the highest number of a root's changes, for at most maxRoots roots.
+func (r *Reader) noteNumber(root uint32, number uint64) {
 	if _, known := r.streams[root]; known || len(r.streams) < maxRoots {
 		r.streams[root] = max(r.streams[root], number)
 	}
 }
 
-// end decides how the events end: with nothing, an error, or a Finish that says why the recording has none.
+// end sets what Next returns from now on. If the recording lacks its Finish, end returns one that says why.
 func (r *Reader) end(cause error) *event.Finish {
 	cut := errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF)
 	if !cut && !errors.Is(cause, errEnd) && !errors.Is(cause, errDamaged) {
@@ -217,7 +217,7 @@ func (r *Reader) end(cause error) *event.Finish {
 	case errors.Is(cause, errEnd):
 		r.extent.State = Unfinished
 	default:
-		r.extent.State, r.extent.At = Damaged, r.messages.offset
+		r.extent.State, r.extent.DamagedAt = Damaged, r.messages.offset
 		r.extent.Why = fmt.Sprintf("%.300s", cause.Error())
 	}
 	finish := &event.Finish{Time: r.last, Reason: ReasonCut, Delivered: r.changes,
@@ -228,5 +228,5 @@ func (r *Reader) end(cause error) *event.Finish {
 	return finish
 }
 
-// Extent returns how far the recording goes, once Next or Each has reached its end. Before that it is the zero value.
+// Extent returns the extent of the recording after Next or Each has reached its end. Before that it is the zero value.
 func (r *Reader) Extent() Extent { return r.extent }

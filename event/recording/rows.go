@@ -9,7 +9,7 @@ import (
 	"ipytracer/event"
 )
 
-// addRow turns one event into one row. It checks the event before it sets any column, so a refused event leaves no row.
+// addRow adds the row of an event. It checks the event before it sets any column, so a refused event leaves no row.
 func (w *Writer) addRow(e event.Event) error {
 	switch e := e.(type) {
 	case *event.Change:
@@ -61,9 +61,9 @@ func (w *Writer) addRow(e event.Event) error {
 	return fmt.Errorf("%w: %T", ErrEvent, e)
 }
 
-// begin opens a row with the columns that every row has. An event without a time of its own gets the time of the event
-// before it, so that a table sorted by time keeps its order.
-func (w *Writer) begin(kind string, time event.Nanoseconds, pid int32) *table {
+// beginRow begins a row, and sets the columns that every row has. For an event without a time the caller passes the
+// time of the event before, so that a table sorted by time keeps its order.
+func (w *Writer) beginRow(kind string, time event.Nanoseconds, pid int32) *table {
 	t := &w.table
 	t.next()
 	w.time = time
@@ -103,6 +103,7 @@ func (w *Writer) addChange(c *event.Change) error {
 	if c.Sample {
 		t.setBool(colSample, true)
 	}
+	t.set64Unless0(colStandsFor, uint64(c.StandsFor))
 	if c.Unchained {
 		t.setBool(colUnchained, true)
 	}
@@ -157,12 +158,12 @@ type streamed struct {
 	meter           event.Meter
 }
 
-// beginStreamed opens a row of the change stream.
+// beginStreamed begins a row of the change stream.
 func (w *Writer) beginStreamed(kind string, s streamed) (*table, error) {
 	if s.meter >= event.MeterCount {
 		return nil, fmt.Errorf("%w: meter %d", ErrEvent, s.meter)
 	}
-	t := w.begin(kind, s.time, s.pid)
+	t := w.beginRow(kind, s.time, s.pid)
 	t.set64(colStream, s.stream)
 	t.set64(colSegment, s.segment)
 	t.set32(colRoot, s.root)
@@ -171,19 +172,19 @@ func (w *Writer) beginStreamed(kind string, s streamed) (*table, error) {
 	return t, nil
 }
 
-// addDevices adds a row for each GPU with a value in one of the readings. These rows stand in front of the row to which
-// they belong.
+// addDevices adds a row for each GPU with a value in one of the readings. The caller then adds the row to which these
+// rows belong.
 func (w *Writer) addDevices(number uint64, time event.Nanoseconds, pid int32, groups ...*event.Readings) {
 	for n := range event.MaxDevices {
 		first := event.OfDevice(n, 0)
 		has := slices.ContainsFunc(groups, func(r *event.Readings) bool {
-			of := [event.DeviceMeters]event.Bytes(r[first : first+event.DeviceMeters])
-			return of != [event.DeviceMeters]event.Bytes{}
+			values := [event.DeviceMeters]event.Bytes(r[first : first+event.DeviceMeters])
+			return values != [event.DeviceMeters]event.Bytes{}
 		})
 		if !has {
 			continue
 		}
-		t := w.begin(kindDevice, time, pid)
+		t := w.beginRow(kindDevice, time, pid)
 		t.set64(colNumber, number)
 		t.set32(colDevice, uint32(n))
 		for group, r := range groups {
@@ -207,7 +208,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 		return err
 	}
 	w.addDevices(b.Number, b.Time, b.PID, &b.Value, &b.High, &b.Tree, &b.TreeHigh)
-	t := w.begin(kind, b.Time, b.PID)
+	t := w.beginRow(kind, b.Time, b.PID)
 	t.set64(colNumber, b.Number)
 	t.set64(colStream, b.Stream)
 	t.set64(colSegment, b.Segment)
@@ -242,7 +243,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 
 func (w *Writer) addReading(r *event.Reading) {
 	w.addDevices(r.Number, w.time, r.PID, &r.Value, &r.High)
-	t := w.begin(kindReading, w.time, r.PID)
+	t := w.beginRow(kindReading, w.time, r.PID)
 	t.set64(colNumber, r.Number)
 	t.set32Unless0(colRoot, r.Root)
 	t.set64Unless0(colSegment, r.Since)
@@ -254,7 +255,7 @@ func (w *Writer) addCellSource(s *event.CellSource) error {
 	if err := checkText(s.Text); err != nil {
 		return err
 	}
-	t := w.begin(kindCellSource, w.time, s.PID)
+	t := w.beginRow(kindCellSource, w.time, s.PID)
 	t.set64Unless0(colCell, s.Cell)
 	t.setBool(colTruncated, s.Truncated)
 	t.setHostile(s.Text)
@@ -277,7 +278,7 @@ func (w *Writer) addDetail(kind string, time event.Nanoseconds, pid int32, text 
 	if err := checkText(string(text)); err != nil {
 		return err
 	}
-	w.begin(kind, time, pid).setText(colDetail, string(text))
+	w.beginRow(kind, time, pid).setText(colDetail, string(text))
 	return nil
 }
 
@@ -314,8 +315,8 @@ func (t *table) setDoubts(d *event.Doubts) {
 	t.set64Unless0(colUntracedNow, d.UntracedNow)
 }
 
-// setHostile sets the column text. It must be valid UTF-8, but a target's bytes need not be. If they are not, they go
-// to text.bytes as they are, and to text with U+FFFD for each invalid part.
+// setHostile sets the column text to the bytes of a target, which may be invalid UTF-8. Arrow's text must be valid, so
+// invalid bytes go unchanged to text.bytes, and text has U+FFFD in their place.
 func (t *table) setHostile(s string) {
 	if s == "" {
 		return

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// schema says where the columns of a recording are.
+// schema maps the columns of a recording to those of this package.
 type schema struct {
 	version string     // of the tracer that wrote it
-	types   []dataType // of every column in the file
-	column  []int      // its place in fields, or -1 for a column a newer tracer added
+	types   []dataType // of each column in the file
+	column  []int      // for each column in the file the index in fields; -1 for a column that a newer tracer added
 }
 
-// readSchema understands the message a recording begins with.
+// readSchema reads the schema from a recording's first message.
 func readSchema(msg message) (s schema, err error) {
 	defer recoverDamage(&err)
 	if msg.kind != headerSchema {

@@ -8,19 +8,19 @@ import (
 	"ipytracer/event"
 )
 
-// A recording has hundreds of thousands of stacks, so a fast parser reads the form that the writer writes. Any other
-// form, and any character other than plain ASCII, goes to encoding/json, which reads or refuses it.
+// A recording can have hundreds of thousands of stacks, so a fast parser reads the exact form that the writer writes,
+// in plain ASCII. All other texts go to encoding/json, which reads or refuses them.
 
-// stackText is the unread rest of a stack's text.
+// stackText is the rest of a stack's text that has not been parsed.
 type stackText struct {
 	rest  []byte
 	names *names
 }
 
-// stack returns the same as [stackFromJSON]; nil for another form.
+// stack returns the same as [stackFromJSON]; nil if the text has not the writer's form.
 func (b *batch) stack(text []byte, number uint64, pid int32) *event.Stack {
 	t := stackText{text, &b.names}
-	if !t.skip(`{"frames":[`) {
+	if !t.skipPrefix(`{"frames":[`) {
 		return nil
 	}
 	// The count is an upper bound: names may contain this text.
@@ -32,7 +32,7 @@ func (b *batch) stack(text []byte, number uint64, pid int32) *event.Stack {
 			return nil
 		}
 		out.Frames = append(out.Frames, f)
-		if !t.skip(",") {
+		if !t.skipPrefix(",") {
 			break
 		}
 	}
@@ -46,34 +46,34 @@ func (b *batch) stack(text []byte, number uint64, pid int32) *event.Stack {
 	return out
 }
 
-// frame reads a frame, and reports whether the text has the writer's form. Input, native and module may be absent.
+// frame parses a frame, and reports whether it has the writer's form. Input, native and module may be absent.
 func (t *stackText) frame(f *event.Frame) bool {
-	ok := t.skip(`{"function":`) && t.string(&f.Function) && t.skip(`,"file":`) && t.string(&f.File) &&
-		t.skip(`,"line":`) && t.number(&f.Line)
+	ok := t.skipPrefix(`{"function":`) && t.string(&f.Function) && t.skipPrefix(`,"file":`) && t.string(&f.File) &&
+		t.skipPrefix(`,"line":`) && t.number(&f.Line)
 	if !ok {
 		return false
 	}
-	if t.skip(`,"input":`) && !t.number(&f.Input) {
+	if t.skipPrefix(`,"input":`) && !t.number(&f.Input) {
 		return false
 	}
-	f.Native = t.skip(`,"native":true`)
-	if t.skip(`,"module":`) && !t.string(&f.Module) {
+	f.Native = t.skipPrefix(`,"native":true`)
+	if t.skipPrefix(`,"module":`) && !t.string(&f.Module) {
 		return false
 	}
-	return t.skip("}")
+	return t.skipPrefix("}")
 }
 
-// skip removes a prefix, and reports whether the text had it.
-func (t *stackText) skip(what string) bool {
-	if len(t.rest) < len(what) || string(t.rest[:len(what)]) != what {
+// skipPrefix removes a prefix, and reports whether the text began with it.
+func (t *stackText) skipPrefix(prefix string) bool {
+	if len(t.rest) < len(prefix) || string(t.rest[:len(prefix)]) != prefix {
 		return false
 	}
-	t.rest = t.rest[len(what):]
+	t.rest = t.rest[len(prefix):]
 	return true
 }
 
-// string reads a string of characters that stand for themselves, and of <, > and &, which encoding/json writes as
-// escapes.
+// string parses a string. It accepts printable ASCII without backslashes, and the escapes by which encoding/json writes
+// <, > and &.
 func (t *stackText) string(to *string) bool {
 	if len(t.rest) == 0 || t.rest[0] != '"' {
 		return false
@@ -82,7 +82,7 @@ func (t *stackText) string(to *string) bool {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':
-			*to = t.names.of(text[:i])
+			*to = t.names.text(text[:i])
 			t.rest = text[i+1:]
 			return true
 		case c < ' ' || c >= 0x7f:
@@ -114,9 +114,9 @@ func isMarkup(text []byte) bool {
 
 var markup = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// number reads a whole number.
+// number parses an integer.
 func (t *stackText) number(to *int32) bool {
-	minus := t.skip("-")
+	minus := t.skipPrefix("-")
 	n, digits := int64(0), 0
 	for digits < len(t.rest) && t.rest[digits]-'0' <= 9 {
 		if digits > 9 {
@@ -136,6 +136,6 @@ func (t *stackText) number(to *int32) bool {
 }
 
 const (
-	maxNames = 1 << 12
-	maxName  = 1 << 8 // length of the longest remembered one
+	maxNames = 1 << 12 // strings that names remembers
+	maxName  = 1 << 8  // bytes of the longest string that names remembers
 )

@@ -103,7 +103,7 @@ func TestNamesAreBounded(t *testing.T) {
 	var n names
 	for i := range 3 * maxNames {
 		text := strings.Repeat("x", i%500) + string(rune('a'+i%26))
-		if got := n.of([]byte(text)); got != text {
+		if got := n.text([]byte(text)); got != text {
 			t.Fatalf("%q is %q", text, got)
 		}
 	}

@@ -2,15 +2,15 @@ package recording
 
 import "encoding/binary"
 
-// table holds the rows that are not written yet, column by column, in Arrow's layout. A column takes memory from its
-// first value on.
+// table holds the rows that are not written yet, column by column, in Arrow's layout. A column allocates its memory at
+// its first value.
 type table struct {
 	columns [colCount]column
 	rows    int
 	pending int // bytes of text
 }
 
-// column is one column of a table. Methods that set a value set it in the table's last row.
+// column is one column of a table. Its setters set the value in the table's last row.
 type column struct {
 	data    []byte // fixed width: one slot per row; bool: a bitmap; text: the texts end to end
 	offsets []byte // text only: the end of each row that is laid out, behind a zero
@@ -21,7 +21,7 @@ type column struct {
 // next begins a row.
 func (t *table) next() { t.rows++ }
 
-// mark allocates missing memory and marks the row as having a value.
+// mark marks the last row as having a value in column c. It allocates the column's memory if that is missing.
 func (t *table) mark(c int) *column {
 	col := &t.columns[c]
 	if col.valid == nil {
@@ -49,7 +49,7 @@ func (t *table) set32(c int, v uint32) {
 	binary.LittleEndian.PutUint32(t.mark(c).data[4*(t.rows-1):], v)
 }
 
-// set64Unless0 and set32Unless0 leave a zero out: in those columns null and zero mean the same.
+// set64Unless0 and set32Unless0 set no zeros: in their columns null means zero.
 func (t *table) set64Unless0(c int, v uint64) {
 	if v != 0 {
 		t.set64(c, v)
@@ -78,14 +78,14 @@ func (t *table) setText(c int, s string) {
 	t.pending += len(s)
 }
 
-// layOut gives the rows before n that have no text an empty one.
+// layOut completes the offsets of a text column up to row n. Rows without a text get an empty one.
 func (c *column) layOut(n int) {
 	for len(c.offsets)/4-1 < n {
 		c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(len(c.data)))
 	}
 }
 
-// reset forgets all rows and keeps the memory, except that of an unusually long text.
+// reset removes all rows, and keeps the memory for the next ones, except that of an unusually long text.
 func (t *table) reset() {
 	for i := range t.columns {
 		c := &t.columns[i]

@@ -7,19 +7,19 @@ import (
 	"ipytracer/event"
 )
 
-// Writer writes events as a recording. It holds at most 4096 rows and about 1 MiB of text (one event's text
-// may go beyond), and less than 8 MB in all. It is not safe for concurrent use.
+// Writer writes events as a recording. It holds at most 4096 rows and about 1 MiB of text, or one longer text, and
+// takes less than 8 MB of memory. It is not safe for concurrent use.
 type Writer struct {
 	w     io.Writer
 	enc   *encoder
 	table table
-	time  event.Nanoseconds // of the latest event that had one
-	lull  bool              // there was one since the last row
+	time  event.Nanoseconds // of the latest event that has a time
+	lull  bool              // a Lull came since the last row
 	err   error
 }
 
-// NewWriter begins a recording on w; version is the tracer's. It writes the recording's header at once, so that
-// a file that cannot be written is known before anything is traced.
+// NewWriter begins a recording on w; version is the tracer's. It writes the recording's header at once, so that it
+// fails before anything is traced if w cannot be written.
 func NewWriter(w io.Writer, version string) (*Writer, error) {
 	enc, err := newTableEncoder()
 	if err != nil {
@@ -31,8 +31,8 @@ func NewWriter(w io.Writer, version string) (*Writer, error) {
 	return &Writer{w: w, enc: enc}, nil
 }
 
-// Write adds one event. It fails with [ErrEvent] for an event that a recording cannot hold, and leaves the writer as it
-// was. Any other failure is the underlying writer's; it ends the recording, and this and all later calls return it.
+// Write adds one event. It fails with [ErrEvent] for an event that a recording cannot hold, and then adds nothing. Any
+// other failure is the underlying writer's. It ends the recording: this call and all later ones return it.
 func (w *Writer) Write(e event.Event) error {
 	if w.err != nil {
 		return w.err
@@ -46,8 +46,8 @@ func (w *Writer) Write(e event.Event) error {
 	return nil
 }
 
-// Flush writes everything so far to the underlying writer as one complete batch. A batch costs some 5 KB on top of its
-// rows, so a caller flushes at boundaries and on a timer, not at every event.
+// Flush writes all rows so far to the underlying writer, as one complete batch. A batch costs about 5 KB in addition to
+// its rows, so callers should flush at boundaries and on a timer, not at every event.
 func (w *Writer) Flush() error {
 	if w.err != nil || w.table.rows == 0 {
 		return w.err
@@ -62,8 +62,7 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Close flushes and ends the recording. It does not close the underlying writer. The writer refuses events from
-// then on.
+// Close flushes and ends the recording. It does not close the underlying writer. Later calls of Write fail.
 func (w *Writer) Close() error {
 	if err := w.Flush(); err != nil {
 		return err

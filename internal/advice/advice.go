@@ -18,28 +18,26 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds on the list.
 const (
-	maxItems = 10
-	// maxCandidates bounds the candidates that are weighed.
-	maxCandidates = 4096
+	maxItems      = 10   // items that the advice lists
+	maxCandidates = 4096 // candidates whose saving is computed
 )
 
 // Options choose what is judged.
 type Options = notebook.Options
 
-// rules are all of them.
-func rules() []notebook.Rule {
+// allRules returns every rule of advice.
+func allRules() []notebook.Rule {
 	return []notebook.Rule{names, outputs, rowFunctions, arrays.Find, gradients, keptGraphs}
 }
 
-// Reading is a session that has been read. It does not change when the session goes on.
+// Reading is the state of a session at the time of [Read]. Later events of the session do not change it.
 type Reading struct {
 	notebook *notebook.Notebook
 	options  Options
 }
 
-// Read reads a session.
+// Read takes from a report what the rules need.
 func Read(r *model.Report, o Options) *Reading {
 	return &Reading{notebook.Read(r, o), o}
 }
@@ -48,10 +46,10 @@ func Read(r *model.Report, o Options) *Reading {
 func Make(r *model.Report, o Options) *model.Advice { return Read(r, o).Advice() }
 
 // Advice returns the advice for the session. Any goroutine may call it.
-func (x *Reading) Advice() *model.Advice { return x.by(rules()) }
+func (x *Reading) Advice() *model.Advice { return x.byRules(allRules()) }
 
-// by returns the advice of some rules.
-func (x *Reading) by(rules []notebook.Rule) *model.Advice {
+// byRules returns the advice that the given rules find.
+func (x *Reading) byRules(rules []notebook.Rule) *model.Advice {
 	n, o := x.notebook, x.options
 	out := &model.Advice{Schema: model.AdviceSchema, Meter: n.Meter, Of: model.Session, Cells: len(n.Cells),
 		Items: []model.AdviceItem{}, Unknown: []string{}}
@@ -67,7 +65,7 @@ func (x *Reading) by(rules []notebook.Rule) *model.Advice {
 		return out
 	}
 	out.Peak, out.At = n.Peak.Peak, place(n.Peak)
-	out.Exact = exact(n)
+	out.Exact = isPeakExact(n)
 	found := weigh(n, rules)
 	out.Left = max(0, len(found)-maxItems)
 	for i, f := range found[:min(len(found), maxItems)] {
@@ -76,9 +74,9 @@ func (x *Reading) by(rules []notebook.Rule) *model.Advice {
 	return out
 }
 
-// exact reports whether the figure of the highest moment is. Where windows or changes are missing, a higher moment may
-// be.
-func exact(n *notebook.Notebook) bool {
+// isPeakExact reports whether the height of the notebook's highest moment is an exact figure. In an incomplete session
+// a higher moment may be missing.
+func isPeakExact(n *notebook.Notebook) bool {
 	if !n.Report.Certificate.Complete {
 		return false
 	}
@@ -93,17 +91,19 @@ func exact(n *notebook.Notebook) bool {
 	return f.Exact
 }
 
-// weighed is a candidate with its saving.
+// weighed is a candidate with its saving, in bytes.
 type weighed struct {
 	notebook.Candidate
-	saves, peak, held int64
-	then              *notebook.Moment
+	saves int64            // how much lower the session's peak would be
+	peak  int64            // the session's peak after the change
+	then  *notebook.Moment // the highest moment after the change; nil if it is not known
+	held  int64            // by how much the change lowers the moment that is the highest today
 }
 
-// weigh returns the candidates that save enough, the most first.
-func weigh(n *notebook.Notebook, all []notebook.Rule) []weighed {
+// weigh returns the candidates that save at least [notebook.Notebook.Least], the largest saving first.
+func weigh(n *notebook.Notebook, rules []notebook.Rule) []weighed {
 	var found []weighed
-	for _, rule := range all {
+	for _, rule := range rules {
 		for _, c := range rule(n) {
 			if len(found) >= maxCandidates {
 				break
@@ -122,34 +122,34 @@ func weigh(n *notebook.Notebook, all []notebook.Rule) []weighed {
 		return cmp.Or(cmp.Compare(b.saves, a.saves), cmp.Compare(rank(a.Accuracy), rank(b.Accuracy)),
 			cmp.Compare(b.held, a.held), cmp.Compare(a.Cell.Index, b.Cell.Index), cmp.Compare(a.Line, b.Line))
 	})
-	return once(found)
+	return withoutRepeats(found)
 }
 
-// rank orders accuracies.
+// rank orders accuracies: 0 is the best.
 func rank(accuracy string) int {
 	return slices.Index([]string{model.SavesExact, model.SavesBound, model.SavesGuess}, accuracy)
 }
 
-// once puts candidates about memory that a better candidate is about behind the others, and drops those that are the
-// same kind about the same line.
-func once(found []weighed) []weighed {
-	var first, behind []weighed
-	about, same := map[string]bool{}, map[string]bool{}
+// withoutRepeats drops a candidate that repeats the kind, line and names of an earlier candidate. It moves a candidate
+// to the end if an earlier candidate is about the same memory. The best candidates come first in found.
+func withoutRepeats(found []weighed) []weighed {
+	var first, sameMemory []weighed
+	seenMemory, seenChange := map[string]bool{}, map[string]bool{}
 	for _, f := range found {
-		key := fmt.Sprint(f.Kind, f.Cell.Window.Execution, f.Line, f.Names)
+		change := fmt.Sprint(f.Kind, f.Cell.Window.Execution, f.Line, f.Names)
 		switch {
-		case same[key]:
-		case f.Of != "" && about[f.Of]:
-			behind = append(behind, f)
+		case seenChange[change]:
+		case f.Memory != "" && seenMemory[f.Memory]:
+			sameMemory = append(sameMemory, f)
 		default:
 			first = append(first, f)
 		}
-		same[key], about[f.Of] = true, true
+		seenChange[change], seenMemory[f.Memory] = true, true
 	}
-	return append(first, behind...)
+	return append(first, sameMemory...)
 }
 
-// item returns a candidate as a piece of advice.
+// item returns a candidate as item number (from 1) of the advice.
 func item(n *notebook.Notebook, number int, f weighed) model.AdviceItem {
 	out := model.AdviceItem{Number: number, Kind: f.Kind, Names: f.Names, Title: f.Title, Saves: f.saves,
 		Accuracy: accuracy(n, f.Accuracy), Peak: f.peak, Held: f.held, Edits: f.Edits, Diff: diff(n, f.Edits),
@@ -171,15 +171,15 @@ func item(n *notebook.Notebook, number int, f weighed) model.AdviceItem {
 	return out
 }
 
-// accuracy returns how well a saving is known: nothing is exact in a session that is not known in full.
-func accuracy(n *notebook.Notebook, accuracy string) string {
-	if accuracy == model.SavesExact && !n.Report.Certificate.Complete {
+// accuracy returns the accuracy of a saving that a rule found: an incomplete session has bounds, but no exact savings.
+func accuracy(n *notebook.Notebook, byRule string) string {
+	if byRule == model.SavesExact && !n.Report.Certificate.Complete {
 		return model.SavesBound
 	}
-	return accuracy
+	return byRule
 }
 
-// digested returns edits with the digests of their cells' sources.
+// digested returns a copy of edits with the digests of their cells' sources. A truncated source has no digest.
 func digested(n *notebook.Notebook, edits []model.AdviceEdit) []model.AdviceEdit {
 	edits = slices.Clone(edits)
 	for i := range edits {
@@ -203,7 +203,7 @@ func nameOf(n *notebook.Notebook) string {
 	return ""
 }
 
-// place returns the place of a moment.
+// place returns the cell and the line that ran at a moment; nil for a moment between two cells.
 func place(moment *notebook.Moment) *model.PlanPlace {
 	if moment.Cell == nil {
 		return nil
@@ -217,33 +217,34 @@ func place(moment *notebook.Moment) *model.PlanPlace {
 	return p
 }
 
-// unknown returns sentences about matters that no rule could consider.
-func unknown(n *notebook.Notebook) (all []string) {
-	trees, traced := 0, false
+// unknown returns a sentence for each kind of evidence that the session lacks.
+func unknown(n *notebook.Notebook) (sentences []string) {
+	unparsed, hasBlocks := 0, false
 	for _, c := range n.Cells {
 		if c.Tree == nil {
-			trees++
+			unparsed++
 		}
 	}
 	for _, m := range n.Moments {
-		traced = traced || len(m.Live) > 0
+		hasBlocks = hasBlocks || len(m.Live) > 0
 	}
-	if trees > 0 {
-		all = append(all, words.CellsUnread(trees))
+	if unparsed > 0 {
+		sentences = append(sentences, words.CellsUnread(unparsed))
 	}
-	if n.Peak != nil && !traced {
-		all = append(all, words.NoLinesForAdvice())
+	if n.Peak != nil && !hasBlocks {
+		sentences = append(sentences, words.NoLinesForAdvice())
 	}
 	if len(n.Variables) == 0 {
-		all = append(all, words.NoVariablesForAdvice())
+		sentences = append(sentences, words.NoVariablesForAdvice())
 	}
 	if n.Dropped {
-		all = append(all, words.NoRoomForAdvice())
+		sentences = append(sentences, words.NoRoomForAdvice())
 	}
-	return all
+	return sentences
 }
 
-// names finds names that hold memory longer than the notebook needs it. Its rules share what they know of the source.
+// names finds names that hold memory longer than the notebook needs it. It reads the uses of names once, for all three
+// rules.
 func names(n *notebook.Notebook) (found []notebook.Candidate) {
 	if n.Peak == nil {
 		return nil

@@ -88,7 +88,7 @@ func candidates(n int, of string) notebook.Rule {
 		for i := range n {
 			all = append(all, notebook.Candidate{
 				Kind: "made up " + of, Cell: book.Cells[0], Line: 1, Names: []string{fmt.Sprint(i)},
-				Accuracy: model.SavesGuess, Of: of, Falls: func(*notebook.Moment) int64 { return int64(i) * mib },
+				Accuracy: model.SavesGuess, Memory: of, Falls: func(*notebook.Moment) int64 { return int64(i) * mib },
 			})
 		}
 		return all
@@ -98,11 +98,11 @@ func candidates(n int, of string) notebook.Rule {
 // TestLengthOfTheList checks the length of the list, its least saving, and that memory is in it once before all of it
 // is.
 func TestLengthOfTheList(t *testing.T) {
-	a := Read(two(), Options{Meter: "cpu.resident"}).by([]notebook.Rule{candidates(20, "")})
+	a := Read(two(), Options{Meter: "cpu.resident"}).byRules([]notebook.Rule{candidates(20, "")})
 	if len(a.Items) != 10 || a.Items[0].Saves != 19*mib || a.Left != 3 {
 		t.Errorf("%d items, %d left, the first saves %d", len(a.Items), a.Left, a.Items[0].Saves)
 	}
-	a = Read(two(), Options{Meter: "cpu.resident"}).by([]notebook.Rule{
+	a = Read(two(), Options{Meter: "cpu.resident"}).byRules([]notebook.Rule{
 		candidates(20, "same"), candidates(18, "other"),
 	})
 	var got []int64

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"math"
 	"slices"
 
 	"ipytracer/internal/advice/notebook"
@@ -9,17 +10,21 @@ import (
 	"ipytracer/model"
 )
 
-// deletes finds names that are used for the last time before the highest moment, and hold memory then.
+// deletes finds names that the notebook no longer uses at the highest moment, but that still hold memory then. The
+// advice is a del statement behind the last use.
 //
-// The rule: a statement binds one name, and memory that it allocated lives at the highest moment. No later statement
-// reads the name, up to where it is bound anew; while an assignment makes the new value, the old one lives. Functions
-// that read it count with each statement that mentions them.
-// The memory goes with the name if the name still has it alone at the session's end; if the name is gone by then, no
-// statement may have handed it on.
-func deletes(l *lives) []notebook.Candidate { return l.each(l.delete) }
+// The rule: a statement binds a name, and memory that the statement allocated lives at the highest moment. Between the
+// last read of the name and the highest moment, no statement binds the name anew. (While an assignment computes the new
+// value, the old value still lives.) A statement that mentions a function that reads the name counts as a read.
+//
+// del frees the memory if, at the session's end, the name is the only holder of the memory. If the name is gone by
+// then, no statement may have passed the value to another holder.
+func deletes(l *lives) []notebook.Candidate { return l.eachBound(l.delete) }
 
-// each tries the names of the statements with memory at the highest moment.
-func (l *lives) each(try func(*notebook.Statement, string) (notebook.Candidate, bool)) (found []notebook.Candidate) {
+// eachBound calls try for each name that a statement with memory at the highest moment binds, for at most maxTried
+// names.
+func (l *lives) eachBound(try func(*notebook.Statement, string) (notebook.Candidate, bool)) (
+	found []notebook.Candidate) {
 	tried := 0
 	for _, s := range l.n.Statements {
 		if l.peak[s] < l.n.Least() {
@@ -37,16 +42,16 @@ func (l *lives) each(try func(*notebook.Statement, string) (notebook.Candidate, 
 	return found
 }
 
-// boundBy returns the names that a statement binds to a value.
-func boundBy(statement *notebook.Statement) (all []string) {
+// boundBy returns the names that a statement binds to a value, sorted.
+func boundBy(statement *notebook.Statement) (names []string) {
 	add := func(target syntax.Expr) {
 		switch t := target.(type) {
 		case *syntax.Name:
-			all = append(all, t.ID)
+			names = append(names, t.ID)
 		case *syntax.Tuple:
 			for _, e := range t.Elts {
 				if name, ok := e.(*syntax.Name); ok {
-					all = append(all, name.ID)
+					names = append(names, name.ID)
 				}
 			}
 		}
@@ -60,56 +65,60 @@ func boundBy(statement *notebook.Statement) (all []string) {
 		add(node.Target)
 	case *syntax.For:
 		add(node.Target)
-		bodies(node.Body, add)
+		eachTarget(node.Body, add)
 	case *syntax.With:
-		bodies(node.Body, add)
+		eachTarget(node.Body, add)
 	case *syntax.If:
-		bodies(node.Body, add)
+		eachTarget(node.Body, add)
 	case *syntax.Magic:
-		if node.Name() != "timeit" { // whose names are its own
-			bodies(node.Body, add)
+		if node.Name() != "timeit" { // %timeit runs its code in a function: the names are local
+			eachTarget(node.Body, add)
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
-// bodies calls add for the targets of assignments in a body.
-func bodies(body []syntax.Stmt, add func(syntax.Expr)) {
-	for _, one := range body {
-		if a, ok := one.(*syntax.Assign); ok {
+// eachTarget calls visit for each target of the assignments right in a body.
+func eachTarget(body []syntax.Stmt, visit func(syntax.Expr)) {
+	for _, stmt := range body {
+		if a, ok := stmt.(*syntax.Assign); ok {
 			for _, t := range a.Targets {
-				add(t)
+				visit(t)
 			}
 		}
 	}
 }
 
-// lifetime is the life of a value under a name.
+// lifetime is the time in which a name has one value.
 type lifetime struct {
-	made, last *notebook.Statement   // last reads it, or else is made
-	readers    []*notebook.Statement // those that ask for more than its shape
-	end        int                   // order of the statement that ends it
-	replaced   bool                  // by the value of an assignment: it lives until that is there
-	aliased    bool
+	made     *notebook.Statement   // binds the name to the value
+	last     *notebook.Statement   // the last statement that reads the value; made if none does
+	readers  []*notebook.Statement // statements that read more of the value than its shape
+	end      int                   // order of the statement that binds the name anew; never if none does
+	replaced bool                  // the statement at end is an assignment: the value lives while it computes the next
+	aliased  bool                  // another name or object may have the value, too
 }
 
-// at reports whether the value lives at a moment that is behind its last use.
-func (x lifetime) at(m *notebook.Moment) bool {
+// never is the end of a lifetime that lasts to the session's end.
+const never = 1 << 62
+
+// livesAt reports whether the value still lives at a moment behind its last use.
+func (x lifetime) livesAt(m *notebook.Moment) bool {
 	return m.Order < x.end || m.Order == x.end && x.replaced && m.Statement != nil
 }
 
-// life returns the life of the value that a statement gave a name. ok is false where a statement that did not run reads
-// the name.
+// life returns the lifetime of the value to which made binds a name. ok is false where a statement that did not run
+// reads the name.
 func (l *lives) life(made *notebook.Statement, name string) (x lifetime, ok bool) {
-	x = lifetime{made: made, last: made, end: 1 << 62}
-	for _, at := range l.about(name) {
+	x = lifetime{made: made, last: made, end: never}
+	for _, at := range l.stepsAbout(name) {
 		s := l.steps[at]
 		if s.order < made.Order || s.node == made.Node ||
 			s.order == made.Order && s.node.Place().Start.Offset < made.Node.Place().Start.Offset {
 			continue
 		}
-		u := l.of(s, name)
+		u := l.useOf(s, name)
 		x.aliased = x.aliased || u.escapes || shows(s.node, name)
 		switch {
 		case u.reads && s.ran == nil:
@@ -128,18 +137,18 @@ func (l *lives) life(made *notebook.Statement, name string) (x lifetime, ok bool
 	return x, true
 }
 
-// shows reports whether a statement may show the value of a name, which Out[] then holds.
+// shows reports whether a statement may show the value of a name: IPython's Out then holds the value.
 func shows(node syntax.Stmt, name string) bool {
 	e, ok := node.(*syntax.ExprStmt)
 	return ok && mayHold(e.Value, name)
 }
 
-// delete returns the candidate for one name.
+// delete returns the candidate to delete a name that the statement made binds.
 func (l *lives) delete(made *notebook.Statement, name string) (found notebook.Candidate, ok bool) {
-	_, single := made.Node.(*syntax.Assign)
-	of := func(site *notebook.Site) bool { return site.Statement == made && (single || !site.OfNetwork()) }
+	_, isAssign := made.Node.(*syntax.Assign)
+	ofValue := func(site *notebook.Site) bool { return site.Statement == made && (isAssign || !site.OfNetwork()) }
 	peak := l.n.Peak
-	if !peak.Behind(made) || peak.Bytes(of) == 0 {
+	if !peak.Behind(made) || peak.Bytes(ofValue) == 0 {
 		return found, false
 	}
 	life, ok := l.life(made, name)
@@ -147,38 +156,40 @@ func (l *lives) delete(made *notebook.Statement, name string) (found notebook.Ca
 		return found, false
 	}
 	found = notebook.Candidate{Kind: "delete", Cell: life.last.Cell, Line: life.last.End(), Names: []string{name},
-		Of: words.NameKey(made.Window.ID, name), Changes: []string{words.NameGone(name)}}
-	share := l.share(&found, life)
-	if share == 0 {
+		Memory: words.NameKey(made.Window.ID, name), Changes: []string{words.NameGone(name)}}
+	freed := l.freedBy(&found, life)
+	if freed == 0 {
 		return found, false
 	}
-	found.Title = words.NameHolds(name, min(share, peak.Bytes(of)), made.Cell.Place(made.Line),
+	found.Title = words.NameHolds(name, min(freed, peak.Bytes(ofValue)), made.Cell.Place(made.Line),
 		life.last.Cell.Place(life.last.End()), life.last == made)
 	found.Falls = func(moment *notebook.Moment) int64 {
-		if !moment.Behind(life.last) || !life.at(moment) {
+		if !moment.Behind(life.last) || !life.livesAt(moment) {
 			return 0
 		}
-		return min(share, l.n.Resident(moment, of))
+		return min(freed, l.n.Resident(moment, ofValue))
 	}
 	found.Edits, ok = l.n.Insert(life.last, "del "+name)
 	return found, ok
 }
 
-// share returns the most bytes that go with the name of a candidate, 0 for none. It says in the candidate how well that
-// is known, and what else may keep the memory at the highest moment. What the end shows holds for that moment, too,
-// unless something may have let go of the memory in between.
-func (l *lives) share(found *notebook.Candidate, life lifetime) int64 {
+// freedBy returns the most bytes that deleting the candidate's name frees; 0 if it frees none. It sets the candidate's
+// Accuracy, and adds to Unknown what else may keep the memory at the highest moment.
+//
+// The holders of memory are known at the session's end only. They were the same at the highest moment, unless a
+// statement in between may have made a holder let go.
+func (l *lives) freedBy(found *notebook.Candidate, life lifetime) int64 {
 	name, peak := found.Names[0], l.n.Peak
-	of := func(site *notebook.Site) bool { return site.Statement == life.made }
+	ofValue := func(site *notebook.Site) bool { return site.Statement == life.made }
 	bytes, atEnd := l.atEnd(name, life)
-	if atEnd == "" || notebook.InHole(l.n, of) {
+	if atEnd == "" || notebook.InHole(l.n, ofValue) {
 		return 0
 	}
 	found.Accuracy = atEnd
 	doubt := func(sentence, accuracy string) {
 		found.Unknown, found.Accuracy = append(found.Unknown, sentence), accuracy
 	}
-	trail := l.handed.Follow(name, life.made, peak)
+	trail := l.flow.Follow(name, life.made, peak)
 	shown := atEnd != model.SavesGuess && trail.Shown(peak)
 	if !shown {
 		if trail.Held(peak) != "" {
@@ -187,12 +198,12 @@ func (l *lives) share(found *notebook.Candidate, life lifetime) int64 {
 		found.Accuracy = model.SavesGuess
 	}
 	switch {
-	case notebook.InHeap(l.n, life.made, of):
-		if min(bytes, peak.Bytes(of)) < notebook.HeapMost { // the heap may well keep all of it
+	case notebook.InHeap(l.n, life.made, ofValue):
+		if min(bytes, peak.Bytes(ofValue)) < notebook.HeapMost { // malloc's heap may keep all of the memory
 			return 0
 		}
 		doubt(words.HeapMayKeep(name), model.SavesGuess)
-	case notebook.MovesOthers(l.n, life.last, of):
+	case notebook.MovesOthers(l.n, life.last, ofValue):
 		doubt(words.HeapMayKeep(name), model.SavesGuess)
 	}
 	if l.inGraph(life) {
@@ -213,27 +224,27 @@ func (l *lives) share(found *notebook.Candidate, life lifetime) int64 {
 	return bytes
 }
 
-// inGraph reports whether PyTorch's graph may hold the tensors of a name: at the highest moment there are tensors
-// that were made of them, and nobody recorded what a graph holds.
+// inGraph reports whether PyTorch's graph may hold the tensors of a name: the highest moment has tensors of the name,
+// and tensors that a reader of the name made. A session does not record what a graph holds.
 func (l *lives) inGraph(life lifetime) bool {
-	tensors, made := false, false
+	hasTensors, hasResults := false, false
 	for site := range l.n.Peak.Live {
 		if site.OfTensors() {
-			tensors = tensors || site.Statement == life.made
-			made = made || site.Statement != life.made && slices.Contains(life.readers, site.Statement)
+			hasTensors = hasTensors || site.Statement == life.made
+			hasResults = hasResults || site.Statement != life.made && slices.Contains(life.readers, site.Statement)
 		}
 	}
-	return tensors && made
+	return hasTensors && hasResults
 }
 
-// atEnd returns the most bytes that go with a name, by who holds the memory at the session's end, and how well that is
-// known; "" if they do not go.
+// atEnd returns the most bytes that deleting a name frees, judged by the holders at the session's end, and the accuracy
+// of that figure. The accuracy is "" if the memory would stay.
 func (l *lives) atEnd(name string, life lifetime) (bytes int64, accuracy string) {
-	// No more goes than the name has at the end, whatever the statement made.
-	if variable := l.n.Variable(name); variable != nil && life.end == 1<<62 {
+	// The name's memory at the end is the upper limit, even if the statement allocated more.
+	if variable := l.n.Variable(name); variable != nil && life.end == never {
 		bytes = variable.Bytes + variable.Device
 		switch {
-		case bytes == 0 || len(variable.Also) > 0: // Out[3] has it, or a name
+		case bytes == 0 || len(variable.Also) > 0: // Out[N] or another name has the value, too
 			return 0, ""
 		case variable.Exact && variable.Execution == life.made.Cell.Window.Execution &&
 			variable.Line >= life.made.Line && variable.Line <= life.made.End():
@@ -242,8 +253,8 @@ func (l *lives) atEnd(name string, life lifetime) (bytes int64, accuracy string)
 		return bytes, model.SavesBound
 	}
 	_, assigns := life.made.Node.(*syntax.Assign)
-	if !assigns || len(boundBy(life.made)) != 1 || life.aliased { // a loop may have put its memory anywhere
+	if !assigns || len(boundBy(life.made)) != 1 || life.aliased { // another object may hold the memory
 		return 0, ""
 	}
-	return 1 << 62, model.SavesGuess
+	return math.MaxInt64, model.SavesGuess
 }

@@ -13,7 +13,7 @@ import (
 // context is the number of unchanged lines around a change.
 const context = 2
 
-// diff returns edits as a unified diff with one part for each cell: its "file" is In[N].
+// diff returns edits as a unified diff. Each cell is a file of the diff, named In[N].
 func diff(n *notebook.Notebook, edits []model.AdviceEdit) string {
 	byCell := map[int][]model.AdviceEdit{}
 	for _, e := range edits {
@@ -21,14 +21,17 @@ func diff(n *notebook.Notebook, edits []model.AdviceEdit) string {
 	}
 	var b strings.Builder
 	for _, c := range n.Cells {
-		if of := byCell[c.Window.Execution]; len(of) > 0 {
-			slices.SortStableFunc(of, func(x, y model.AdviceEdit) int { return cmp.Compare(x.StartLine, y.StartLine) })
-			cellDiff(&b, c, of)
+		if ofCell := byCell[c.Window.Execution]; len(ofCell) > 0 {
+			slices.SortStableFunc(ofCell, func(x, y model.AdviceEdit) int {
+				return cmp.Compare(x.StartLine, y.StartLine)
+			})
+			cellDiff(&b, c, ofCell)
 		}
 	}
 	return b.String()
 }
 
+// cellDiff writes the diff of one cell. Edits whose unchanged context would overlap share a hunk.
 func cellDiff(b *strings.Builder, cell *notebook.Cell, edits []model.AdviceEdit) {
 	name := "cell " + fmt.Sprint(cell.Window.Execution)
 	if cell.Window.ExecutionCount != nil {
@@ -46,7 +49,8 @@ func cellDiff(b *strings.Builder, cell *notebook.Cell, edits []model.AdviceEdit)
 	}
 }
 
-// hunk writes edits that are close together, and returns by how many lines they make the cell longer.
+// hunk writes edits as one hunk, and returns by how many lines they make the cell longer. Earlier hunks made the cell
+// shift lines longer.
 func hunk(b *strings.Builder, lines []string, edits []model.AdviceEdit, shift int) (longer int) {
 	from := max(1, edits[0].StartLine-context)
 	to := min(len(lines), edits[len(edits)-1].EndLine+context)

@@ -10,57 +10,80 @@ import (
 	"ipytracer/model"
 )
 
-// gradients finds code that calls a network and never goes backward, with gradients on: the outermost statement of
-// that kind, or a function.
-func gradients(n *notebook.Notebook) (all []notebook.Candidate) {
+// gradients finds code that calls a network with gradients on, though no backward pass follows: torch.no_grad() would
+// save the graph. The candidates are functions, and the outermost statements outside of these functions.
+func gradients(n *notebook.Notebook) []notebook.Candidate {
 	torch, z := torchName(n), sizesOf(n)
 	if n.Peak == nil || torch == "" {
 		return nil
 	}
-	var taken []func(*notebook.Site) bool // the sites of functions that are advised about
-	for _, functions := range []bool{true, false} {
-		n.Spots(func(spot notebook.Spot) bool {
-			_, function := spot.Stmt.(*syntax.FunctionDef)
-			switch {
-			case notebook.GradientsOff(spot.Stmt) || classOf(spot.Stmt):
-				return false
-			case trains(n, spot.Stmt) || function != functions:
-				return true
-			case function && (spot.Inside(classOf) || spot.Stmt.(*syntax.FunctionDef).Name == "forward"):
-				return false
-			}
-			others, own := slices.Clone(taken), on(spot)
-			mine := func(s *notebook.Site) bool {
-				return own(s) && !slices.ContainsFunc(others, func(is func(*notebook.Site) bool) bool { return is(s) })
-			}
-			found, ok := evaluation(n, spot, z, torch, mine)
-			if ok {
-				all = append(all, found)
-				if function {
-					taken = append(taken, own)
-				}
-			}
-			return !ok && !function
-		})
+	const functions, otherStatements = true, false
+	found := evaluations(n, z, torch, functions, nil)
+	var covered []siteTest
+	for i := range found {
+		covered = append(covered, found[i].sites)
 	}
+	found = append(found, evaluations(n, z, torch, otherStatements, covered)...)
+	var candidates []notebook.Candidate
+	for i := range found {
+		candidates = append(candidates, found[i].Candidate)
+	}
+	return candidates
+}
+
+// evaluation is a candidate about a statement or a function that calls a network.
+type evaluation struct {
+	notebook.Candidate
+	sites siteTest // allocated below the lines of the statement
+}
+
+// evaluations returns the candidates about functions, or about other statements. Sites that pass one of covered do not
+// count.
+func evaluations(n *notebook.Notebook, z sizes, torch string, functions bool, covered []siteTest) (all []evaluation) {
+	n.Spots(func(spot notebook.Spot) bool {
+		function, isFunction := spot.Stmt.(*syntax.FunctionDef)
+		switch {
+		case notebook.GradientsOff(spot.Stmt) || isClass(spot.Stmt):
+			return false
+		case trains(n, spot.Stmt) || isFunction != functions:
+			return true
+		case isFunction && (spot.Inside(isClass) || function.Name == "forward"):
+			return false
+		}
+		onLines, earlier := onLinesOf(spot), covered
+		own := func(s *notebook.Site) bool {
+			return onLines(s) && !slices.ContainsFunc(earlier, func(covers siteTest) bool { return covers(s) })
+		}
+		found, ok := evaluate(n, spot, z, torch, own)
+		if ok {
+			all = append(all, evaluation{found, onLines})
+			if isFunction {
+				covered = append(slices.Clip(covered), onLines)
+			}
+		}
+		visitBelow := !ok && !isFunction
+		return visitBelow
+	})
 	return all
 }
 
-func classOf(stmt syntax.Stmt) bool {
+func isClass(stmt syntax.Stmt) bool {
 	_, class := stmt.(*syntax.ClassDef)
 	return class
 }
 
-// evaluation returns the candidate about a statement or a function, if what it makes never meets a backward pass.
-func evaluation(n *notebook.Notebook, spot notebook.Spot, z sizes, torch string, mine func(*notebook.Site) bool) (
+// evaluate returns the candidate about a statement or a function, whose sites are own. ok is false where a value that
+// it makes may be part of a backward pass, or where less than half of its tensors come from modules.
+func evaluate(n *notebook.Notebook, spot notebook.Spot, z sizes, torch string, own siteTest) (
 	found notebook.Candidate, ok bool) {
-	graph := func(s *notebook.Site) bool { return forward(s) && mine(s) }
-	network := func(s *notebook.Site) bool { return graph(s) && module(s) }
-	if 2*sum(n.Peak.Live, network) < sum(n.Peak.Live, graph) || sum(n.Peak.Live, network) == 0 {
+	graph := func(s *notebook.Site) bool { return ofForward(s) && own(s) }
+	network := func(s *notebook.Site) bool { return graph(s) && ofModule(s) }
+	networkBytes := tensorBytes(n.Peak.Live, network)
+	if networkBytes == 0 || 2*networkBytes < tensorBytes(n.Peak.Live, graph) {
 		return found, false
 	}
 	for s := range z {
-		if mine(s) && (backward(s) || optimizer(s)) {
+		if own(s) && (ofBackward(s) || ofOptimizer(s)) {
 			return found, false
 		}
 	}
@@ -69,16 +92,16 @@ func evaluation(n *notebook.Notebook, spot notebook.Spot, z sizes, torch string,
 		return found, false
 	}
 	last := spot
-	if isFunction { // what it returns, and what else it makes
+	if isFunction {
 		below := spot.Below()
 		last = below[len(below)-1]
 	}
 	f := &flow{n: n, names: map[string]bool{}}
-	f.made(spot.Stmt)
+	f.addMadeBy(spot.Stmt)
 	if isFunction {
-		f.returned(function)
+		f.addReturnedBy(function)
 	}
-	if f.behind(last); f.meets {
+	if f.followAfter(last); f.meetsBackward {
 		return found, false
 	}
 	from, _ := spot.Lines()
@@ -88,10 +111,10 @@ func evaluation(n *notebook.Notebook, spot notebook.Spot, z sizes, torch string,
 		Changes: []string{words.NoGraphThen()},
 		Unknown: append([]string{words.StepsOfForward()}, doubts(n, z, network)...),
 		Falls: func(moment *notebook.Moment) int64 {
-			if sum(moment.Made, network) == 0 { // it does not run
-				return sum(moment.Live, graph)
+			if tensorBytes(moment.Made, network) == 0 { // the network does not run: all of its graph goes
+				return tensorBytes(moment.Live, graph)
 			}
-			return max(0, sum(moment.Live, graph)-need)
+			return max(0, tensorBytes(moment.Live, graph)-need)
 		},
 	}
 	if isFunction {
@@ -107,8 +130,9 @@ func evaluation(n *notebook.Notebook, spot notebook.Spot, z sizes, torch string,
 	return found, true
 }
 
-// returned adds a name for the values that a function returns without a name.
-func (f *flow) returned(function *syntax.FunctionDef) {
+// addReturnedBy adds the names in a return expression that reads no name with a graph yet: a value that the expression
+// makes may have a graph, although no name of the function holds the value.
+func (f *flow) addReturnedBy(function *syntax.FunctionDef) {
 	for _, stmt := range function.Body {
 		for r := range syntax.All[*syntax.Return](stmt) {
 			if r.Value == nil || f.reads(r.Value) {
@@ -119,15 +143,16 @@ func (f *flow) returned(function *syntax.FunctionDef) {
 					f.names[name.ID] = true
 				}
 				call, ok := node.(*syntax.Call)
-				return !ok || !leaves[syntax.LastName(call.Func)]
+				return !ok || !graphless[syntax.LastName(call.Func)]
 			})
 		}
 	}
 }
 
-// needed returns what a network needs without gradients, at most: the blocks of one step. A module of Sequential has
-// its input and its output, other code also the input of the whole, and a convolution a copy in another order.
-func needed(n *notebook.Notebook, z sizes, network func(*notebook.Site) bool) int64 {
+// needed returns the most bytes that a network needs without gradients: the blocks that live in one of its steps. In a
+// Sequential these are a module's input and output. Other code also keeps the network's input, and a convolution also
+// makes a copy in another order.
+func needed(n *notebook.Notebook, z sizes, network siteTest) int64 {
 	steps := int64(2)
 	for s := range n.Peak.Live {
 		sequential := s.Calls("/torch/nn/modules/container.py", "forward") &&
@@ -139,16 +164,16 @@ func needed(n *notebook.Notebook, z sizes, network func(*notebook.Site) bool) in
 	return steps * z.largest(network)
 }
 
-// assignedNames returns the names that an assignment gives values.
+// assignedNames returns all names in the targets of an assignment.
 func assignedNames(stmt syntax.Stmt) (names []string) {
-	var all []syntax.Expr
+	var targets []syntax.Expr
 	switch s := stmt.(type) {
 	case *syntax.Assign:
-		all = s.Targets
+		targets = s.Targets
 	case *syntax.AugAssign:
-		all = []syntax.Expr{s.Target}
+		targets = []syntax.Expr{s.Target}
 	}
-	for _, t := range all {
+	for _, t := range targets {
 		for name := range syntax.All[*syntax.Name](t) {
 			names = append(names, strings.Clone(name.ID))
 		}
@@ -156,7 +181,7 @@ func assignedNames(stmt syntax.Stmt) (names []string) {
 	return names
 }
 
-// torchName returns the name under which the notebook has PyTorch; "" if there is none.
+// torchName returns the name by which the notebook's first import of PyTorch binds it; "" if there is no such import.
 func torchName(n *notebook.Notebook) string {
 	name := ""
 	n.Spots(func(spot notebook.Spot) bool {

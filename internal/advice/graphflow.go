@@ -7,33 +7,27 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// flow follows values that hold a graph, by the names that have them, through the statements that run later. It knows
-// no values: where it is in doubt, a value meets a backward pass.
+// flow follows values with a graph through the statements that run later, by the names that are bound to them. It reads
+// only source: where it cannot tell, it says that a value meets a backward pass.
 type flow struct {
-	n     *notebook.Notebook
-	names map[string]bool
-	meets bool
-	depth int
+	n             *notebook.Notebook
+	names         map[string]bool // names whose value may have a graph
+	meetsBackward bool            // a value with a graph may be part of a backward pass
+	depth         int             // returns from function to function so far, at most maxGraphCalls
 }
 
-// maxGraphCalls bounds the functions that return a value to one another.
+// maxGraphCalls bounds how many functions a value is followed through.
 const maxGraphCalls = 4
 
-// meets reports whether a value that the statement makes, or one of these names, may meet a backward pass.
-func meets(n *notebook.Notebook, spot notebook.Spot, names ...string) bool {
-	f := &flow{n: n, names: map[string]bool{}}
-	for _, name := range names {
-		f.names[name] = true
-	}
-	if len(names) == 0 {
-		f.made(spot.Stmt)
-	}
-	f.behind(spot)
-	return f.meets
+// meetsBackward reports whether the value of a name may be part of a backward pass behind a statement.
+func meetsBackward(n *notebook.Notebook, spot notebook.Spot, name string) bool {
+	f := &flow{n: n, names: map[string]bool{name: true}}
+	f.followAfter(spot)
+	return f.meetsBackward
 }
 
-// made adds the names to which a statement gives a value.
-func (f *flow) made(stmt syntax.Stmt) {
+// addMadeBy adds the names that a statement binds, and the containers in which it stores.
+func (f *flow) addMadeBy(stmt syntax.Stmt) {
 	for node := range syntax.All[syntax.Node](stmt) {
 		switch s := node.(type) {
 		case *syntax.Assign:
@@ -47,54 +41,56 @@ func (f *flow) made(stmt syntax.Stmt) {
 		case *syntax.NamedExpr:
 			f.store(s.Target, true)
 		case *syntax.Call:
-			if a, ok := s.Func.(*syntax.Attribute); ok && keepingMethods[a.Attr] {
+			if a, ok := s.Func.(*syntax.Attribute); ok && graphStoring[a.Attr] {
 				f.store(a.Value, true)
 			}
 		}
 	}
 }
 
-// store gives a target a value, with a graph or without. A part of an object counts as all of it.
-func (f *flow) store(target syntax.Expr, graph bool) {
+// store records an assignment of a value, with a graph or without. An object with a graph in one of its parts counts as
+// a value with a graph.
+func (f *flow) store(target syntax.Expr, hasGraph bool) {
 	switch t := target.(type) {
 	case *syntax.Name:
-		if graph {
+		if hasGraph {
 			f.names[t.ID] = true
 		} else {
 			delete(f.names, t.ID)
 		}
 	case *syntax.Attribute:
-		f.keep(t.Value, graph)
+		f.storePart(t.Value, hasGraph)
 	case *syntax.Subscript:
-		f.keep(t.Value, graph)
+		f.storePart(t.Value, hasGraph)
 	case *syntax.Starred:
-		f.store(t.Value, graph)
+		f.store(t.Value, hasGraph)
 	case *syntax.Tuple:
-		for _, one := range t.Elts {
-			f.store(one, graph)
+		for _, element := range t.Elts {
+			f.store(element, hasGraph)
 		}
 	case *syntax.List:
-		for _, one := range t.Elts {
-			f.store(one, graph)
+		for _, element := range t.Elts {
+			f.store(element, hasGraph)
 		}
 	}
 }
 
-func (f *flow) keep(target syntax.Expr, graph bool) {
-	if graph {
-		f.store(target, true)
+// storePart records an assignment to a part of an object. Without a graph it changes nothing: other parts may have one.
+func (f *flow) storePart(object syntax.Expr, hasGraph bool) {
+	if hasGraph {
+		f.store(object, true)
 	}
 }
 
-// reads reports whether an expression has the graph of a name in it.
-func (f *flow) reads(node syntax.Node) bool {
+// reads reports whether the value of an expression may have the graph of one of the names.
+func (f *flow) reads(expr syntax.Node) bool {
 	found := false
-	syntax.Walk(node, func(one syntax.Node) bool {
-		switch e := one.(type) {
+	syntax.Walk(expr, func(node syntax.Node) bool {
+		switch e := node.(type) {
 		case *syntax.Name:
 			found = found || f.names[e.ID]
 		case *syntax.Call:
-			return !found && !leaves[syntax.LastName(e.Func)]
+			return !found && !graphless[syntax.LastName(e.Func)]
 		case *syntax.Attribute:
 			return !found && e.Attr != "shape"
 		}
@@ -103,8 +99,8 @@ func (f *flow) reads(node syntax.Node) bool {
 	return found
 }
 
-// backs reports whether a call begins a backward pass.
-func backs(call *syntax.Call) bool {
+// startsBackward reports whether a call begins a backward pass.
+func startsBackward(call *syntax.Call) bool {
 	method, ok := call.Func.(*syntax.Attribute)
 	if !ok {
 		return false
@@ -123,12 +119,12 @@ func backs(call *syntax.Call) bool {
 	return false
 }
 
-// trains reports whether a node has a backward pass in it, or calls one of the notebook's functions that has.
+// trains reports whether a node begins a backward pass, by itself or by a function of the notebook that it calls.
 func trains(n *notebook.Notebook, node syntax.Node) bool { return trainsWithin(n, node, maxGraphCalls) }
 
 func trainsWithin(n *notebook.Notebook, node syntax.Node, depth int) bool {
 	return syntax.Any(node, func(call *syntax.Call) bool {
-		if backs(call) {
+		if startsBackward(call) {
 			return true
 		}
 		name := syntax.LastName(call.Func)
@@ -139,7 +135,7 @@ func trainsWithin(n *notebook.Notebook, node syntax.Node, depth int) bool {
 	})
 }
 
-// functions returns the definitions of a name.
+// functions returns all definitions of functions of a name.
 func functions(n *notebook.Notebook, name string) (all []notebook.Spot) {
 	n.Spots(func(spot notebook.Spot) bool {
 		if f, ok := spot.Stmt.(*syntax.FunctionDef); ok && f.Name == name {
@@ -150,9 +146,12 @@ func functions(n *notebook.Notebook, name string) (all []notebook.Spot) {
 	return all
 }
 
-// behind goes on with the statements that run after a spot.
-func (f *flow) behind(spot notebook.Spot) {
-	for i := len(spot.Blocks) - 1; i >= 0 && !f.meets && len(f.names) > 0; i-- {
+// done reports whether following more statements cannot change the answer.
+func (f *flow) done() bool { return f.meetsBackward || len(f.names) == 0 }
+
+// followAfter follows the values through the statements that run after a spot.
+func (f *flow) followAfter(spot notebook.Spot) {
+	for i := len(spot.Blocks) - 1; i >= 0 && !f.done(); i-- {
 		b := spot.Blocks[i]
 		f.run(b.Stmts[b.At+1:])
 		switch owner := b.Owner.(type) {
@@ -162,24 +161,25 @@ func (f *flow) behind(spot notebook.Spot) {
 		case *syntax.While:
 			f.run(b.Stmts[:b.At])
 		case *syntax.ClassDef:
-			f.meets = true
+			f.meetsBackward = true // the calls of a method cannot be found
 		case *syntax.FunctionDef:
-			f.returns(owner, b.Stmts)
+			if f.mayReturn(b.Stmts) && !f.meetsBackward {
+				f.followCalls(owner)
+			}
 			return
 		}
 	}
 	for _, c := range f.n.Cells[spot.Cell.Index+1:] {
-		if c.Tree != nil && !f.meets && len(f.names) > 0 {
+		if c.Tree != nil && !f.done() {
 			f.run(c.Tree.Body)
 		}
 	}
 }
 
-// returns goes on where the function is called, if it returns a graph. Where that is cannot be seen for a method.
-func (f *flow) returns(owner *syntax.FunctionDef, body []syntax.Stmt) {
-	hands := false
-	for _, stmt := range body {
-		hands = hands || syntax.Any(stmt, func(node syntax.Node) bool {
+// mayReturn reports whether a function's body may give a value with a graph to its caller or to a global name.
+func (f *flow) mayReturn(body []syntax.Stmt) bool {
+	return slices.ContainsFunc(body, func(stmt syntax.Stmt) bool {
+		return syntax.Any(stmt, func(node syntax.Node) bool {
 			switch s := node.(type) {
 			case *syntax.Return:
 				return s.Value != nil && f.reads(s.Value)
@@ -188,68 +188,68 @@ func (f *flow) returns(owner *syntax.FunctionDef, body []syntax.Stmt) {
 			}
 			return false
 		})
-	}
-	if !hands || f.meets {
-		return
-	}
-	if f.depth++; f.depth > maxGraphCalls {
-		f.meets = true
-		return
-	}
-	found := false
-	f.n.Spots(func(spot notebook.Spot) bool {
-		if syntax.Blocks(spot.Stmt) == nil && syntax.Any(spot.Stmt, func(call *syntax.Call) bool {
-			return syntax.LastName(call.Func) == owner.Name
-		}) {
-			found = true
-			one := &flow{n: f.n, names: map[string]bool{}, depth: f.depth}
-			one.made(spot.Stmt)
-			one.meets = trains(f.n, spot.Stmt)
-			if _, hands := spot.Stmt.(*syntax.Return); hands {
-				one.meets = true
-			}
-			one.behind(spot)
-			f.meets = f.meets || one.meets
-		}
-		return !f.meets
 	})
-	f.meets = f.meets || !found
 }
 
-// run follows statements in their order.
+// followCalls follows the value that a function returns, from each of the notebook's calls of the function. A value
+// without such a call counts as part of a backward pass.
+func (f *flow) followCalls(function *syntax.FunctionDef) {
+	if f.depth++; f.depth > maxGraphCalls {
+		f.meetsBackward = true
+		return
+	}
+	isCall := func(call *syntax.Call) bool { return syntax.LastName(call.Func) == function.Name }
+	hasCall := false
+	f.n.Spots(func(spot notebook.Spot) bool {
+		if syntax.Blocks(spot.Stmt) != nil || !syntax.Any(spot.Stmt, isCall) {
+			return !f.meetsBackward
+		}
+		hasCall = true
+		_, returns := spot.Stmt.(*syntax.Return)
+		caller := &flow{n: f.n, names: map[string]bool{}, depth: f.depth}
+		caller.addMadeBy(spot.Stmt)
+		caller.meetsBackward = returns || trains(f.n, spot.Stmt)
+		caller.followAfter(spot)
+		f.meetsBackward = f.meetsBackward || caller.meetsBackward
+		return !f.meetsBackward
+	})
+	f.meetsBackward = f.meetsBackward || !hasCall
+}
+
+// run follows the values through statements that run in their order.
 func (f *flow) run(stmts []syntax.Stmt) {
 	for _, stmt := range stmts {
-		if f.meets || len(f.names) == 0 {
+		if f.done() {
 			return
 		}
-		f.one(stmt)
+		f.runStatement(stmt)
 	}
 }
 
-func (f *flow) one(stmt syntax.Stmt) {
+func (f *flow) runStatement(stmt syntax.Stmt) {
 	switch s := stmt.(type) {
 	case *syntax.Assign:
-		f.look(s.Value)
-		graph := f.reads(s.Value)
+		f.checkCalls(s.Value)
+		hasGraph := f.reads(s.Value)
 		for _, t := range s.Targets {
-			f.store(t, graph)
+			f.store(t, hasGraph)
 		}
 	case *syntax.AugAssign:
-		f.look(s.Value)
+		f.checkCalls(s.Value)
 		if f.reads(s.Value) {
 			f.store(s.Target, true)
 		}
 	case *syntax.FunctionDef, *syntax.ClassDef:
-		f.meets = f.meets || f.reads(s) && trains(f.n, s)
+		f.meetsBackward = f.meetsBackward || f.reads(s) && trains(f.n, s)
 	case *syntax.For:
-		f.look(s.Iter)
+		f.checkCalls(s.Iter)
 		f.store(s.Target, f.reads(s.Iter))
 		f.run(s.Body)
 		f.run(s.Else)
 	default:
 		blocks := syntax.Blocks(stmt)
 		if blocks == nil {
-			f.look(stmt)
+			f.checkCalls(stmt)
 		}
 		for _, block := range blocks {
 			f.run(block)
@@ -257,13 +257,16 @@ func (f *flow) one(stmt syntax.Stmt) {
 	}
 }
 
-// look finds calls in an expression that begin a backward pass, or that keep a graph.
-func (f *flow) look(node syntax.Node) {
+// checkCalls looks at the calls in an expression: a call may begin a backward pass, or store a graph in a container.
+func (f *flow) checkCalls(node syntax.Node) {
 	for call := range syntax.All[*syntax.Call](node) {
-		if f.meets = f.meets || f.reads(call) && (backs(call) || trains(f.n, call)); f.meets {
+		if !f.meetsBackward {
+			f.meetsBackward = f.reads(call) && (startsBackward(call) || trains(f.n, call))
+		}
+		if f.meetsBackward {
 			return
 		}
-		if a, ok := call.Func.(*syntax.Attribute); ok && keepingMethods[a.Attr] {
+		if a, ok := call.Func.(*syntax.Attribute); ok && graphStoring[a.Attr] {
 			for _, arg := range call.Args {
 				if f.reads(arg) {
 					f.store(a.Value, true)

@@ -1,22 +1,23 @@
 package advice
 
 import (
+	"slices"
+
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
 	"ipytracer/model"
-	"slices"
 )
 
-// keptValue is a statement in a loop that keeps a value of each round: in a list, or in a sum.
+// keptValue is a value of which a loop keeps one for each round, in a list or in a sum.
 type keptValue struct {
-	at    notebook.Spot
+	at    notebook.Spot // the statement that keeps the value
 	loop  notebook.Spot
-	into  string
+	into  string // the name of the list or the sum
 	value syntax.Expr
 }
 
-// keptValues finds them: x.append(value), x[k].append(value), x += value and x = x + value.
+// keptValues finds the statements x.append(value), x[k].append(value), x += value and x = x + value in loops.
 func keptValues(n *notebook.Notebook) (all []keptValue) {
 	n.Spots(func(spot notebook.Spot) bool {
 		loop, looped := spot.Loop()
@@ -47,7 +48,7 @@ func keptValues(n *notebook.Notebook) (all []keptValue) {
 				k.into, k.value = into.ID, sum.Right
 			}
 		}
-		if k.into != "" && !plain(k.value) {
+		if k.into != "" && !hasNoGraph(k.value) {
 			all = append(all, k)
 		}
 		return true
@@ -55,23 +56,23 @@ func keptValues(n *notebook.Notebook) (all []keptValue) {
 	return all
 }
 
-// plain reports whether a value has no graph, or is no tensor.
-func plain(expr syntax.Expr) bool {
+// hasNoGraph reports whether the source shows that a value has no graph, or is no tensor.
+func hasNoGraph(expr syntax.Expr) bool {
 	switch v := expr.(type) {
 	case *syntax.Call:
 		if f, ok := v.Func.(*syntax.Attribute); ok && (f.Attr == "cpu" || f.Attr == "numpy" || f.Attr == "mean") {
-			if call, ok := f.Value.(*syntax.Call); ok && leaves[syntax.LastName(call.Func)] {
+			if call, ok := f.Value.(*syntax.Call); ok && graphless[syntax.LastName(call.Func)] {
 				return true
 			}
 		}
-		return leaves[syntax.LastName(v.Func)]
+		return graphless[syntax.LastName(v.Func)]
 	case *syntax.Name, *syntax.Attribute, *syntax.Subscript, *syntax.BinOp, *syntax.UnaryOp:
 		return false
 	}
 	return true
 }
 
-// keptGraphs finds values with a graph that a loop keeps, though nothing goes backward from them.
+// keptGraphs finds loops that keep values with a graph, though no backward pass begins at such a value.
 func keptGraphs(n *notebook.Notebook) (all []notebook.Candidate) {
 	if n.Peak == nil || torchName(n) == "" {
 		return nil
@@ -79,22 +80,23 @@ func keptGraphs(n *notebook.Notebook) (all []notebook.Candidate) {
 	z := sizesOf(n)
 	for _, k := range keptValues(n) {
 		c, ok := k.candidate(n, z)
-		if ok && !k.free() && !meets(n, k.at, k.into) {
+		if ok && !k.isDetached() && !meetsBackward(n, k.at, k.into) {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// sources are the statements of the loop that the kept value comes from: its own, and those of the names in it.
+// sources returns the statements of the loop that compute the kept value: its own, and, backward from there, each
+// assignment to a name that a later source reads.
 func (k keptValue) sources() []notebook.Spot {
 	names := map[string]bool{}
-	gather := func(e syntax.Node) {
+	addNames := func(e syntax.Node) {
 		for name := range syntax.All[*syntax.Name](e) {
 			names[name.ID] = true
 		}
 	}
-	gather(k.value)
+	addNames(k.value)
 	delete(names, k.into)
 	found := []notebook.Spot{k.at}
 	for i := len(k.at.Blocks) - 1; i > len(k.loop.Blocks)-1; i-- {
@@ -106,7 +108,7 @@ func (k keptValue) sources() []notebook.Spot {
 			}
 			for _, t := range assignedNames(s) {
 				if names[t] {
-					gather(s.Value)
+					addNames(s.Value)
 					blocks := append(k.at.Blocks[:i:i], notebook.Block{Stmts: b.Stmts, At: at, Owner: b.Owner})
 					found = append(found, notebook.Spot{Cell: k.at.Cell, Stmt: s, Blocks: blocks})
 					break
@@ -117,42 +119,24 @@ func (k keptValue) sources() []notebook.Spot {
 	return found
 }
 
-// free reports whether the kept value has no graph: gradients are off, or it is detached.
-func (k keptValue) free() bool {
+// isDetached reports whether the kept value has no graph because gradients are off or detach is called.
+func (k keptValue) isDetached() bool {
 	call, ok := k.value.(*syntax.Call)
 	return k.at.Inside(notebook.GradientsOff) || ok && syntax.LastName(call.Func) == "detach"
 }
 
-// candidate returns the change: without graphs, the blocks that earlier rounds left go.
+// candidate returns the advice to detach the kept value: the blocks that earlier rounds left are freed then.
 func (k keptValue) candidate(n *notebook.Notebook, z sizes) (found notebook.Candidate, ok bool) {
-	sources, own := k.sources(), on(k.at)
-	of := func(s *notebook.Site) bool {
-		return forward(s) && slices.ContainsFunc(sources, func(p notebook.Spot) bool { return on(p)(s) })
+	sources := k.sources()
+	ofValue := func(s *notebook.Site) bool {
+		return ofForward(s) && slices.ContainsFunc(sources, func(p notebook.Spot) bool { return onLinesOf(p)(s) })
 	}
-	grown := map[*notebook.Site]int64{}
-	for _, m := range n.Moments {
-		times := rounds(m, on(k.loop))
-		if times < 2 {
-			continue
-		}
-		for s, net := range m.Kept {
-			if !of(s) || m.Count[s] < times {
-				continue
-			}
-			last := max(z[s], net/times) // the last round's is there in any case
-			if !own(s) {
-				last *= 2 // a name has it until the next round has made its own
-			}
-			if net > last {
-				grown[s] += net - last
-			}
-		}
-	}
-	if len(grown) == 0 {
+	leftOver := k.leftOver(n, z, ofValue)
+	if len(leftOver) == 0 {
 		return found, false
 	}
 	falls := func(moment *notebook.Moment) (bytes int64) {
-		for s, most := range grown {
+		for s, most := range leftOver {
 			bytes += min(moment.Live[s], most)
 		}
 		return bytes
@@ -161,12 +145,37 @@ func (k keptValue) candidate(n *notebook.Notebook, z sizes) (found notebook.Cand
 	return notebook.Candidate{Kind: "detach", Cell: k.at.Cell, Line: from, Names: []string{k.into},
 		Title: words.GraphsKept(k.into), Accuracy: model.SavesBound,
 		Changes: []string{words.DetachedThen()},
-		Unknown: doubts(n, z, of),
+		Unknown: doubts(n, z, ofValue),
 		Edits:   notebook.Replace(k.at.Cell, k.value, k.text()+".detach()"),
 		Falls:   falls}, true
 }
 
-// text returns the source of the value, so that a method can be called on it.
+// leftOver returns the bytes that the rounds before the last one left, by site.
+func (k keptValue) leftOver(n *notebook.Notebook, z sizes, ofValue siteTest) map[*notebook.Site]int64 {
+	inStatement, inLoop := onLinesOf(k.at), onLinesOf(k.loop)
+	bytes := map[*notebook.Site]int64{}
+	for _, m := range n.Moments {
+		times := rounds(m, inLoop)
+		if times < 2 {
+			continue
+		}
+		for s, net := range m.Kept {
+			if !ofValue(s) || m.Count[s] < times {
+				continue
+			}
+			lastRound := max(z[s], net/times)
+			if !inStatement(s) {
+				lastRound *= 2 // a name keeps its value until the next round has made the next value
+			}
+			if net > lastRound {
+				bytes[s] += net - lastRound
+			}
+		}
+	}
+	return bytes
+}
+
+// text returns the source of the value, in brackets where a method call behind it needs them.
 func (k keptValue) text() string {
 	text := k.at.Cell.Text(k.value)
 	switch k.value.(type) {

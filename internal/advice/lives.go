@@ -12,8 +12,8 @@ import (
 // codeLine is a line of a run of a cell.
 type codeLine struct{ execution, line int }
 
-// weigh adds up the memory at the highest moment.
-func (l *lives) weigh() {
+// addPeak fills peak and lines with the memory at the highest moment.
+func (l *lives) addPeak() {
 	l.peak, l.lines = map[*notebook.Statement]int64{}, map[codeLine]int64{}
 	for site, bytes := range l.n.Peak.Live {
 		if site.Statement != nil {
@@ -27,8 +27,8 @@ func (l *lives) weigh() {
 	}
 }
 
-// alive reports whether lines of a cell have memory at the highest moment that is worth advice.
-func (l *lives) alive(cell *notebook.Cell, from, to int) bool {
+// hasMemory reports whether lines of a cell have enough memory at the highest moment to be worth advice.
+func (l *lives) hasMemory(cell *notebook.Cell, from, to int) bool {
 	bytes := int64(0)
 	for line := from; line <= to; line++ {
 		bytes += l.lines[codeLine{cell.Window.Execution, line}]
@@ -36,12 +36,12 @@ func (l *lives) alive(cell *notebook.Cell, from, to int) bool {
 	return bytes >= l.n.Least()
 }
 
-// index records the words of the newest step: its names, and those in its texts and magics.
+// index records the words of the newest step: names, and each word of string constants and magics.
 func (l *lives) index(node syntax.Stmt) {
 	at := len(l.steps) - 1
 	add := func(word string) {
-		if all := l.words[word]; len(all) == 0 || all[len(all)-1] != at {
-			l.words[word] = append(all, at)
+		if steps := l.words[word]; len(steps) == 0 || steps[len(steps)-1] != at {
+			l.words[word] = append(steps, at)
 		}
 	}
 	for n := range syntax.All[syntax.Node](node) {
@@ -74,72 +74,69 @@ func (l *lives) index(node syntax.Stmt) {
 	}
 }
 
-// eachWord calls do with the words of a text.
-func eachWord(text string, do func(string)) {
+// eachWord calls visit with each word of a text.
+func eachWord(text string, visit func(string)) {
 	for word := range strings.FieldsFuncSeq(text, func(c rune) bool {
 		return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	}) {
-		do(word)
+		visit(word)
 	}
 }
 
-// about returns the indices of the steps that mention a name, or a function that reads it, itself or by another one.
-func (l *lives) about(name string) []int {
+// stepsAbout returns the indices of the steps that mention a name or a function that reads the name, directly or by
+// calling another such function.
+func (l *lives) stepsAbout(name string) []int {
 	seen, todo := map[string]bool{name: true}, []string{name}
-	var all []int
+	var steps []int
 	for len(todo) > 0 && len(seen) <= maxCalls {
-		one := todo[0]
+		word := todo[0]
 		todo = todo[1:]
-		all = append(all, l.words[one]...)
-		for _, f := range l.readers[one] {
-			if !seen[f] {
-				seen[f] = true
-				todo = append(todo, f)
+		steps = append(steps, l.words[word]...)
+		for _, function := range l.readers[word] {
+			if !seen[function] {
+				seen[function] = true
+				todo = append(todo, function)
 			}
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	slices.Sort(steps)
+	return slices.Compact(steps)
 }
 
 // lives has the uses of names in each run of a statement.
 type lives struct {
 	n     *notebook.Notebook
 	steps []ranStep
-	// functions are those that statements define, in order, with the global names that their bodies read.
+	// functions are the definitions in all statements, in the order in which the statements ran.
 	functions []definition
-	// blind are the orders of statements that may use any name.
-	blind []int
-	// words has, by each word in a statement, the indices of its steps; readers, by each name, the functions that read
-	// it.
-	words   map[string][]int
-	readers map[string][]string
-	// peak has the memory at the highest moment by the statement that made it, lines that by each line of a cell among
-	// the calls.
-	peak  map[*notebook.Statement]int64
-	lines map[codeLine]int64
-	// handed says by which statements values come to other holders.
-	handed *notebook.Flow
+	// blind are the orders of statements that may use any name, as exec() may.
+	blind   []int
+	words   map[string][]int    // indices of the steps that mention a word
+	readers map[string][]string // functions that read a name
+
+	peak  map[*notebook.Statement]int64 // bytes at the highest moment, by the statement that allocated them
+	lines map[codeLine]int64            // the same bytes, by each line of a cell among the calls
+	flow  *notebook.Flow                // by which statements other holders get a value
 }
 
 // definition is a function or a class that a statement defines.
 type definition struct {
-	order int
+	order int // of the statement
 	name  string
-	reads map[string]bool
+	reads map[string]bool // global names that the body mentions
 }
 
-// ranStep is a statement at the top of a cell, whether it ran or not.
+// ranStep is a statement at the top of a cell.
 type ranStep struct {
 	order int
 	cell  *notebook.Cell
 	node  syntax.Stmt
-	ran   *notebook.Statement // nil if it did not
+	ran   *notebook.Statement // nil if the statement did not run
 }
 
-// livesOf goes through the statements once.
+// livesOf reads all statements of a notebook.
 func livesOf(n *notebook.Notebook) *lives {
-	l := &lives{n: n, words: map[string][]int{}, readers: map[string][]string{}, handed: notebook.NewFlow(n)}
+	l := &lives{n: n, words: map[string][]int{}, readers: map[string][]string{}, flow: notebook.NewFlow(n)}
 	for _, c := range n.Cells {
 		if c.Tree == nil {
 			l.blind = append(l.blind, c.First)
@@ -165,18 +162,18 @@ func livesOf(n *notebook.Notebook) *lives {
 			l.define(node, order)
 		}
 	}
-	l.weigh()
+	l.addPeak()
 	return l
 }
 
 // define records the functions, the lambdas with a name and the classes that a statement defines.
 func (l *lives) define(node syntax.Stmt, order int) {
-	add := func(name string, of syntax.Node) {
-		d := definition{order, name, globals(of)}
+	add := func(name string, body syntax.Node) {
+		d := definition{order, name, globals(body)}
 		l.functions = append(l.functions, d)
 		for read := range d.reads {
-			if all := l.readers[read]; len(all) == 0 || all[len(all)-1] != name {
-				l.readers[read] = append(all, name)
+			if readers := l.readers[read]; len(readers) == 0 || readers[len(readers)-1] != name {
+				l.readers[read] = append(readers, name)
 			}
 		}
 	}
@@ -196,18 +193,18 @@ func (l *lives) define(node syntax.Stmt, order int) {
 	}
 }
 
-// globals returns the names that a function, a lambda or a class mentions, without the function's own.
-func globals(of syntax.Node) map[string]bool {
-	all, own := map[string]bool{}, map[string]bool{}
-	for n := range syntax.All[syntax.Node](of) {
+// globals returns the names that a function, a lambda or a class mentions, without arguments and local names.
+func globals(definition syntax.Node) map[string]bool {
+	mentioned, own := map[string]bool{}, map[string]bool{}
+	for n := range syntax.All[syntax.Node](definition) {
 		switch n := n.(type) {
 		case *syntax.Name:
-			all[n.ID] = true
+			mentioned[n.ID] = true
 		case *syntax.Arg:
 			own[n.Name] = true
 		}
 	}
-	if f, ok := of.(*syntax.FunctionDef); ok {
+	if f, ok := definition.(*syntax.FunctionDef); ok {
 		for n := range syntax.All[syntax.Node](f) {
 			targets(n, func(name string, _ syntax.BindKind) { own[name] = true })
 		}
@@ -218,12 +215,12 @@ func globals(of syntax.Node) map[string]bool {
 		}
 	}
 	for name := range own {
-		delete(all, name)
+		delete(mentioned, name)
 	}
-	return all
+	return mentioned
 }
 
-// dynamic reports whether a statement may use any name: it runs code from a text, or asks for all names.
+// dynamic reports whether a statement may use any name: it runs code from a string, or lists all names.
 func dynamic(node syntax.Node) bool {
 	return syntax.Any(node, func(node syntax.Node) bool {
 		switch n := node.(type) {
@@ -238,9 +235,8 @@ func dynamic(node syntax.Node) bool {
 	})
 }
 
-// maxCalls bounds the functions that one statement is followed into.
-const maxCalls = 256
-
-// maxTried bounds the names of a kind that are looked at in full. Sources are hostile, and each look goes through a
-// function, or through all statements that mention the name.
-const maxTried = 512
+// Bounds, because sources are hostile.
+const (
+	maxCalls = 256 // functions into which one name of a statement is followed
+	maxTried = 512 // names that one rule tries; a try reads a function, or all statements that mention the name
+)

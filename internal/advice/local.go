@@ -1,24 +1,26 @@
 package advice
 
 import (
+	"slices"
+
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
 	"ipytracer/model"
-	"slices"
 )
 
-// locals finds names of a function that hold memory behind their last use, up to its return.
+// locals finds local names that hold memory between their last use and the function's return. The advice is a del
+// statement behind the last use.
 //
-// The rule: a statement right in a function's body binds a name, once, and no statement hands its value on, returns it
-// or has it in a function of its own. Memory of that statement lives at the highest moment, and so does memory of a
-// statement behind the last one that reads the name: so the function was there by then. Of tensors that others are made
-// of there is none, unless the function's gradients are off: PyTorch's graph may hold them.
+// The rule: exactly one statement right in a function's body binds the name. No statement passes the value on, returns
+// it, or uses it in an inner function. Memory of that statement lives at the highest moment, and so does memory of a
+// statement behind the last use: this shows that the function had passed the last use by then. With gradients on, a
+// tensor from which other tensors are computed is no candidate: PyTorch's graph may hold it.
 //
-// The saving is a bound where nothing but the name is known to hold the value, and its memory does not lie in malloc's
-// heap: up to the last use the function is taken to need the memory that its statements had at the highest moment, and
-// all that the statement that runs has made. Memory that is only known to have been mapped is not counted: it may be
-// anything's.
+// The saving is a bound if the name is the only known holder and the memory is not in malloc's heap; else it is a
+// guess. It supposes that, up to the last use, the function needs the memory that its statements had at the highest
+// moment, and everything that the running statement allocates. Mapped memory without a known block is left out, because
+// it may belong to any code.
 func locals(l *lives) (found []notebook.Candidate) {
 	tried := 0
 	for _, c := range l.n.Cells {
@@ -29,8 +31,8 @@ func locals(l *lives) (found []notebook.Candidate) {
 			if s.function == nil || syntax.Generates(s.function) {
 				continue
 			}
-			for at, one := range s.body {
-				if p := one.Place(); !l.alive(c, p.Start.Line, p.End.Line) {
+			for at, stmt := range s.body {
+				if p := stmt.Place(); !l.hasMemory(c, p.Start.Line, p.End.Line) {
 					continue
 				}
 				if tried++; tried > maxTried {
@@ -45,24 +47,24 @@ func locals(l *lives) (found []notebook.Candidate) {
 	return found
 }
 
-// local returns the candidate for a statement of a function's body.
+// local returns the candidate for the name that statement at of a function's body binds.
 func (l *lives) local(cell *notebook.Cell, s scope, at int) (out notebook.Candidate, ok bool) {
 	n := l.n
 	assign, isAssign := s.body[at].(*syntax.Assign)
 	if !isAssign || len(assign.Targets) != 1 {
 		return out, false
 	}
-	target, isOne := assign.Targets[0].(*syntax.Name)
-	if !isOne || s.function.Name == target.ID {
+	target, isName := assign.Targets[0].(*syntax.Name)
+	if !isName || s.function.Name == target.ID {
 		return out, false
 	}
 	name := target.ID
-	last, ok := lastIn(s.body, at, name)
+	last, ok := lastUse(s.body, at, name)
 	if !ok || last+1 >= len(s.body) {
 		return out, false
 	}
 	steps := stepsOf(n, cell, s, n.Peak)
-	if steps.own[at] == 0 || !steps.behind(last) || last > at && s.inGraph(n, cell, assign) {
+	if steps.ofBlocks[at] == 0 || !steps.liveBehind(last) || last > at && s.inGraph(n, cell, assign) {
 		return out, false
 	}
 	edits, ok := spotIn(cell, s.body, last).Behind("del " + name)
@@ -71,32 +73,34 @@ func (l *lives) local(cell *notebook.Cell, s scope, at int) (out notebook.Candid
 	}
 	end := s.body[last].Place().End.Line
 	return notebook.Candidate{
-		Kind: "local", Cell: cell, Line: end, Names: []string{name}, Accuracy: l.sureOf(cell, s, assign), Edits: edits,
-		Falls:   func(m *notebook.Moment) int64 { return stepsOf(n, cell, s, m).falls(m, at, last) },
-		Of:      words.NameKey(cell.Window.ID, s.function.Name+"."+name),
-		Title:   words.LocalHolds(name, s.function.Name, steps.own[at], cell.Place(assign.Start.Line), cell.Place(end)),
+		Kind: "local", Cell: cell, Line: end, Names: []string{name}, Edits: edits,
+		Accuracy: l.localAccuracy(cell, s, assign, name),
+		Falls:    func(m *notebook.Moment) int64 { return stepsOf(n, cell, s, m).falls(m, at, last) },
+		Memory:   words.NameKey(cell.Window.ID, s.function.Name+"."+name),
+		Title: words.LocalHolds(name, s.function.Name, steps.ofBlocks[at], cell.Place(assign.Start.Line),
+			cell.Place(end)),
 		Unknown: []string{words.LocalUnknown(name)},
 	}, true
 }
 
-// sureOf returns how well the saving is known for a name of a function.
-func (l *lives) sureOf(cell *notebook.Cell, s scope, assign *syntax.Assign) string {
+// localAccuracy returns the accuracy of the saving for a name of a function: a bound, or a guess.
+func (l *lives) localAccuracy(cell *notebook.Cell, s scope, assign *syntax.Assign, name string) string {
 	p := assign.Place()
-	of := func(site *notebook.Site) bool { return site.On(cell, s.name(), p.Start.Line, p.End.Line) }
+	ofValue := func(site *notebook.Site) bool { return site.On(cell, s.name(), p.Start.Line, p.End.Line) }
 	caller := l.n.Peak.Statement
-	if !l.handed.OnlyLocal(s.function, assign, assign.Targets[0].(*syntax.Name).ID) || caller == nil ||
-		notebook.InHeap(l.n, caller, of) || notebook.InHole(l.n, of) {
+	if !l.flow.OnlyLocal(s.function, assign, name) || caller == nil ||
+		notebook.InHeap(l.n, caller, ofValue) || notebook.InHole(l.n, ofValue) {
 		return model.SavesGuess
 	}
 	return model.SavesBound
 }
 
-// lastIn returns the index of the last statement of a body that reads a name; ok is false where the value is handed on
-// or bound anew.
-func lastIn(body []syntax.Stmt, at int, name string) (last int, ok bool) {
+// lastUse returns the index of the last statement of a body that reads the name that statement at binds. ok is false
+// where the value escapes, where another statement binds the name, or where statement at reads it.
+func lastUse(body []syntax.Stmt, at int, name string) (last int, ok bool) {
 	last = at
-	for i, one := range body {
-		m := mentions(one, name)
+	for i, stmt := range body {
+		m := mentions(stmt, name)
 		if m.escapes || m.binds && i != at {
 			return 0, false
 		}
@@ -110,51 +114,55 @@ func lastIn(body []syntax.Stmt, at int, name string) (last int, ok bool) {
 	return last, true
 }
 
-// maxBody is the most statements of a function that is looked at.
+// maxBody is the largest number of statements of a function that is judged.
 const maxBody = 256
 
-// bodySteps is the memory of each statement of a function's body: what lived at a moment, the part of it that is not
-// only known to have been mapped, and what one turn made.
-type bodySteps struct{ live, own, made []int64 }
+// bodySteps has the memory of each statement of a function's body, in bytes.
+type bodySteps struct {
+	live     []int64 // lived at the moment
+	ofBlocks []int64 // the part of live that is not only known as mapped memory
+	made     []int64 // allocated by the cell's statement in whose run the moment lies
+}
 
+// stepsOf returns the memory of a function's statements at a moment; all zero for a body that is too long.
 func stepsOf(n *notebook.Notebook, cell *notebook.Cell, s scope, moment *notebook.Moment) bodySteps {
-	all := bodySteps{make([]int64, len(s.body)), make([]int64, len(s.body)), make([]int64, len(s.body))}
+	steps := bodySteps{make([]int64, len(s.body)), make([]int64, len(s.body)), make([]int64, len(s.body))}
 	if len(s.body) > maxBody {
-		return all
+		return steps
 	}
-	for i, one := range s.body {
-		p := one.Place()
-		of := func(site *notebook.Site) bool { return site.On(cell, s.name(), p.Start.Line, p.End.Line) }
-		own := func(site *notebook.Site) bool { return site.Meter != "cpu.mapped" && of(site) }
-		all.live[i], all.own[i] = n.Resident(moment, of), n.Resident(moment, own)
+	for i, stmt := range s.body {
+		p := stmt.Place()
+		onStmt := func(site *notebook.Site) bool { return site.On(cell, s.name(), p.Start.Line, p.End.Line) }
+		isBlock := func(site *notebook.Site) bool { return site.Meter != "cpu.mapped" && onStmt(site) }
+		steps.live[i], steps.ofBlocks[i] = n.Resident(moment, onStmt), n.Resident(moment, isBlock)
 		for site, bytes := range moment.Made {
-			if own(site) {
-				all.made[i] += bytes
+			if isBlock(site) {
+				steps.made[i] += bytes
 			}
 		}
 	}
-	return all
+	return steps
 }
 
-// behind reports whether statements behind one have memory.
-func (all *bodySteps) behind(last int) bool {
-	return slices.ContainsFunc(all.live[last+1:], func(live int64) bool { return live > 0 })
+// liveBehind reports whether a statement behind statement last has memory.
+func (b *bodySteps) liveBehind(last int) bool {
+	return slices.ContainsFunc(b.live[last+1:], func(live int64) bool { return live > 0 })
 }
 
-// falls returns by how many bytes a moment would be lower without the memory of one statement behind the last use.
-func (all bodySteps) falls(moment *notebook.Moment, at, last int) int64 {
-	if all.own[at] == 0 || !all.behind(last) {
+// falls returns by how many bytes a moment would be lower if the memory of statement at were freed behind statement
+// last. The fall cannot go below the highest value that the function may have reached up to last.
+func (b bodySteps) falls(moment *notebook.Moment, at, last int) int64 {
+	if b.ofBlocks[at] == 0 || !b.liveBehind(last) {
 		return 0
 	}
-	rest := moment.Peak
-	for _, live := range all.live {
-		rest -= live
+	before := moment.Peak // the value of the meter before statement i runs
+	for _, live := range b.live {
+		before -= live
 	}
-	// the highest that it can have been up to the last use
-	before, stood := int64(0), rest
+	highest := int64(0)
 	for i := 0; i <= last; i++ {
-		before = max(before, stood+max(all.made[i], all.live[i]))
-		stood += all.live[i]
+		highest = max(highest, before+max(b.made[i], b.live[i]))
+		before += b.live[i]
 	}
-	return max(0, min(all.own[at], moment.Peak-before))
+	return max(0, min(b.ofBlocks[at], moment.Peak-highest))
 }

@@ -1,20 +1,21 @@
 package advice
 
 import (
-	"ipytracer/internal/syntax"
 	"slices"
 	"strings"
+
+	"ipytracer/internal/syntax"
 )
 
-// mention is how a part of a tree uses a name. It does not know scopes: a name of the same letters in a function below
-// counts.
+// mention is how a part of a syntax tree uses a name. It ignores scopes: an equal name of an inner function counts,
+// too.
 type mention struct {
 	reads   int
 	binds   bool
-	escapes bool // something else may hold the value then
+	escapes bool // another name or object may hold the value afterwards
 }
 
-// mentions returns how a node uses a name.
+// mentions returns how a node and all nodes below it use a name.
 func mentions(node syntax.Node, name string) (m mention) {
 	for node := range syntax.All[syntax.Node](node) {
 		switch n := node.(type) {
@@ -42,20 +43,20 @@ func mentions(node syntax.Node, name string) (m mention) {
 		targets(node, func(target string, kind syntax.BindKind) {
 			if target == name && kind != syntax.Augmented && kind != syntax.Entered {
 				m.binds = true
-				m.reads--
+				m.reads-- // the target is a syntax.Name, too
 			}
 		})
 	}
 	return m
 }
 
-// targets hands on the names that a node binds as targets: not as a definition, an import or a pattern.
-func targets(node syntax.Node, each func(name string, kind syntax.BindKind)) {
+// targets calls visit for each name that a node binds as a target. Definitions, imports and patterns are no targets.
+func targets(node syntax.Node, visit func(name string, kind syntax.BindKind)) {
 	syntax.Bound(node, func(name string, kind syntax.BindKind) {
 		switch kind {
 		case syntax.Defined, syntax.Classed, syntax.Imported, syntax.Excepted, syntax.Matched:
 		default:
-			each(name, kind)
+			visit(name, kind)
 		}
 	})
 }
@@ -64,15 +65,15 @@ func reads(node syntax.Node, name string) bool {
 	return syntax.Any(node, func(n *syntax.Name) bool { return n.ID == name })
 }
 
-// mayHold reports whether the value of an expression may be, hold or share the value of a name: the name itself, a part
-// or a view of it, a display with it, or a generator that reads it. Arithmetic makes a value of its own. So do other
-// comprehensions, as far as the memory that they made says.
+// mayHold reports whether the value of an expression may keep the value of a name alive: the expression is the name, a
+// part or a view of its value, a display such as [x], or a generator that reads it. Arithmetic makes a new value. A
+// list comprehension may keep its elements, but then the memory that it allocated shows that.
 func mayHold(value syntax.Expr, name string) bool {
 	switch v := value.(type) {
 	case *syntax.Name:
 		return v.ID == name
 	case *syntax.Attribute:
-		return !small[v.Attr] && mayHold(v.Value, name)
+		return !dataless[v.Attr] && mayHold(v.Value, name)
 	case *syntax.Subscript:
 		return mayHold(v.Value, name)
 	case *syntax.Starred:
@@ -97,7 +98,7 @@ func mayHold(value syntax.Expr, name string) bool {
 		return v.Kind == "generator" && reads(v, name)
 	case *syntax.Call:
 		if f, ok := v.Func.(*syntax.Attribute); ok && mayHold(f.Value, name) {
-			return !makes[f.Attr]
+			return !copying[f.Attr]
 		}
 		return false // the memory behind the call shows whether it keeps its arguments
 	}
@@ -108,13 +109,13 @@ func anyMayHold(all []syntax.Expr, name string) bool {
 	return slices.ContainsFunc(all, func(e syntax.Expr) bool { return mayHold(e, name) })
 }
 
-// keeps reports whether a call is a method that keeps its argument in its object: things.append(x).
+// keeps reports whether a call stores the name's value in the method's object, as things.append(x) does.
 func keeps(call *syntax.Call, name string) bool {
 	method, ok := call.Func.(*syntax.Attribute)
-	return ok && holding[method.Attr] && anyMayHold(call.Args, name)
+	return ok && storing[method.Attr] && anyMayHold(call.Args, name)
 }
 
-// inText reports whether a text in a statement has a name in it, as df.query("a > @limit") and numexpr.evaluate do.
+// inText reports whether a string or a magic of a statement mentions a name, as in df.query("a > @limit").
 func inText(node syntax.Node, name string) bool {
 	return syntax.Any(node, func(node syntax.Node) bool {
 		switch n := node.(type) {
@@ -126,8 +127,8 @@ func inText(node syntax.Node, name string) bool {
 					return ok && c.Kind == "str" && strings.Contains(c.Value, name)
 				})
 		case *syntax.Magic:
-			ofLine := len(n.Body) > 0 && !strings.HasPrefix(n.Text, "%%") // its text is the body's
-			return !ofLine && strings.Contains(n.Text, name)
+			isParsed := len(n.Body) > 0 && !strings.HasPrefix(n.Text, "%%") // the nodes of Body show its names
+			return !isParsed && strings.Contains(n.Text, name)
 		case *syntax.Shell:
 			return strings.Contains(n.Text, name)
 		}
@@ -135,18 +136,18 @@ func inText(node syntax.Node, name string) bool {
 	})
 }
 
-// shapes counts the reads of a name that only ask for its shape.
-func shapes(node syntax.Node, name string) (count int) {
+// shapeReads counts the reads of a name that only ask for its shape.
+func shapeReads(node syntax.Node, name string) (count int) {
 	for n := range syntax.All[syntax.Node](node) {
-		if shapeOf(n, name) {
+		if isShape(n, name) {
 			count++
 		}
 	}
 	return count
 }
 
-// shapeOf reports whether a node is NAME.shape or len(NAME).
-func shapeOf(node syntax.Node, name string) bool {
+// isShape reports whether a node is NAME.shape or len(NAME).
+func isShape(node syntax.Node, name string) bool {
 	switch n := node.(type) {
 	case *syntax.Attribute:
 		return n.Attr == "shape" && syntax.IsName(n.Value, name)

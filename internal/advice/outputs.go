@@ -12,25 +12,24 @@ import (
 	"ipytracer/model"
 )
 
-// leastOutput is the size of memory that is worth a look, in bytes.
-const leastOutput = 1 << 20
-
-// mostOutputs is how many outputs are looked at, the largest first.
-const mostOutputs = 16
+const (
+	leastOutput = 1 << 20 // bytes of the smallest output that is judged
+	maxOutputs  = 16      // outputs that are judged, the largest first
+)
 
 // outputName matches the name of an output in a list of variables.
 var outputName = regexp.MustCompile(`^Out\[([0-9]{1,9})\]$`)
 
-// outputs finds values that IPython's history keeps, and nothing else, though a cell only shows them.
+// outputs finds values that only IPython's history of outputs keeps: a cell's last expression showed the value.
 func outputs(n *notebook.Notebook) (all []notebook.Candidate) {
-	looked := 0
+	judged := 0
 	for i := range n.Variables {
 		variable := &n.Variables[i]
 		found := outputName.FindStringSubmatch(variable.Name)
 		if variable.Kind != "output" || found == nil || variable.Bytes < leastOutput {
 			continue
 		}
-		if looked++; looked > mostOutputs {
+		if judged++; judged > maxOutputs {
 			break
 		}
 		number, _ := strconv.Atoi(found[1])
@@ -43,7 +42,7 @@ func outputs(n *notebook.Notebook) (all []notebook.Candidate) {
 	return all
 }
 
-// shownBy returns the last statement of the cell with a number, which is an expression; nil if it is not known.
+// shownBy returns the expression at the end of In[number], of its last run; nil if there is none.
 func shownBy(n *notebook.Notebook, number int) *notebook.Statement {
 	for i := len(n.Cells) - 1; i >= 0; i-- {
 		cell := n.Cells[i]
@@ -62,7 +61,7 @@ func shownBy(n *notebook.Notebook, number int) *notebook.Statement {
 	return nil
 }
 
-// historyIsUsed reports whether a later cell may use an output, by its number or as one of the last ones.
+// historyIsUsed reports whether a cell from index cell on may use Out[number], by its number or by _, __ and ___.
 func historyIsUsed(n *notebook.Notebook, cell, number int) bool {
 	if slices.ContainsFunc(n.Cells, func(c *notebook.Cell) bool { return c.Tree == nil }) || shadowed(n) {
 		return true
@@ -73,7 +72,7 @@ func historyIsUsed(n *notebook.Notebook, cell, number int) bool {
 		}
 	}
 	used := false
-	eachNode(n, cell, func(node syntax.Node) { // _ is often a name for what nobody uses
+	eachNode(n, cell, func(node syntax.Node) { // only reads of _ count: many notebooks assign unused values to it
 		switch node := node.(type) {
 		case *syntax.Call:
 			for _, arg := range node.Args {
@@ -94,7 +93,7 @@ func historyIsUsed(n *notebook.Notebook, cell, number int) bool {
 	return used
 }
 
-// shadowed reports whether a cell gives the name display to something of its own.
+// shadowed reports whether a cell binds the name display to something other than IPython's function.
 func shadowed(n *notebook.Notebook) bool {
 	for _, c := range n.Cells {
 		if c.Tree == nil {
@@ -109,10 +108,11 @@ func shadowed(n *notebook.Notebook) bool {
 	return false
 }
 
-// rebinds reports whether a name has another value then, and lets go of the one before. What is imported as display is
-// IPython's.
+// rebinds reports whether a binding gives a name another value. An augmented assignment may keep the value. An import
+// of display binds IPython's function again.
 func rebinds(b syntax.Bind) bool { return b.Kind != syntax.Augmented && b.Kind != syntax.Imported }
 
+// output returns the candidate about Out[number], whose value is variable. The statement shown showed it.
 func output(n *notebook.Notebook, variable *model.Variable, shown *notebook.Statement, number int) (
 	found notebook.Candidate, ok bool) {
 	made := n.CellOf(variable.Execution)
@@ -123,26 +123,27 @@ func output(n *notebook.Notebook, variable *model.Variable, shown *notebook.Stat
 	if maker == nil || maker.Order > shown.Order {
 		return found, false
 	}
-	gone, ok := letGo(n, maker, shown)
+	released, ok := releasedAt(n, maker, shown)
 	if !ok {
 		return found, false
 	}
-	of := func(site *notebook.Site) bool { return site.Statement == maker }
+	ofValue := func(site *notebook.Site) bool { return site.Statement == maker }
 	found = notebook.Candidate{Kind: "output", Cell: shown.Cell, Line: shown.Line, Names: []string{variable.Name},
-		Accuracy: model.SavesBound, Edits: displayed(shown), Of: words.In(number),
+		Accuracy: model.SavesBound, Edits: displayed(shown), Memory: words.In(number),
 		Title: words.OutputKept(number, variable.Bytes), Changes: []string{words.OutputGone(number)},
 		Falls: func(moment *notebook.Moment) int64 {
-			if moment.Order <= gone {
+			if moment.Order <= released {
 				return 0
 			}
-			return min(variable.Bytes, n.Resident(moment, of))
+			return min(variable.Bytes, n.Resident(moment, ofValue))
 		}}
 	return found, found.Edits != nil
 }
 
-// letGo returns the order of the statement with which names let go of memory that one statement made and another one
-// showed; that is the latter if no name ever had it.
-func letGo(n *notebook.Notebook, maker, shown *notebook.Statement) (order int, ok bool) {
+// releasedAt returns the order of the last statement that rebinds a name of a value, which the statement maker made and
+// the statement shown showed. If shown made the value itself, no name ever had it: releasedAt returns shown's order. ok
+// is false where no statement rebinds a name.
+func releasedAt(n *notebook.Notebook, maker, shown *notebook.Statement) (order int, ok bool) {
 	if maker == shown {
 		return shown.Order, true
 	}
@@ -175,19 +176,18 @@ func letGo(n *notebook.Notebook, maker, shown *notebook.Statement) (order int, o
 	return order, order > 0
 }
 
-// displayed returns the edit that shows the value of an expression without keeping it; nil if there is none.
+// displayed returns the edit that puts display() around an expression, so that IPython shows the value without keeping
+// it; nil if there is none.
 func displayed(statement *notebook.Statement) []model.AdviceEdit {
 	e := statement.Node.(*syntax.ExprStmt)
 	text := statement.Cell.Text(e.Value)
-	if _, is := e.Value.(*syntax.Tuple); is && !strings.HasPrefix(text, "(") {
-		text = "(" + text + ")"
-	} else if is {
+	if _, isTuple := e.Value.(*syntax.Tuple); isTuple {
 		text = "(" + text + ")" // display(a, b) would show two values
 	}
 	return notebook.Replace(statement.Cell, e.Value, "display("+text+")")
 }
 
-// eachNode visits the nodes of all cells from one on, in order.
+// eachNode visits the nodes of all cells from index from on, in order.
 func eachNode(n *notebook.Notebook, from int, visit func(syntax.Node)) {
 	for _, c := range n.Cells[min(from, len(n.Cells)):] {
 		if c.Tree != nil {
@@ -198,7 +198,8 @@ func eachNode(n *notebook.Notebook, from int, visit func(syntax.Node)) {
 	}
 }
 
-// isMentioned reports whether a name stands in a cell from one on: as a name, a global, or in the text of a magic.
+// isMentioned reports whether a cell from index from on mentions a name: as a name, in a global statement, or in the
+// text of a magic.
 func isMentioned(n *notebook.Notebook, from int, name string) (found bool) {
 	eachNode(n, from, func(node syntax.Node) {
 		switch node := node.(type) {

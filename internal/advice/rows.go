@@ -10,40 +10,40 @@ import (
 	"ipytracer/model"
 )
 
-// pointer is the size of an element of a column of numbers, or of a pointer to a text, in bytes.
-const pointer = 8
+// elementSize is the size of an element of a column, in bytes: a number, or a pointer to a string.
+const elementSize = 8
 
-// rowFunctions finds functions of rows that could be computed with whole columns, in a notebook that has pandas.
+// rowFunctions finds calls that pass a function each row of a pandas frame, where whole columns would do.
 //
 // The rule: frame.apply(lambda row: …, axis=1), where the lambda computes with columns and numbers only.
 func rowFunctions(n *notebook.Notebook) (found []notebook.Candidate) {
 	if n.Peak == nil || n.Meter != "cpu.resident" || !hasPandas(n) {
 		return nil
 	}
-	applies(n, func(statement *notebook.Statement, object syntax.Expr, call *syntax.Call, whole bool) {
-		name, ok := object.(*syntax.Name)
-		l, lambda := firstArgument(call, "func").(*syntax.Lambda)
-		if !ok || !lambda || !acrossRows(call) || len(call.Args)+len(call.Keywords) != 2 {
+	eachApply(n, func(statement *notebook.Statement, object syntax.Expr, call *syntax.Call, isAssigned bool) {
+		name, isName := object.(*syntax.Name)
+		lambda, isLambda := firstArgument(call, "func").(*syntax.Lambda)
+		if !isName || !isLambda || !acrossRows(call) || len(call.Args)+len(call.Keywords) != 2 {
 			return
 		}
-		parameters := l.Args.All()
-		if len(parameters) != 1 || l.Args.VarArg != nil || l.Args.KwArg != nil ||
-			!arithmetic(l.Body, parameters[0].Name) {
+		parameters := lambda.Args.All()
+		if len(parameters) != 1 || lambda.Args.VarArg != nil || lambda.Args.KwArg != nil ||
+			!isArithmetic(lambda.Body, parameters[0].Name) {
 			return
 		}
 		rows, ok := rowsOf(n, name.ID)
 		if !ok {
 			return
 		}
-		text := columnwise(statement.Cell.Window.Source, l.Body, parameters[0].Name, name.ID)
-		if !whole {
+		text := columnwise(statement.Cell.Window.Source, lambda.Body, parameters[0].Name, name.ID)
+		if !isAssigned {
 			text = "(" + text + ")"
 		}
 		edits := notebook.Replace(statement.Cell, call, text)
 		if edits == nil || strings.Contains(statement.Cell.Window.Source, "\r") {
 			return
 		}
-		columns, made := int64(temporaries(l.Body))*pointer*rows, madeBy(statement)
+		temporaryBytes, made := int64(temporaries(lambda.Body))*elementSize*rows, madeBy(statement)
 		found = append(found, notebook.Candidate{
 			Kind: "apply", Cell: statement.Cell, Line: call.Start.Line, Names: []string{name.ID},
 			Accuracy: model.SavesGuess, Edits: edits, Title: wording.RowsByColumn(name.ID, rows),
@@ -55,17 +55,19 @@ func rowFunctions(n *notebook.Notebook) (found []notebook.Candidate) {
 				others := moment.Allocated(func(site *notebook.Site) bool {
 					return made(site) && site.Meter != "cpu.mapped" && !site.Calls("", "apply")
 				})
-				return max(0, moment.Peak-moment.Start-max(columns, pointer*rows+others))
+				rise := moment.Peak - moment.Start
+				riseByColumns := max(temporaryBytes, elementSize*rows+others)
+				return max(0, rise-riseByColumns)
 			},
 		})
 	})
 	return found
 }
 
-// applies goes through the calls of a method apply in all statements, but not in functions. whole: the call is all that
-// an assignment has on its right side.
-func applies(n *notebook.Notebook,
-	visit func(s *notebook.Statement, object syntax.Expr, call *syntax.Call, whole bool)) {
+// eachApply visits the calls of a method apply in all statements that ran, but not in functions. isAssigned says that
+// the call is the whole right side of an assignment.
+func eachApply(n *notebook.Notebook,
+	visit func(s *notebook.Statement, object syntax.Expr, call *syntax.Call, isAssigned bool)) {
 	for _, s := range n.Statements {
 		if s.Node == nil || s.Moment == nil {
 			continue
@@ -87,7 +89,7 @@ func applies(n *notebook.Notebook,
 	}
 }
 
-// hasPandas reports whether a cell imports pandas by a name.
+// hasPandas reports whether a cell has a statement import pandas.
 func hasPandas(n *notebook.Notebook) (found bool) {
 	for _, c := range n.Cells {
 		if c.Tree != nil {
@@ -110,8 +112,9 @@ func acrossRows(call *syntax.Call) bool {
 	return ok && (c.Text == "1" || c.Value == "columns")
 }
 
-// arithmetic reports whether an expression has only columns of a row, numbers, and + − * /, with a column at least.
-func arithmetic(expr syntax.Expr, row string) bool {
+// isArithmetic reports whether an expression consists of columns of a row, numbers, and + - * /, with at least one
+// column.
+func isArithmetic(expr syntax.Expr, row string) bool {
 	columns := 0
 	ok := true
 	syntax.Walk(expr, func(node syntax.Node) bool {
@@ -135,15 +138,16 @@ func arithmetic(expr syntax.Expr, row string) bool {
 
 // temporaries returns how many results of operations live at once while an expression of columns is computed.
 func temporaries(expr syntax.Expr) int {
-	o, ok := expr.(*syntax.BinOp)
+	operation, ok := expr.(*syntax.BinOp)
 	if !ok {
 		return 0 // a column of the frame, or a number
 	}
-	left, right := min(1, temporaries(o.Left)), min(1, temporaries(o.Right))
-	return max(temporaries(o.Left), left+temporaries(o.Right), left+right+1)
+	duringLeft, duringRight := temporaries(operation.Left), temporaries(operation.Right)
+	left, right := min(1, duringLeft), min(1, duringRight) // an operand that is a result lives until it is used
+	return max(duringLeft, left+duringRight, left+right+1)
 }
 
-// columnwise returns the source of an expression with a frame in the place of a row.
+// columnwise returns the source of an expression, with the name of the frame in place of the name of the row.
 func columnwise(source string, expr syntax.Expr, row, frame string) string {
 	text, at := "", expr.Place().Start.Offset
 	syntax.Walk(expr, func(node syntax.Node) bool {
@@ -156,12 +160,13 @@ func columnwise(source string, expr syntax.Expr, row, frame string) string {
 	return text + source[at:expr.Place().End.Offset]
 }
 
-// madeBy returns the test whether a statement made a site's memory.
+// madeBy returns a test whether a site allocates in a statement.
 func madeBy(s *notebook.Statement) func(*notebook.Site) bool {
 	return func(site *notebook.Site) bool { return site.Statement == s && site.Cell == s.Cell }
 }
 
-// rowsOf returns the number of rows of a frame of the session's end; false if it is none, or its columns are not known.
+// rowsOf returns the number of rows of a frame at the session's end. ok is false if the name has no frame then, or if
+// the sizes of its columns are not known.
 func rowsOf(n *notebook.Notebook, name string) (rows int64, ok bool) {
 	variable := n.Variable(name)
 	if variable == nil || !strings.HasSuffix(variable.Type, "DataFrame") || len(variable.Columns) == 0 ||
@@ -175,7 +180,7 @@ func rowsOf(n *notebook.Notebook, name string) (rows int64, ok bool) {
 	return variable.Shape[0], variable.Shape[0] > 0 && total > 0
 }
 
-// firstArgument returns the first argument of a call, given by its place or its name; nil if there is none.
+// firstArgument returns the first argument of a call, given by position or by keyword; nil if there is none.
 func firstArgument(call *syntax.Call, name string) syntax.Expr {
 	if len(call.Args) > 0 {
 		return call.Args[0]

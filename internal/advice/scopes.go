@@ -22,15 +22,15 @@ func scopesOf(m *syntax.Module) []scope {
 	return all
 }
 
-// inGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients
-// on.
+// inGraph reports whether PyTorch's graph may hold memory that a statement allocates: it makes tensors, and gradients
+// are on.
 func (s scope) inGraph(n *notebook.Notebook, cell *notebook.Cell, made syntax.Stmt) bool {
 	if s.function != nil && notebook.GradientsOff(s.function) {
 		return false
 	}
 	p := made.Place()
-	for _, one := range s.body {
-		if syntax.Any(one, func(w *syntax.With) bool {
+	for _, stmt := range s.body {
+		if syntax.Any(stmt, func(w *syntax.With) bool {
 			return notebook.GradientsOff(w) && w.Start.Offset < p.Start.Offset && w.End.Offset >= p.End.Offset
 		}) {
 			return false
@@ -44,7 +44,7 @@ func (s scope) inGraph(n *notebook.Notebook, cell *notebook.Cell, made syntax.St
 	return false
 }
 
-// name returns the name of the function as stacks have it.
+// name returns the name of the function as stacks name it.
 func (s scope) name() string {
 	if s.function == nil {
 		return "<module>"
@@ -52,7 +52,7 @@ func (s scope) name() string {
 	return s.function.Name
 }
 
-// spotIn returns a statement of a body.
+// spotIn returns the spot of statement at of a body. It knows no blocks around the body.
 func spotIn(c *notebook.Cell, body []syntax.Stmt, at int) notebook.Spot {
 	return notebook.Spot{Cell: c, Stmt: body[at], Blocks: []notebook.Block{{Stmts: body, At: at}}}
 }

@@ -5,37 +5,42 @@ import (
 	"ipytracer/internal/words"
 )
 
-// module reports whether a module's forward made the blocks.
-func module(s *notebook.Site) bool {
-	return s.Calls("/torch/nn/modules/module.py", "_call_impl") && !backward(s)
+// siteTest chooses sites.
+type siteTest = func(*notebook.Site) bool
+
+// ofModule reports whether the forward pass of a module allocates at the site.
+func ofModule(s *notebook.Site) bool {
+	return s.Calls("/torch/nn/modules/module.py", "_call_impl") && !ofBackward(s)
 }
 
-// backward reports whether a backward pass made the blocks, on the thread that asked for it.
-func backward(s *notebook.Site) bool { return s.Calls("/torch/autograd/__init__.py", "") }
+// ofBackward reports whether a backward pass allocates at the site, on the thread that called backward.
+func ofBackward(s *notebook.Site) bool { return s.Calls("/torch/autograd/__init__.py", "") }
 
-// optimizer reports whether an optimizer made the blocks.
-func optimizer(s *notebook.Site) bool { return s.Calls("/torch/optim/", "") }
+// ofOptimizer reports whether an optimizer allocates at the site.
+func ofOptimizer(s *notebook.Site) bool { return s.Calls("/torch/optim/", "") }
 
-// built reports whether the blocks are parameters of modules, from when these were made or moved.
-func built(s *notebook.Site) bool {
+// ofParameters reports whether the site allocates parameters of modules, because a module is built or moved.
+func ofParameters(s *notebook.Site) bool {
 	return s.Calls("/torch/nn/", "__init__") || s.Calls("/torch/nn/modules/module.py", "_apply")
 }
 
-// forward reports whether blocks belong to the way from the input to the loss. The backward pass of a GPU runs on a
-// thread of its own, below no cell.
-func forward(s *notebook.Site) bool {
-	return s.Cell != nil && s.OfTensors() && !backward(s) && !optimizer(s) && !built(s)
+// ofForward reports whether the site allocates tensors between the input and the loss. A GPU's backward pass runs on
+// another thread, which has no cell among its calls.
+func ofForward(s *notebook.Site) bool {
+	return s.Cell != nil && s.OfTensors() && !ofBackward(s) && !ofOptimizer(s) && !ofParameters(s)
 }
 
-// on returns the test whether the calls to a site pass a line of the statement.
-func on(p notebook.Spot) func(*notebook.Site) bool {
+// onLinesOf returns a test whether a line of the statement is among the calls of a site.
+func onLinesOf(p notebook.Spot) siteTest {
 	from, to := p.Lines()
 	return func(s *notebook.Site) bool { return s.On(p.Cell, "", from, to) }
 }
 
-// sizes are the mean sizes of the blocks of sites, the largest of all moments.
+// sizes has the size of the blocks that sites of tensors allocate, in bytes: a mean over the statement in which it is
+// largest.
 type sizes map[*notebook.Site]int64
 
+// sizesOf returns the sizes of the sites of all moments.
 func sizesOf(n *notebook.Notebook) sizes {
 	all := sizes{}
 	for _, m := range n.Moments {
@@ -48,42 +53,43 @@ func sizesOf(n *notebook.Notebook) sizes {
 	return all
 }
 
-// largest returns the largest mean size of the blocks of some sites.
-func (z sizes) largest(of func(*notebook.Site) bool) (most int64) {
+// largest returns the largest size of the chosen sites.
+func (z sizes) largest(chosen siteTest) (most int64) {
 	for s, size := range z {
-		if size > most && of(s) {
+		if size > most && chosen(s) {
 			most = size
 		}
 	}
 	return most
 }
 
-// leastBlock is the size of blocks by which the rounds of a loop are counted.
+// leastBlock is the smallest mean size of a site's blocks with which rounds counts, in bytes.
 const leastBlock = 64 << 10
 
-// rounds returns the number of times that a loop went round in the statement of a moment: the largest number by which
-// the numbers of blocks of nearly all of its lines can be divided. A few blocks that are made once, such as a library's
-// workspace, may be left. It is 0 where no block of some size was made.
-func rounds(moment *notebook.Moment, of func(*notebook.Site) bool) (times int64) {
+// rounds estimates how often a loop went round in the statement of a moment, as each round allocates the same number of
+// blocks at a site. It returns the largest number that divides the sites' numbers of blocks, up to a tenth of a site's
+// blocks, for sites with nine tenths of the bytes: a library's workspace is allocated once. It returns 0 if no site has
+// blocks of at least leastBlock.
+func rounds(moment *notebook.Moment, inLoop siteTest) (times int64) {
 	bytes := map[int64]int64{} // by number of blocks
-	var all int64
+	var total int64
 	for s, count := range moment.Count {
-		if forward(s) && count > 0 && moment.Made[s] >= count*leastBlock && of(s) {
+		if ofForward(s) && count > 0 && moment.Made[s] >= count*leastBlock && inLoop(s) {
 			bytes[count] += moment.Made[s]
-			all += moment.Made[s]
+			total += moment.Made[s]
 		}
 	}
 	for a := range bytes {
 		for b := range bytes {
-			by := gcd(a, b)
+			divisor := gcd(a, b)
 			var divided int64
 			for count, made := range bytes {
-				if count%by <= count/10 {
+				if count%divisor <= count/10 {
 					divided += made
 				}
 			}
-			if by > times && divided >= all/10*9 {
-				times = by
+			if divisor > times && divided >= total/10*9 {
+				times = divisor
 			}
 		}
 	}
@@ -97,19 +103,20 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// sum adds up the bytes of some sites of tensors.
-func sum(all map[*notebook.Site]int64, of func(*notebook.Site) bool) (bytes int64) {
-	for s, size := range all {
-		if s.OfTensors() && of(s) {
+// tensorBytes returns the sum of the bytes of those chosen sites that are of tensors.
+func tensorBytes(bySite map[*notebook.Site]int64, chosen siteTest) (bytes int64) {
+	for s, size := range bySite {
+		if s.OfTensors() && chosen(s) {
 			bytes += size
 		}
 	}
 	return bytes
 }
 
-// doubts returns the sentence about resident memory, if resident memory is the judged meter and the blocks are small.
-func doubts(n *notebook.Notebook, z sizes, of func(*notebook.Site) bool) []string {
-	if words.OfGPU(n.Meter) || n.Meter == "cpu.torch" || z.largest(of) >= notebook.HeapMost {
+// doubts returns a sentence that malloc's heap may keep the freed memory of the chosen sites. It returns nothing if the
+// judged meter counts tensors, or if the blocks are too large for the heap.
+func doubts(n *notebook.Notebook, z sizes, chosen siteTest) []string {
+	if words.OfGPU(n.Meter) || n.Meter == "cpu.torch" || z.largest(chosen) >= notebook.HeapMost {
 		return nil
 	}
 	return []string{words.TensorsInTheHeap()}

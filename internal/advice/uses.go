@@ -1,50 +1,55 @@
 package advice
 
-import (
-	"ipytracer/internal/syntax"
-)
+import "ipytracer/internal/syntax"
 
 // use is how a run of a statement uses a name.
 type use struct {
-	reads, shape, binds, escapes bool
+	reads   bool
+	shape   bool // the statement reads nothing but the shape
+	binds   bool
+	escapes bool // another name or object may hold the value afterwards
 }
 
-// of returns how a statement uses a name, by itself and by the functions that it mentions.
-func (l *lives) of(s ranStep, name string) (u use) {
-	var whole []syntax.Node
-	switch node := s.node.(type) {
-	case *syntax.FunctionDef: // its body runs where it is called
-		for _, e := range node.Decorators {
-			whole = append(whole, e)
-		}
-	case *syntax.Assign:
-		if _, isLambda := node.Value.(*syntax.Lambda); isLambda {
-			break
-		}
-		whole = append(whole, node)
-	default:
-		whole = append(whole, s.node)
-	}
-	shape := true
-	for _, node := range whole {
+// useOf returns how a statement uses a name, by itself and by the functions that it mentions.
+func (l *lives) useOf(s ranStep, name string) (u use) {
+	onlyShape := true
+	for _, node := range runsAtOnce(s.node) {
 		m := mentions(node, name)
 		if magic, ok := node.(*syntax.Magic); ok && magic.Name() == "timeit" {
-			m.binds = false // its names are its own
+			m.binds = false // %timeit runs its code in a function: the names are local
 		}
 		u.binds, u.escapes = u.binds || m.binds, u.escapes || m.escapes
 		if m.reads > 0 || inText(node, name) {
 			u.reads = true
-			shape = shape && m.reads > 0 && m.reads == shapes(node, name)
+			onlyShape = onlyShape && m.reads > 0 && m.reads == shapeReads(node, name)
 		}
 		if l.calls(node, name, s.order) {
-			u.reads, shape = true, false
+			u.reads, onlyShape = true, false
 		}
 	}
-	u.shape = u.reads && shape
+	u.shape = u.reads && onlyShape
 	return u
 }
 
-// calls reports whether a node mentions a function that reads a name, or that calls such a function.
+// runsAtOnce returns the parts of a statement that run with it. The body of a function or of a lambda runs when it is
+// called.
+func runsAtOnce(stmt syntax.Stmt) (parts []syntax.Node) {
+	switch node := stmt.(type) {
+	case *syntax.FunctionDef:
+		for _, e := range node.Decorators {
+			parts = append(parts, e)
+		}
+		return parts
+	case *syntax.Assign:
+		if _, isLambda := node.Value.(*syntax.Lambda); isLambda {
+			return nil
+		}
+	}
+	return []syntax.Node{stmt}
+}
+
+// calls reports whether a node mentions a function that reads a name, or that calls such a function. Only functions
+// that are defined up to order count.
 func (l *lives) calls(node syntax.Node, name string, order int) bool {
 	seen := map[string]bool{}
 	return syntax.Any(node, func(n *syntax.Name) bool {
@@ -52,7 +57,8 @@ func (l *lives) calls(node syntax.Node, name string, order int) bool {
 	})
 }
 
-// reaches reports whether a function, or one that it mentions, reads a name.
+// reaches reports whether a function reads a name, by itself or by a function that it mentions. seen has the functions
+// that were tried.
 func (l *lives) reaches(function, name string, order int, seen map[string]bool) bool {
 	if seen[function] || len(seen) > maxCalls {
 		return false

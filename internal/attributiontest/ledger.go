@@ -2,20 +2,20 @@ package attributiontest
 
 import "ipytracer/event"
 
-// Ledger is the state that the kernel half keeps of one process that is alone in its tree. It numbers events, moves
-// meters, and passes events to Emit. For processes that fork, and events that are lost or late, there is [Session].
+// Ledger is the state that the kernel half keeps of one process without children. It numbers events, moves meters, and
+// passes events to Emit. [Session] also has processes that fork, and events that are lost or late.
 type Ledger struct {
 	Emit func(event.Event)
 	PID  int32
 	Now  event.Nanoseconds
-	// Time that passes with each.
+	// Boundaries and Changes are the times that pass with each boundary and with each change.
 	Boundaries, Changes event.Nanoseconds
 	Stream              uint64 // changes so far
-	number, segment     uint64
+	number, segment     uint64 // of the last boundary, of the present segment
 	value, high         event.Readings
 }
 
-// Boundary ends a segment.
+// Boundary emits a boundary, with its fields about the state of the ledger filled in, and begins another segment.
 func (l *Ledger) Boundary(b event.Boundary) {
 	l.number++
 	l.Now += l.Boundaries
@@ -26,7 +26,7 @@ func (l *Ledger) Boundary(b event.Boundary) {
 	l.high = l.value
 }
 
-// Change moves its meter by its size.
+// Change moves the change's meter by its size, and emits it with its other fields filled in.
 func (l *Ledger) Change(c event.Change) {
 	l.Stream++
 	l.Now += l.Changes

@@ -2,12 +2,13 @@ package attributiontest
 
 import (
 	"fmt"
+	"slices"
 
 	"ipytracer/event"
 )
 
-// Anything emits a session of random steps, with some changes lost or late, some boundaries of two CPUs crossed, and
-// small blocks streamed as samples.
+// Anything emits a session of random steps. By the seed, some changes are lost or late, some boundaries of two CPUs
+// cross, and some small blocks are streamed as samples.
 func Anything(emit func(event.Event), seed uint64, steps int) {
 	s := New(emit, seed)
 	if seed%2 == 1 {
@@ -26,20 +27,22 @@ func Anything(emit func(event.Event), seed uint64, steps int) {
 // wanderer is the state of a random session.
 type wanderer struct {
 	*Session
-	cells    []uint64 // open, innermost last
-	made     uint64
-	next     int32
+	cells    []uint64 // the open cells, the innermost last
+	made     uint64   // cells so far
+	next     int32    // the pid of the next child
 	children []int32
-	names    []string
-	result   bool // of the innermost cell
-	stated   bool
-	shed     map[event.Group]bool
-	kept     []uint64
+	names    []string // of experiments
+	result   bool     // the innermost cell has its result
+	stated   bool     // a statement is open
+	paused   map[event.Group]bool
+	stacks   []uint64
 }
 
-var sheds = []event.Group{event.ArrayProbes, event.SmallBlocks, event.TorchCPU, event.TorchTotals, event.Stacks,
+// groups are the groups of probes that are paused.
+var groups = []event.Group{event.ArrayProbes, event.SmallBlocks, event.TorchCPU, event.TorchTotals, event.Stacks,
 	event.SmallStacks, event.MappedStacks, event.TensorStacks, event.HeapStacks, event.OtherProbes}
 
+// step takes a random step. Cases that are listed more often are likelier.
 func (w *wanderer) step() {
 	switch w.Random.IntN(34) {
 	case 0, 1, 2:
@@ -67,23 +70,20 @@ func (w *wanderer) step() {
 	case 14:
 		w.child(func(pid int32) {
 			w.Exit(pid)
-			for i, one := range w.children {
-				if one == pid {
-					w.children = append(w.children[:i], w.children[i+1:]...)
-					break
-				}
+			if i := slices.Index(w.children, pid); i >= 0 {
+				w.children = slices.Delete(w.children, i, i+1)
 			}
 		})
 	case 15:
-		group := sheds[w.Random.IntN(len(sheds))]
+		group := groups[w.Random.IntN(len(groups))]
 		kind := event.MeterShed
-		if w.shed == nil {
-			w.shed = map[event.Group]bool{}
+		if w.paused == nil {
+			w.paused = map[event.Group]bool{}
 		}
-		if w.shed[group] {
+		if w.paused[group] {
 			kind = event.MeterBack
 		}
-		w.shed[group] = !w.shed[group]
+		w.paused[group] = !w.paused[group]
 		w.Pause(kind, group)
 	case 16:
 		stream, segment := w.Streamed()
@@ -98,6 +98,7 @@ func (w *wanderer) step() {
 	}
 }
 
+// open opens a cell, perhaps within another one.
 func (w *wanderer) open() {
 	if len(w.cells) > 3 || len(w.cells) > 0 && w.Random.IntN(3) > 0 {
 		return
@@ -112,6 +113,7 @@ func (w *wanderer) open() {
 	w.result = false
 }
 
+// close gives the innermost cell its result, or closes it.
 func (w *wanderer) close() {
 	if len(w.cells) == 0 {
 		return
@@ -127,6 +129,7 @@ func (w *wanderer) close() {
 	w.cells, w.result = w.cells[:len(w.cells)-1], false
 }
 
+// statement opens a statement in the innermost cell, or closes the open one.
 func (w *wanderer) statement() {
 	if len(w.cells) == 0 || w.result {
 		return
@@ -140,6 +143,7 @@ func (w *wanderer) statement() {
 	w.stated = !w.stated
 }
 
+// fork forks a child, perhaps with a pid that was used before.
 func (w *wanderer) fork() {
 	parent := Kernel
 	if len(w.children) > 0 && w.Random.IntN(3) == 0 {
@@ -161,13 +165,14 @@ func (w *wanderer) fork() {
 	w.Fork(parent, pid)
 }
 
+// child calls do with the pid of a random child, if there is one.
 func (w *wanderer) child(do func(int32)) {
 	if len(w.children) > 0 {
 		do(w.children[w.Random.IntN(len(w.children))])
 	}
 }
 
-// move moves a meter of some process.
+// move moves a random meter of a random process.
 func (w *wanderer) move() {
 	pid := Kernel
 	if len(w.children) > 0 && w.Random.IntN(3) == 0 {
@@ -175,13 +180,13 @@ func (w *wanderer) move() {
 	}
 	stack := uint64(0)
 	switch {
-	case len(w.kept) > 0 && w.Random.IntN(2) == 0:
-		stack = w.kept[w.Random.IntN(len(w.kept))]
+	case len(w.stacks) > 0 && w.Random.IntN(2) == 0:
+		stack = w.stacks[w.Random.IntN(len(w.stacks))]
 	case len(w.cells) > 0:
 		stack = w.Stack(pid, event.Frame{Function: "f", File: "/lib/f.py", Line: int32(w.Random.IntN(5))},
 			event.Frame{Function: "<module>", File: fmt.Sprintf("/tmp/ipykernel_1/%d.py", w.made%7),
 				Line: int32(1 + w.Random.IntN(2))})
-		w.kept = append(w.kept, stack)
+		w.stacks = append(w.stacks, stack)
 	}
 	size := event.Bytes(1+w.Random.IntN(1<<16)) << 12
 	if w.Sampled > 0 && w.Random.IntN(2) == 0 {

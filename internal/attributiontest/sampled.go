@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// block is a block that lives.
+// block is a live block.
 type block struct {
 	meter   event.Meter
 	size    event.Bytes
@@ -18,19 +18,19 @@ type block struct {
 type telling uint8
 
 const (
-	told telling = iota
-	asSample
-	notTold
+	told     telling = iota // as itself
+	asSample                // as a sample, which stands for several blocks
+	notTold                 // not at all
 )
 
 // sampling is the state that the kernel half keeps of a process while it streams samples of small blocks.
 type sampling struct {
-	skipped [event.MeterCount]bool // some block of the meter was not streamed
-	sent    event.Readings         // the highest value from which the meter fell that was streamed in this segment
+	skipped [event.MeterCount]bool // by meter: some block was not streamed
+	sent    event.Readings         // by meter: the highest value that was streamed in this segment before a fall
 }
 
-// draw draws the way in which an allocated block is streamed. A share of the blocks below [event.SampleOf] bytes is not
-// streamed one by one. Such a block is a sample with a probability that is its size divided by SampleOf.
+// draw chooses at random how an allocated block is streamed. share is the share of the blocks below [event.SampleOf]
+// bytes that are not streamed as themselves. Such a block is a sample with the probability size/SampleOf.
 func (g *sampling) draw(random *rand.Rand, share float64, m event.Meter, size event.Bytes) telling {
 	switch {
 	case share == 0 || size <= 0 || size >= event.SampleOf || !m.Facts().Sampled || random.Float64() >= share:
@@ -42,8 +42,8 @@ func (g *sampling) draw(random *rand.Rand, share float64, m event.Meter, size ev
 	return notTold
 }
 
-// falls reports whether the value from which a meter falls is streamed: it is if it is above all such values before it
-// in the segment.
+// falls reports whether the value from which a meter falls is streamed. It is if it is higher than all values that were
+// streamed before in the segment.
 func (g *sampling) falls(m event.Meter, from event.Bytes) bool {
 	if from <= g.sent[m] {
 		return false
@@ -52,8 +52,7 @@ func (g *sampling) falls(m event.Meter, from event.Bytes) bool {
 	return true
 }
 
-// moves allocates the block in a process, or frees the block where the size is negative. b.as says how the change is
-// streamed.
+// moves allocates the block in a process, or frees it if the size is negative. b.as says how the change is streamed.
 func (b block) moves(s *Session, p *process, size event.Bytes, stack uint64) {
 	from := p.value[b.meter]
 	s.set(p.pid, b.meter, from+size)

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Seeds returns the seeds of n random histories: a quarter of them, and all n with TRACER_EVERYTHING=1, as `make
-// everything` sets it.
+// Seeds returns the seeds of random histories: a quarter of n, or all n if TRACER_EVERYTHING is 1, as in `make
+// everything`.
 func Seeds(n uint64) iter.Seq[uint64] {
 	n = uint64(Many(int(n+3)/4, int(n)))
 	return func(yield func(uint64) bool) {
@@ -18,7 +18,7 @@ func Seeds(n uint64) iter.Seq[uint64] {
 	}
 }
 
-// Many returns how much a test makes of something: enough to show what it checks, and with TRACER_EVERYTHING=1 all.
+// Many returns how many of something a test uses: enough, or all if TRACER_EVERYTHING is 1.
 func Many(enough, all int) int {
 	if os.Getenv("TRACER_EVERYTHING") == "1" {
 		return all

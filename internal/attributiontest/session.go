@@ -1,4 +1,4 @@
-// Package attributiontest makes up sessions for tests and benchmarks: events as the kernel ledger sends them, of
+// Package attributiontest makes up sessions for tests and benchmarks: events as the kernel half sends them, of
 // notebooks of any size and of targets that try to exhaust the tracer's memory. It makes the same session for the same
 // arguments, and checks no result.
 package attributiontest
@@ -10,10 +10,10 @@ import (
 	"ipytracer/event"
 )
 
-// Kernel is the attached process of a session that is made up.
+// Kernel is the pid of the target of a made-up session.
 const Kernel = int32(4242)
 
-// Session is a tree of processes as the kernel ledger sees it. Its methods pass events to emit.
+// Session is the state that the kernel half keeps of a tree of processes. Its methods emit events.
 type Session struct {
 	emit            func(event.Event)
 	Random          *rand.Rand
@@ -21,22 +21,23 @@ type Session struct {
 	number, segment uint64
 	stream          uint64
 	processes       map[int32]*process
-	alive           []*process // in the order they were born
+	alive           []*process // in the order in which they began
 	tree, treeHigh  event.Readings
 	inputs          int64
 	address, stacks uint64
-	held            []event.Change // changes that are streamed after the boundary that ends their segment
-	Losing          float64        // share of the changes that are lost
-	Late            float64        // of those that are streamed after their boundary
-	Crossed         float64        // of the boundaries that have the time of an earlier or a later one
-	Sampled         float64        // of the small blocks that are streamed as samples, or not at all
+	held            []event.Change // changes that are late: they are emitted after the next boundary
+	Losing          float64        // the share of the changes that are lost
+	Late            float64        // the share of the changes that are late
+	Crossed         float64        // the share of the boundaries with the time of an earlier or a later boundary
+	Sampled         float64        // the share of the small blocks that are streamed as samples, or not at all
 }
 
+// process is a process of a session.
 type process struct {
 	pid         int32
 	value, high event.Readings
 	shared      event.Readings // with its parent, since it was forked
-	moved       bool
+	moved       bool           // since the last boundary
 	blocks      []block
 	sampling
 }
@@ -68,6 +69,7 @@ func New(emit func(event.Event), seed uint64) *Session {
 	return s
 }
 
+// born adds a process.
 func (s *Session) born(pid int32) *process {
 	p := &process{pid: pid}
 	s.processes[pid] = p
@@ -75,7 +77,7 @@ func (s *Session) born(pid int32) *process {
 	return p
 }
 
-// set gives a meter a value, without a change.
+// set sets a meter's value without emitting a change.
 func (s *Session) set(pid int32, m event.Meter, to event.Bytes) {
 	p := s.processes[pid]
 	s.tree[m] += to - p.value[m]
@@ -88,17 +90,18 @@ func (s *Session) set(pid int32, m event.Meter, to event.Bytes) {
 // Value returns the value of a meter of a process.
 func (s *Session) Value(pid int32, m event.Meter) event.Bytes { return s.processes[pid].value[m] }
 
-// To sets a meter of pages to a value, and streams the value that it may have fallen from.
+// To sets a meter of pages to a value, and emits the change.
 func (s *Session) To(pid int32, m event.Meter, to event.Bytes) {
 	s.set(pid, m, to)
 	s.change(event.Change{PID: pid, Meter: m, Value: to})
 }
 
-// Block allocates a block of a meter, or frees it where the size is negative.
+// Block allocates a block of a meter, or frees it if the size is negative.
 func (s *Session) Block(pid int32, m event.Meter, size event.Bytes, address, stack uint64) {
 	block{meter: m, size: size, address: address}.moves(s, s.processes[pid], size, stack)
 }
 
+// change numbers a change and emits it, unless it is lost or late.
 func (s *Session) change(c event.Change) {
 	s.stream++
 	c.Stream, c.Segment, c.Time, c.TID = s.stream, s.segment, s.Now, c.PID
@@ -120,7 +123,7 @@ func (s *Session) Make(pid int32, m event.Meter, size event.Bytes, stack uint64)
 	p.blocks = append(p.blocks, b)
 }
 
-// Free frees one of the blocks that Make allocated, the last where newest.
+// Free frees one of the blocks that Make allocated: the last one, or a random one.
 func (s *Session) Free(pid int32, newest bool) {
 	p := s.processes[pid]
 	if len(p.blocks) == 0 {
@@ -145,10 +148,11 @@ func (s *Session) Stack(pid int32, frames ...event.Frame) uint64 {
 // Emit emits an event as it is.
 func (s *Session) Emit(e event.Event) { s.emit(e) }
 
-// Streamed numbers an event of the change stream that moves no meter.
+// Streamed returns the next number in the stream of changes, for an event that moves no meter, and the segment.
 func (s *Session) Streamed() (stream, segment uint64) { s.stream++; return s.stream, s.segment }
 
-// Boundary ends a segment: of the process that acts, and of all others that moved.
+// Boundary emits a boundary of a process with its fields about the state filled in, and readings of the other processes
+// whose meters have moved. Another segment begins.
 func (s *Session) Boundary(b event.Boundary) {
 	p := s.processes[b.PID]
 	s.number++
@@ -190,6 +194,7 @@ func (s *Session) Fork(parent, pid int32) {
 	s.Boundary(event.Boundary{Kind: event.ProcessStart, PID: pid, Parent: parent, Inputs: -1})
 }
 
+// paged reports whether a meter counts pages, which a child shares with its parent.
 func paged(m event.Meter) bool { return m <= event.ResidentShmem }
 
 // Exec replaces a child's program.
@@ -217,10 +222,10 @@ func (s *Session) Exit(pid int32) {
 	delete(s.processes, pid)
 }
 
-// Alive reports whether a process lives.
+// Alive reports whether a process has not ended.
 func (s *Session) Alive(pid int32) bool { return s.processes[pid] != nil }
 
-// OpenCell begins a cell; IPython stores it.
+// OpenCell emits the begin of a cell, and its source. Like IPython it counts the cell as an input.
 func (s *Session) OpenCell(cell, outer uint64, file, source string) {
 	s.inputs++
 	s.Boundary(event.Boundary{Kind: event.CellOpen, PID: Kernel, Cell: cell, Outer: outer, Inputs: s.inputs,
@@ -228,22 +233,22 @@ func (s *Session) OpenCell(cell, outer uint64, file, source string) {
 	s.emit(&event.CellSource{Cell: cell, PID: Kernel, Text: source})
 }
 
-// CloseCell ends a cell.
+// CloseCell emits the end of a cell.
 func (s *Session) CloseCell(cell uint64, o event.Outcome) {
 	s.Boundary(event.Boundary{Kind: event.CellClose, PID: Kernel, Cell: cell, Outcome: o, Inputs: -1})
 }
 
-// Of draws a boundary of the kernel process for a cell.
+// Of emits a boundary of a kind for a cell.
 func (s *Session) Of(kind event.BoundaryKind, cell uint64, line int32, o event.Outcome) {
 	s.Boundary(event.Boundary{Kind: kind, PID: Kernel, Cell: cell, Line: line, Outcome: o, Inputs: -1})
 }
 
-// Mark draws one of the user's markers.
+// Mark emits the begin or the end of an experiment.
 func (s *Session) Mark(kind event.BoundaryKind, name string) {
 	s.Boundary(event.Boundary{Kind: kind, PID: Kernel, Experiment: name, Inputs: -1})
 }
 
-// Pause pauses a group of probes, or ends its pause.
+// Pause emits the begin or the end of a pause of a group of probes.
 func (s *Session) Pause(kind event.BoundaryKind, group event.Group) {
 	b := event.Boundary{Kind: kind, PID: Kernel, Group: group, Inputs: -1}
 	if group == event.OtherProbes {
@@ -252,7 +257,7 @@ func (s *Session) Pause(kind event.BoundaryKind, group event.Group) {
 	s.Boundary(b)
 }
 
-// End detaches, and finishes the stream.
+// End emits the end of the session.
 func (s *Session) End() {
 	s.Boundary(event.Boundary{Kind: event.Detached, PID: Kernel, Inputs: -1})
 	s.emit(&event.Finish{Time: s.Now, Reason: "interrupted", Made: s.stream, Delivered: s.stream})

@@ -6,8 +6,9 @@ import (
 	"ipytracer/event"
 )
 
-// Notebook emits a notebook of many cells, each with its own text and statements. All move pages; every second
-// allocates two arrays by lines of its own and frees one; a worker and a shell command run beside some cells.
+// Notebook emits a notebook of many cells, each with its own text and statements. Every statement moves pages. Every
+// second one allocates two arrays, each with a stack of its own, and frees one or both. A worker moves pages beside
+// some cells, and a shell command runs beside others.
 func Notebook(emit func(event.Event), cells, statements int) {
 	s := New(emit, 1)
 	const worker, command = Kernel + 1, Kernel + 2
@@ -39,6 +40,7 @@ func Notebook(emit func(event.Event), cells, statements int) {
 	s.End()
 }
 
+// statement emits the changes of one statement.
 func (s *Session) statement(file string, cell uint64, line int) {
 	pages := event.Bytes(s.Random.IntN(1<<14)) << 12
 	before := s.Value(Kernel, event.ResidentAnon)
@@ -56,16 +58,16 @@ func (s *Session) statement(file string, cell uint64, line int) {
 			s.Make(Kernel, event.NumPy, event.Bytes(1000*8*(1+cell%5000)), stacks[i])
 		}
 		s.Free(Kernel, true)
-		if s.Random.IntN(20) != 0 { // one in twenty stays
+		if s.Random.IntN(20) != 0 { // in one of twenty statements, the other array stays
 			s.Free(Kernel, true)
 		}
 	}
-	kept := pages / 16 & 4095
+	kept := pages / 16 & 4095 // a part of the pages that the statement does not give back
 	s.To(Kernel, event.ResidentAnon, before+kept)
 	s.To(Kernel, event.Resident, s.Value(Kernel, event.Resident)-pages+kept)
 }
 
-// LeftOpen begins experiments that never end, and forks children, one after another, that end.
+// LeftOpen emits a session with experiments that never end, and with children that begin and end one after another.
 func LeftOpen(emit func(event.Event), experiments, forks int) {
 	s := New(emit, 2)
 	for i := range experiments {
@@ -79,7 +81,7 @@ func LeftOpen(emit func(event.Event), experiments, forks int) {
 	s.End()
 }
 
-// Flood emits a target that draws markers as fast as it can: only begins, without an end, where pairs is false.
+// Flood emits a target that begins experiments as fast as it can. With pairs it also ends each of them.
 func Flood(emit func(event.Event), markers int, pairs bool) {
 	s := New(emit, 3)
 	s.OpenCell(1, 0, "/tmp/ipykernel_1/1.py", "while True: mark()")
@@ -95,7 +97,7 @@ func Flood(emit func(event.Event), markers int, pairs bool) {
 	s.End()
 }
 
-// Crowd emits a target of many processes at once, beside cells.
+// Crowd emits a target with many processes at the same time that move pages beside cells.
 func Crowd(emit func(event.Event), processes, cells int) {
 	s := New(emit, 4)
 	for i := range int32(processes) {

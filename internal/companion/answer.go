@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
 	"ipytracer/model"
 )
 
@@ -12,21 +15,21 @@ import (
 const (
 	maxCells    = 200
 	maxSource   = 4 << 10 // bytes of a cell's source
-	maxLinesOf  = 50      // of one meter
-	maxFrames   = 16      // of a stack
+	maxLinesOf  = 50      // lines of one meter
+	maxFrames   = 16      // frames of a stack
 	maxText     = 512     // bytes of a name in a frame
-	roomForRest = 2 << 10 // of a packet, besides its windows or lines
-	maxPackets  = 2       // of an answer: a socket takes them at once, whoever reads it when
+	roomForRest = 2 << 10 // bytes of a packet without its windows or lines
+	maxPackets  = 2       // packets of an answer: a socket has room for them even if nobody reads
 )
 
-// shownWindow is a window as an answer has it.
+// shownWindow is a window in the form that answers have.
 type shownWindow struct {
 	model.Window
-	// by meter: the line that allocated in the window and had most at its peak
+	// Top has, by meter, the line that allocated in the window and had the most memory at its peak.
 	Top map[string]top `json:"top,omitempty"`
 }
 
-// top is the line that allocated in a window and had most at its peak.
+// top is the line that allocated in a window and had the most memory at its peak.
 type top struct {
 	AtPeak    int64  `json:"at_peak"` // bytes
 	Where     string `json:"where"`
@@ -53,12 +56,13 @@ type packet struct {
 	Windows []json.RawMessage `json:"windows,omitempty"`
 	Lines   []json.RawMessage `json:"lines,omitempty"`
 	Lost    int               `json:"lost,omitempty"`
-	// Of the answer after a cell: the causes that slow the notebook down, and the bytes that are free on each GPU, by
-	// its number.
+	// The next three belong to the answer after a cell: the reasons that slow the notebook down, the free bytes of each
+	// GPU, by its number, and whether there were too many small arrays for the overhead budget.
 	Slower string        `json:"slower,omitempty"`
 	Free   map[int]int64 `json:"free_on_gpus,omitempty"`
+	Storm  bool          `json:"storm,omitempty"`
 
-	// Of a look: its number, the reason why it failed, its duration, its findings.
+	// The following belong to a look: its number, the reason why it failed, its duration, its findings.
 	Look      int64             `json:"look,omitempty"`
 	Why       string            `json:"why,omitempty"`
 	TookNS    int64             `json:"took_ns,omitempty"`
@@ -75,12 +79,17 @@ type packet struct {
 
 // sendWindows answers with windows.
 func (h *Hub) sendWindows(l *line, id int64, windows []model.Window, lost int) {
+	storm := false
 	h.inPackets(l, packet{ID: id, Lost: lost, Slower: h.slower(), Free: h.free()}, len(windows),
-		func(i int) json.RawMessage { return h.window(windows[i]) },
-		func(p *packet, some []json.RawMessage) { p.Windows = some })
+		func(i int) json.RawMessage {
+			detailed, _ := h.windows.Window(windows[i].ID)
+			storm = storm || isStorm(windows[i], detailed.Allocations)
+			return h.window(windows[i], detailed.Allocations)
+		},
+		func(p *packet, some []json.RawMessage) { p.Windows, p.Storm = some, storm })
 }
 
-// slower returns the causes that slow the notebook down, "" if there are none.
+// slower returns the reasons that slow the notebook down; "" if there are none.
 func (h *Hub) slower() string {
 	if h.options.Slower == nil {
 		return ""
@@ -89,7 +98,7 @@ func (h *Hub) slower() string {
 	return text
 }
 
-// free returns the bytes that are free on each GPU, nil if that is not known.
+// free returns the free bytes of each GPU; nil if they are not known.
 func (h *Hub) free() map[int]int64 {
 	if h.options.FreeOnGPUs == nil {
 		return nil
@@ -97,56 +106,68 @@ func (h *Hub) free() map[int]int64 {
 	return h.options.FreeOnGPUs()
 }
 
-// inPackets sends items in as few packets as they take, at least one, and at most maxPackets.
+// inPackets sends items in as few packets as possible: at least one, and at most maxPackets. Each packet has the fields
+// of frame. set puts a packet's items into it.
 func (h *Hub) inPackets(l *line, frame packet, count int,
-	item func(i int) json.RawMessage, put func(p *packet, some []json.RawMessage)) {
-	var some []json.RawMessage
+	item func(i int) json.RawMessage, set func(p *packet, items []json.RawMessage)) {
+	var items []json.RawMessage
 	size, sent := 0, 0
-	own, _ := json.Marshal(frame)
-	most := maxAnswer - roomForRest - len(own)
+	frameText, _ := json.Marshal(frame)
+	limit := maxAnswer - roomForRest - len(frameText)
 	for i := range count {
-		one := item(i)
-		if len(one) > most { // it fits into none
+		next := item(i)
+		if len(next) > limit { // no packet has room for it
 			frame.Cut = true
 			continue
 		}
-		if size+len(one)+1 > most {
+		if size+len(next)+1 > limit {
 			if sent++; sent == maxPackets {
 				frame.Cut = true
 				break
 			}
 			p := frame
 			p.More = true
-			put(&p, some)
+			set(&p, items)
 			l.send(p)
-			some, size = nil, 0
+			items, size = nil, 0
 		}
-		some, size = append(some, one), size+len(one)+1
+		items, size = append(items, next), size+len(next)+1
 	}
-	put(&frame, some)
+	set(&frame, items)
 	l.send(frame)
 }
 
-// window returns a window as an answer has it, without the parts that make it too large.
-func (h *Hub) window(w model.Window) json.RawMessage {
-	one := shownWindow{Window: w}
-	one.Source, one.SourceTruncated = bounded(w.Source, maxSource, w.SourceTruncated)
+// window returns a window in the form that answers have, with the lines of its allocations. It leaves out parts that
+// would make the window too large.
+func (h *Hub) window(w model.Window, allocations []model.Allocation) json.RawMessage {
+	shown := shownWindow{Window: w}
+	shown.Source, shown.SourceTruncated = bounded(w.Source, maxSource, w.SourceTruncated)
 	if h.options.NoSource {
-		one.Source = ""
+		shown.Source = ""
 	}
-	if detailed, ok := h.windows.Window(w.ID); ok {
-		one.Top = h.tops(detailed.Allocations)
-	}
-	one.Allocations, one.Coverage = nil, nil
-	text, err := json.Marshal(one)
+	shown.Top = h.tops(allocations)
+	shown.Allocations, shown.Coverage = nil, nil
+	text, err := json.Marshal(shown)
 	if err != nil || len(text) > maxAnswer-roomForRest {
-		one.ChildrenUnlisted, one.Children = one.ChildrenUnlisted+len(one.Children), []model.Child{}
-		text, _ = json.Marshal(one)
+		shown.ChildrenUnlisted, shown.Children = shown.ChildrenUnlisted+len(shown.Children), []model.Child{}
+		text, _ = json.Marshal(shown)
 	}
 	return text
 }
 
-// who returns the place that allocated, with a word on sizes that are estimates.
+// isStorm reports whether the overhead budget did not suffice for the small arrays of a window: the meter was paused,
+// or only samples have lines.
+func isStorm(w model.Window, allocations []model.Allocation) bool {
+	meter := event.Meter(event.NumPy).Facts().ID
+	f, has := w.Meters[meter]
+	if !has || f.Accuracy == model.CountedInProcess {
+		return false
+	}
+	isSampled := func(a model.Allocation) bool { return a.Meter == meter && a.Sampled }
+	return !f.Exact && f.Bound == nil || slices.ContainsFunc(allocations, isSampled)
+}
+
+// who describes the stack that allocated, and says if the sizes are estimates.
 func (h *Hub) who(a *model.Allocation) string {
 	if a.Sampled {
 		return h.options.Who(a.Stack) + " (~ from samples)"
@@ -154,27 +175,30 @@ func (h *Hub) who(a *model.Allocation) string {
 	return h.options.Who(a.Stack)
 }
 
-func (h *Hub) tops(all []model.Allocation) (tops map[string]top) {
-	for _, a := range all {
-		if before, ok := tops[a.Meter]; a.Allocated <= 0 || a.AtPeak <= 0 || ok && before.AtPeak >= a.AtPeak {
-			continue // memory from before the window is none of its lines'
+// tops returns, by meter, the allocation with the most memory at the peak. It leaves out stacks that did not allocate
+// in the window: their memory was there before.
+func (h *Hub) tops(allocations []model.Allocation) (tops map[string]top) {
+	for _, a := range allocations {
+		best, ok := tops[a.Meter]
+		if a.Allocated <= 0 || a.AtPeak <= 0 || ok && best.AtPeak >= a.AtPeak {
+			continue
 		}
 		if tops == nil {
 			tops = map[string]top{}
 		}
-		one := top{AtPeak: a.AtPeak, Where: h.who(&a)}
+		t := top{AtPeak: a.AtPeak, Where: h.who(&a)}
 		for _, f := range a.Stack {
 			if f.Execution > 0 {
-				one.Line, one.Execution = f.Line, f.Execution
+				t.Line, t.Execution = f.Line, f.Execution
 				break
 			}
 		}
-		tops[a.Meter] = one
+		tops[a.Meter] = t
 	}
 	return tops
 }
 
-// sendLines answers with the lines that allocated in a window of the process's own.
+// sendLines answers with the lines that allocated in a window, if the window is of the line's own process.
 func (h *Hub) sendLines(l *line, r request) {
 	w, ok := h.windows.Window(r.Window)
 	if !ok || w.PID != l.pid {
@@ -194,7 +218,7 @@ func (h *Hub) sendLines(l *line, r request) {
 	}, func(p *packet, some []json.RawMessage) { p.Lines = some })
 }
 
-// short is a stack that is not too large.
+// short returns a copy of a stack with bounded frames and texts.
 func short(stack []model.Frame) []model.Frame {
 	out := make([]model.Frame, 0, min(len(stack), maxFrames))
 	for _, f := range stack[:min(len(stack), maxFrames)] {
@@ -206,11 +230,33 @@ func short(stack []model.Frame) []model.Frame {
 	return out
 }
 
-// bounded returns a text of at most so many bytes, and whether it is cut: cut says so of the text that comes. It copies
-// nothing: a text goes out in a packet at once.
+// bounded returns at most limit bytes of a text, and whether the text is cut. cut says that it was cut before. The
+// result shares the text's memory: answers are sent at once.
 func bounded(text string, limit int, cut bool) (string, bool) {
 	if len(text) <= limit {
 		return text, cut
 	}
 	return strings.ToValidUTF8(text[:limit], ""), true
+}
+
+// given is the answer that comes with the descriptor of a page in which the process counts its arrays.
+type given struct {
+	ID     int64 `json:"id"`
+	Counts bool  `json:"counts"`
+}
+
+// sendPage answers a process that asks for a page in which it counts its small arrays itself. A process gets one page.
+func (h *Hub) sendPage(l *line, r request) {
+	if h.options.Page == nil {
+		l.send(failed{r.ID, "this tracer gives no page to count in"})
+		return
+	}
+	fd, err := h.options.Page(l.pid, r.Handler, r.Live)
+	if err != nil {
+		text, _ := bounded(err.Error(), maxText, false)
+		l.send(failed{r.ID, text})
+		return
+	}
+	defer unix.Close(fd)
+	l.sendWith(given{r.ID, true}, fd)
 }

@@ -26,7 +26,7 @@ const (
 	maxAtOnce = 4   // requests of one line that are answered before the session goes on
 )
 
-// Windows are where figures come from.
+// Windows has the figures of the session.
 type Windows interface {
 	Running(pid int) []model.Window
 	CellsAfter(pid, id, limit int) []model.Window
@@ -35,7 +35,7 @@ type Windows interface {
 	Window(id int) (model.Window, bool)
 }
 
-// Hub has the lines of a session. Any goroutine may call [Hub.Connected]; the other methods are for one goroutine.
+// Hub has the lines of a session. Any goroutine may call [Hub.Connected]; all other methods are for one goroutine.
 type Hub struct {
 	options  Options
 	windows  Windows
@@ -51,25 +51,29 @@ type Hub struct {
 	limits map[int]event.Limit // the tightest of each process that was attached to, and of those that came from it
 }
 
-// Options are the options of a hub's answers.
+// Options are the options of a hub.
 type Options struct {
 	Version  string                     // of the tracer
 	Report   string                     // the path of the session's report, which processes learn; "" for nothing
 	Who      func([]model.Frame) string // puts a stack in words
 	NoSource bool                       // no notebook learns a source
 	Words    Words
-	// Older is called, from any goroutine, for a process that throws lines away as an older companion does. nil:
-	// no function is called.
+	// Older is called, on any goroutine, for a process that closes lines unread, as an older companion does. It may be
+	// nil.
 	Older  func(pid int)
 	Slower func() []string // returns the causes that slow the notebook down; nil: there are none
-	// FreeOnGPUs returns the bytes that are free on each GPU, by its number; nil: that is not known.
+	// FreeOnGPUs returns the free bytes of each GPU, by its number. It is nil if they are not known.
 	FreeOnGPUs func() map[int]int64
-	// Account returns the account to which the lines of a process count where there is no room. Any goroutine calls it.
-	// nil: all lines count to one account.
+	// Page has a process count its small arrays itself, for the memory handler at this address of the process, and
+	// returns the descriptor of the page in which it does, which the hub closes. live is the size of those that there
+	// are, in bytes. Page is nil if no process can.
+	Page func(pid int, handler, live uint64) (fd int, err error)
+	// Account returns the account that a process's lines belong to when lines run out. It is called on any goroutine.
+	// If it is nil, all lines belong to one account.
 	Account func(pid int) string
 }
 
-// Words put the findings of a look in the words of reports. A function that is nil has no words.
+// Words describe the findings of a look as reports do. A field may be nil if its findings do not occur.
 type Words struct {
 	Shape     func(model.Variable) string
 	Title     func(kind string) string // of a verdict
@@ -78,8 +82,7 @@ type Words struct {
 	AllClear  func(*model.Audit) string // of one without a verdict
 }
 
-// key names one of a process's two lines: the line for questions, or the line on which the process hears of cells while
-// they run.
+// key names one of a process's two lines: the line for requests, or (live) the line that sends news of running cells.
 type key struct {
 	pid  int
 	live bool
@@ -95,7 +98,7 @@ func New(o Options, windows Windows) *Hub {
 	}
 }
 
-// Announces returns the packet with which a process is sent its end of a line.
+// Announces returns the packet with which a process gets its end of a line.
 func (h *Hub) Announces() string { return fmt.Sprintf(`{"line": %q}`, Protocol) }
 
 // hello is the first packet on a line.
@@ -108,8 +111,8 @@ type hello struct {
 	Report  string  `json:"report,omitempty"`
 }
 
-// Connected takes over the tracer's end of a line to a process. The line replaces the one that the process had for the
-// same use. No other process has a descriptor of that end.
+// Connected takes over the tracer's end of a line to a process. It replaces the process's line for the same use. No
+// other process may have a descriptor of this end.
 func (h *Hub) Connected(pid, end int, live bool) {
 	l := &line{pid: pid, hub: h, end: end}
 	if h.options.Account != nil {
@@ -138,7 +141,7 @@ func (h *Hub) Connected(pid, end int, live bool) {
 	l.send(first)
 }
 
-// Note takes in the parts of a session's events that concern lines.
+// Note updates the hub from an event.
 func (h *Hub) Note(e event.Event) {
 	switch e := e.(type) {
 	case *event.Boundary:
@@ -175,7 +178,7 @@ func (h *Hub) Note(e event.Event) {
 	}
 }
 
-// inherit gives a new process its parent's limit. The kernels of a server have no limit but that.
+// inherit gives a new process its parent's limit. A server's kernels get their limit only in this way.
 func (h *Hub) inherit(pid, parent int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -197,7 +200,7 @@ func (h *Hub) drop(pid int) {
 	}
 }
 
-// line returns a line of a process, nil if it has none.
+// line returns a line of a process; nil if the process has none.
 func (h *Hub) line(pid int, live bool) *line {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -209,7 +212,7 @@ func (h *Hub) line(pid int, live bool) *line {
 	return l
 }
 
-// Finished keeps cells that have closed until they are asked for.
+// Finished keeps closed cells until their process asks for them.
 func (h *Hub) Finished(cells []model.Window) {
 	for i := range cells {
 		l := h.line(cells[i].PID, false)
@@ -223,9 +226,9 @@ func (h *Hub) Finished(cells []model.Window) {
 	}
 }
 
-// Answer answers the requests that have come since its last call. All events from before them must have been taken in.
-// It answers only a few requests of each notebook, and the others the next time: a notebook that asks without end must
-// not keep the tracer from the others.
+// Answer answers the requests that have come since its last call. The caller must have passed all earlier events to
+// [Hub.Note]. Answer answers only a few requests of each notebook and leaves the others for its next call, so that a
+// notebook that asks all the time does not delay the others.
 func (h *Hub) Answer() {
 	var all []waiting
 	for _, pid := range h.asked {
@@ -237,20 +240,20 @@ func (h *Hub) Answer() {
 	}
 	h.asked = h.asked[:0]
 	h.looks.begin()
-	// Answers go out only now: a process that has its answer may ask again at once, and about an event that has not
-	// been taken in yet.
+	// Answers are sent only now. A process that has its answer may ask again at once, about an event that the hub does
+	// not know yet.
 	for _, w := range all {
 		h.answer(w.line, w.text)
 	}
 }
 
-// waiting is a request that has been read.
+// waiting is a request that has been read and not answered.
 type waiting struct {
 	line *line
 	text []byte
 }
 
-// requests appends the requests that lie in the line, at most maxAtOnce.
+// requests appends the requests that have arrived on the line, at most maxAtOnce.
 func (l *line) requests(all []waiting) []waiting {
 	for range maxAtOnce {
 		text := l.request()
@@ -262,7 +265,7 @@ func (l *line) requests(all []waiting) []waiting {
 	return all
 }
 
-// Close ends all lines: notebooks read their end.
+// Close closes all lines. Notebooks then read the end of their line.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -281,9 +284,12 @@ type request struct {
 	Name   string `json:"name"`
 	Window int    `json:"window"`
 	Look   int64  `json:"look"`
+	// Handler is the address of the memory handler that counts the process's arrays, and Live their present size.
+	Handler uint64 `json:"handler"`
+	Live    uint64 `json:"live"`
 }
 
-// failed is the answer to a request that makes no sense.
+// failed is the answer to a request that failed.
 type failed struct {
 	ID    int64  `json:"id"`
 	Error string `json:"error"`
@@ -314,6 +320,8 @@ func (h *Hub) answer(l *line, text []byte) {
 		h.sendWindows(l, r.ID, found, lost)
 	case "lines":
 		h.sendLines(l, r)
+	case "counts":
+		h.sendPage(l, r)
 	case "vars", "audit", "advise", "check":
 		h.sendLook(l, r, kindOfLook(r.Ask))
 	default:

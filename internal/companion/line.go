@@ -19,38 +19,39 @@ const (
 	maxPending = 20       // cells that are kept for the next answer
 )
 
-// line is one end of a pair of sockets. No other process has a descriptor of it, and a notebook was sent the other end.
+// line is the tracer's end of a pair of sockets. A notebook got the other end; no other process has a descriptor of
+// this one.
 type line struct {
 	pid     int
-	account string // to whom it counts
-	number  int    // of all lines so far
+	account string // the account to which the line belongs
+	number  int    // counts all lines of the session
 	hub     *Hub
 	pending []model.Window // cells that have closed since the last answer
-	lost    int            // those that had no room there
+	lost    int            // closed cells for which pending had no room
 
 	mu     sync.Mutex
-	end    int
+	end    int // the socket
 	closed bool
-	heard  bool   // the notebook may have asked
-	cell   uint64 // that is being ticked for, 0 for none
+	heard  bool   // the notebook may have sent a request
+	cell   uint64 // the cell for which ticks are sent; 0 for none
 	timer  *time.Timer
-	ticks  int // since the notebook was heard of last
+	ticks  int // ticks since the notebook's last request
 }
 
-// The times at which a notebook learns that a cell runs still.
+// The times at which a notebook learns that a cell is still running.
 const (
 	firstTick = time.Second
 	nextTick  = time.Second / 2
 	maxTicks  = 2 // without an answer
 )
 
-// ticked is the packet that a cell runs still.
+// ticked is the packet that says that a cell is still running.
 type ticked struct {
 	Tick uint64 `json:"tick"` // the number of the cell, of the kernel's
 }
 
-// tick sends now and then that a cell runs, from a second after its beginning until [line.tickNoMore]. Each line has
-// one timer, so there are at most maxLines.
+// tick sends at intervals that a cell is running, from a second after its beginning until [line.tickNoMore]. Each line
+// has at most one timer.
 func (l *line) tick(cell uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +68,7 @@ func (l *line) again(cell uint64) {
 	if l.closed || l.cell != cell {
 		return
 	}
-	if l.ticks < maxTicks { // else the notebook has no time for it
+	if l.ticks < maxTicks { // else the notebook does not react to ticks
 		l.ticks++
 		l.sendNow(ticked{cell})
 	}
@@ -90,14 +91,14 @@ func (l *line) isClosed() bool {
 	return l.closed
 }
 
-// close has the line end.
+// close closes the line.
 func (l *line) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closeNow()
 }
 
-// closeNow closes the socket without waiting for anybody: everything in it goes with it, descriptors too.
+// closeNow closes the socket without waiting for anybody, with everything that is still in it. The caller holds mu.
 func (l *line) closeNow() {
 	if l.closed {
 		return
@@ -106,7 +107,7 @@ func (l *line) closeNow() {
 	l.hub.closers.Put(uint32(l.pid), l.end)
 }
 
-// misused closes a line that its process misused, and counts that against the process.
+// misused closes a line that its process misused, and counts that against the process. The caller holds mu.
 func (l *line) misused() {
 	if !l.closed {
 		l.hub.strikes.add(l.pid)
@@ -114,8 +115,8 @@ func (l *line) misused() {
 	l.closeNow()
 }
 
-// request returns the next request in the line, nil where there is none. A process that sends anything else has no line
-// any more.
+// request returns the next request on the line; nil if there is none. It closes the line of a process that sends
+// anything else.
 func (l *line) request() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +139,7 @@ func (l *line) request() []byte {
 	return buffer[:n]
 }
 
-// unread reports whether the other end is closed, and the greeting was not read there.
+// unread reports whether the other end was closed before the greeting was read.
 func (l *line) unread() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,23 +150,30 @@ func (l *line) unread() bool {
 	return errors.Is(err, unix.ECONNRESET)
 }
 
-// send sends a packet. A process that does not read has no line any more.
+// send sends a packet. It closes the line of a process that does not read.
 func (l *line) send(packet any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sendNow(packet)
 }
 
-func (l *line) sendNow(packet any) {
+// sendWith does the same, with a descriptor.
+func (l *line) sendWith(packet any, fd int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sendNow(packet, unix.UnixRights(fd)...)
+}
+
+func (l *line) sendNow(packet any, rights ...byte) {
 	text, err := json.Marshal(packet)
 	if l.closed {
 		return
 	}
 	if err == nil && len(text) <= maxAnswer {
-		_, err = unix.SendmsgN(l.end, text, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		_, err = unix.SendmsgN(l.end, text, rights, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	}
 	switch {
-	case errors.Is(err, unix.EAGAIN): // it asks, and does not read
+	case errors.Is(err, unix.EAGAIN): // the notebook sends requests and does not read the answers
 		l.misused()
 	case err != nil:
 		l.closeNow()

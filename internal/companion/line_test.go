@@ -215,3 +215,58 @@ func TestLinksAreSharedByAccount(t *testing.T) {
 		one.ask(`{"id": 1, "ask": "running"}`)
 	}
 }
+
+// TestPage: a notebook that asks for a page gets its descriptor, once the session gives one, and the hub keeps none.
+func TestPage(t *testing.T) {
+	var pipe [2]int
+	if err := unix.Pipe(pipe[:]); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pipe[0])
+	h := newHub(book{})
+	n := connect(t, h, 7)
+	n.packet()
+	if a := n.ask(`{"id": 1, "ask": "counts", "handler": 1}`); a.Error == "" {
+		t.Errorf("a page of a tracer that has none: %+v", a)
+	}
+	given := 0
+	h.options.Page = func(pid int, handler, live uint64) (int, error) {
+		if pid != 7 || handler != 1<<63 || live != 5 {
+			t.Errorf("asked for process %d, %d, %d", pid, handler, live)
+		}
+		if given++; given > 1 {
+			return -1, errors.New(strings.Repeat("no ", 10_000))
+		}
+		return pipe[1], nil
+	}
+	n.send(`{"id": 2, "ask": "counts", "handler": 9223372036854775808, "live": 5}`)
+	n.say()
+	text, rights := make([]byte, 100), make([]byte, 100)
+	size, all, _, _, err := unix.Recvmsg(n.end, text, rights, 0)
+	if err != nil || string(text[:size]) != `{"id":2,"counts":true}` {
+		t.Fatalf("%s, %v", text[:max(size, 0)], err)
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:all])
+	if err != nil || len(messages) != 1 {
+		t.Fatalf("%v, %v", messages, err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		t.Fatalf("%v, %v", fds, err)
+	}
+	unix.Close(fds[0])
+	if got, err := unix.Read(pipe[0], make([]byte, 1)); got != 0 || err != nil { // the end: nobody has it
+		t.Errorf("the hub has kept the page: %d, %v", got, err)
+	}
+	if a := n.ask(`{"id": 3, "ask": "counts", "handler": 9223372036854775808, "live": 5}`); len(a.Error) > maxText {
+		t.Errorf("%d bytes of an error", len(a.Error))
+	}
+	for _, wrong := range []string{`"handler": -1`, `"live": 1e30`, `"handler": "x"`} {
+		if a := n.ask(`{"id": 4, "ask": "counts", ` + wrong + `}`); a.Error == "" {
+			t.Errorf("%s: %+v", wrong, a)
+		}
+	}
+	if given != 2 {
+		t.Errorf("%d questions to the session, want 2", given)
+	}
+}

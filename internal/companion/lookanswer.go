@@ -15,13 +15,13 @@ const (
 	maxAlso     = 8       // further names of a variable
 	maxToFree   = 8       // entries of code to type
 	maxAdvice   = 8 << 10 // bytes of advice as text: each may take six in a packet
-	// roomForNotJudged is the most bytes of the things that were not judged, and roomForVerdict of one verdict:
+	// roomForNotJudged bounds the bytes of the things that were not judged, and roomForVerdict those of one verdict:
 	// together they fit into a packet.
 	roomForNotJudged = 16 << 10
 	roomForVerdict   = 40 << 10
 )
 
-// looking is the answer while a look is to come, or under way.
+// looking is the answer while a look waits or is under way.
 type looking struct {
 	ID      int64 `json:"id"`
 	Look    int64 `json:"look"` // its number, for later questions
@@ -29,14 +29,14 @@ type looking struct {
 	WaitNS  int64 `json:"wait_ns"` // until it may begin, where looks have taken their share
 }
 
-// variable is a variable as an answer has it.
+// variable is a variable in the form that answers have.
 type variable struct {
 	model.Variable
 	Shaped string `json:"shaped"` // its shape in words
 	Where  string `json:"where"`  // who made it in words, "" where that is not known
 }
 
-// verdict is a verdict as an answer has it.
+// verdict is a verdict in the form that answers have.
 type verdict struct {
 	model.Verdict
 	Title string `json:"title"` // its kind in words
@@ -44,7 +44,7 @@ type verdict struct {
 	Runs  string `json:"runs"`  // the cells, in words
 }
 
-// notJudged is something that was not judged, as an answer has it.
+// notJudged is something that was not judged, in the form that answers have.
 type notJudged struct {
 	Reason string `json:"reason"`
 	Meter  string `json:"meter"` // "" for all
@@ -52,7 +52,7 @@ type notJudged struct {
 	Says   string `json:"says"`  // its description, the reason, and a remedy
 }
 
-// audited is an audit besides its verdicts.
+// audited is an audit without its verdicts.
 type audited struct {
 	Least      int64             `json:"least"`
 	Cells      int               `json:"cells"`
@@ -61,11 +61,12 @@ type audited struct {
 	Unlisted   int               `json:"unlisted"`  // verdicts that are left out
 	AllClear   string            `json:"all_clear"` // of an audit without a verdict: the meaning of that
 	NotJudged  []json.RawMessage `json:"not_judged"`
-	// NotJudgedUnlisted is how many of these are left out.
+	// NotJudgedUnlisted is the number of things that were not judged and are not in NotJudged.
 	NotJudgedUnlisted int `json:"not_judged_unlisted,omitempty"`
 }
 
-// sendLook answers "vars", "audit", "advise" and "check": with the number of a look, or with its findings.
+// sendLook answers "vars", "audit", "advise" and "check" with the findings of a look, or with its number if the look is
+// still to come.
 func (h *Hub) sendLook(l *line, r request, kind kindOfLook) {
 	if h.looks.looker == nil {
 		l.send(failed{r.ID, "this tracer does not look at objects"})
@@ -147,7 +148,8 @@ func (h *Hub) sendFindings(l *line, id int64, a *answered) {
 		func(p *packet, some []json.RawMessage) { p.Verdicts = some })
 }
 
-// freeEntries returns entries as an answer has them: with code that is whole, or not at all.
+// freeEntries returns entries of code in the form that answers have. It leaves out code that is too long, and never
+// cuts code.
 func freeEntries(all []model.Freeing) (out []model.Freeing) {
 	for _, f := range all[:min(len(all), maxToFree)] {
 		if len(f.Type) > maxProse {
@@ -164,51 +166,52 @@ func freeEntries(all []model.Freeing) (out []model.Freeing) {
 	return out
 }
 
-// variable returns a variable as an answer has it, without parts that are too large.
+// variable returns a variable in the form that answers have, without parts that are too large.
 func (h *Hub) variable(v model.Variable) json.RawMessage {
-	one := variable{Variable: v, Shaped: h.options.Words.Shape(v)}
+	shown := variable{Variable: v, Shaped: h.options.Words.Shape(v)}
 	if len(v.Stack) > 0 {
-		one.Where = h.options.Who(v.Stack)
+		shown.Where = h.options.Who(v.Stack)
 	}
-	one.Stack = short(v.Stack)
-	one.Name, _ = bounded(v.Name, maxText, false)
-	one.Type, _ = bounded(v.Type, maxText, false)
-	one.DType, _ = bounded(v.DType, maxText, false)
-	one.Shape = v.Shape[:min(len(v.Shape), maxOfList)]
-	one.Also = nil
+	shown.Stack = short(v.Stack)
+	shown.Name, _ = bounded(v.Name, maxText, false)
+	shown.Type, _ = bounded(v.Type, maxText, false)
+	shown.DType, _ = bounded(v.DType, maxText, false)
+	shown.Shape = v.Shape[:min(len(v.Shape), maxOfList)]
+	shown.Also = nil
 	for _, name := range v.Also[:min(len(v.Also), maxAlso)] {
 		name, _ = bounded(name, maxText, false)
-		one.Also = append(one.Also, name)
+		shown.Also = append(shown.Also, name)
 	}
-	text, _ := json.Marshal(one)
+	text, _ := json.Marshal(shown)
 	if len(text) > roomForVerdict {
-		one.Stack = []model.Frame{}
-		text, _ = json.Marshal(one)
+		shown.Stack = []model.Frame{}
+		text, _ = json.Marshal(shown)
 	}
 	return text
 }
 
-// verdict returns a verdict as an answer has it, without parts that are too large.
+// verdict returns a verdict in the form that answers have, without parts that are too large.
 func (h *Hub) verdict(v model.Verdict) json.RawMessage {
-	one := verdict{Verdict: v, Title: h.options.Words.Title(v.Kind), Runs: h.options.Words.Runs(&v)}
+	shown := verdict{Verdict: v, Title: h.options.Words.Title(v.Kind), Runs: h.options.Words.Runs(&v)}
 	if len(v.Stack) > 0 {
-		one.Where = h.options.Who(v.Stack)
+		shown.Where = h.options.Who(v.Stack)
 	}
-	one.Stack = short(v.Stack)
-	for _, text := range []*string{&one.Holder, &one.Evidence, &one.Advice, &one.Fix, &one.Command, &one.Runs} {
+	shown.Stack = short(v.Stack)
+	for _, text := range []*string{&shown.Holder, &shown.Evidence, &shown.Advice, &shown.Fix, &shown.Command,
+		&shown.Runs} {
 		*text, _ = bounded(*text, maxProse, false)
 	}
-	one.Executions = v.Executions[:min(len(v.Executions), maxOfList)]
-	one.ExecutionCounts = v.ExecutionCounts[:min(len(v.ExecutionCounts), maxOfList)]
-	one.PIDs = v.PIDs[:min(len(v.PIDs), maxOfList)]
-	text, _ := json.Marshal(one)
-	if len(text) > roomForVerdict { // of texts that take six bytes for each
-		one.Stack, one.Command = []model.Frame{}, ""
-		for _, text := range []*string{&one.Holder, &one.Evidence, &one.Advice, &one.Where, &one.Runs} {
+	shown.Executions = v.Executions[:min(len(v.Executions), maxOfList)]
+	shown.ExecutionCounts = v.ExecutionCounts[:min(len(v.ExecutionCounts), maxOfList)]
+	shown.PIDs = v.PIDs[:min(len(v.PIDs), maxOfList)]
+	text, _ := json.Marshal(shown)
+	if len(text) > roomForVerdict { // JSON writes some bytes as six
+		shown.Stack, shown.Command = []model.Frame{}, ""
+		for _, text := range []*string{&shown.Holder, &shown.Evidence, &shown.Advice, &shown.Where, &shown.Runs} {
 			*text, _ = bounded(*text, maxText, false)
 		}
-		one.Fix = ""
-		text, _ = json.Marshal(one)
+		shown.Fix = ""
+		text, _ = json.Marshal(shown)
 	}
 	return text
 }

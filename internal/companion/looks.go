@@ -9,27 +9,27 @@ import (
 	"ipytracer/model"
 )
 
-// Looker looks into traced processes from outside, beside the session, one at a time: it reads their objects while they
-// run on. The findings always come as an [event.Looked].
+// Looker looks into traced processes, one at a time: it reads their objects from outside while they run. The findings
+// of a look always come as an [event.Looked].
 type Looker interface {
-	// FindVariables and FindHolders begin a look into a process. false: one is under way. The look for variables also
-	// reports which of some objects are there still.
+	// FindVariables and FindHolders begin a look into a process. They return false if another look is under way.
+	// FindVariables also finds out which of the watched objects still exist.
 	FindVariables(pid int, watch []event.Piece) bool
 	FindHolders(pid int) bool
-	// ToFree returns code to type that frees the findings of a look by name, and the largest objects that go with each.
+	// ToFree returns code that frees the memory of names, and the largest objects that each entry frees.
 	ToFree(*event.Looked) ([]model.Freeing, [][]event.Piece)
-	// Named returns the findings of a look by name, Audited the memory that stays behind in a process, given the
-	// holders.
+	// Named returns the variables that a look found. Audited returns the audit of a process, given the holders that a
+	// look found.
 	Named(*event.Variables) ([]model.Variable, model.Names)
 	Audited(pid int, found []*event.Holders) *model.Audit
-	// Advised reads the session so far, given the variables of a process, and returns the function that makes advice
-	// of it, as text. That one takes longer, and runs while the session goes on.
+	// Advised reads the session so far, with the variables of a process. It returns a function that returns the advice
+	// as text. The function takes longer, and may run while the session goes on.
 	Advised(pid int, found *event.Variables) func() string
-	// WhyNoAudit returns the reason in a sentence why nothing can be audited, "" where it can.
+	// WhyNoAudit returns a sentence that says why nothing can be audited; "" if an audit is possible.
 	WhyNoAudit() string
 }
 
-// Bounds of looks, of a whole session: a notebook that asks without end has its turn after the others, and all of them
+// Bounds of a session's looks. A notebook that asks again and again waits until others had their turn. All looks
 // together take a bounded share of a processor's time.
 const (
 	lookShare   = 10               // the reciprocal of the share that they may take in the long run
@@ -38,7 +38,7 @@ const (
 	maxAnswered = 8                // answers that are kept until they are fetched
 )
 
-// wish is a look that was asked for.
+// wish is a look that a notebook asked for.
 type wish struct {
 	pid    int
 	kind   kindOfLook
@@ -55,21 +55,21 @@ const (
 	lookCheck  kindOfLook = "check" // whether the objects that should be freed have gone
 )
 
-// looks are those of a session. Their methods are for one goroutine.
+// looks has the looks of a session. Its methods are for one goroutine.
 type looks struct {
 	looker   Looker
 	now      func() time.Time
 	number   int64
 	waiting  []wish // at most one of each process and kind
 	underway *wish
-	gone     bool          // the process of the one under way has ended
-	written  chan answered // gets the answer of the one under way, once its text is written; nil for other kinds
+	gone     bool          // the process of the look under way has ended
+	written  chan answered // gets the answer of the look under way once its text is written; nil without a text
 	answers  []answered
 
-	watched func(pid int) []event.Piece // the objects that a check is about
+	watched func(pid int) []event.Piece // returns the objects that a check looks for
 
-	left time.Duration // the time that looks may still take
-	at   time.Time     // when that was so
+	left time.Duration // the time that looks could still take at the time at
+	at   time.Time
 }
 
 // answered has the findings of a look.
@@ -86,7 +86,7 @@ type answered struct {
 	check  []model.Checked
 }
 
-// Look has the hub ask a looker from now on.
+// Look sets the looker for later requests.
 func (h *Hub) Look(l Looker) { h.looks.looker = l }
 
 // HasLine reports whether any process has a line. It may be called from any goroutine.
@@ -96,7 +96,7 @@ func (h *Hub) HasLine() bool {
 	return len(h.lines) > 0
 }
 
-// Looked takes in the findings of a look.
+// Looked takes the findings of the look that is under way.
 func (h *Hub) Looked(e *event.Looked) {
 	l := &h.looks
 	w := l.underway
@@ -111,39 +111,44 @@ func (h *Hub) Looked(e *event.Looked) {
 	}
 	l.underway = nil
 	if !l.gone {
-		one := answered{wish: *w, why: e.Why}
-		switch {
-		case w.kind == lookAudit && len(e.Holders) > 0:
-			one.audit = l.looker.Audited(w.pid, e.Holders)
-		case w.kind != lookAudit && e.Variables != nil:
-			all, names := l.looker.Named(e.Variables)
-			slices.SortStableFunc(all, func(x, y model.Variable) int {
-				return cmp.Or(cmp.Compare(y.Size(), x.Size()), cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device))
-			})
-			if rest := len(all) - maxListed; rest > 0 {
-				all, names.Unlisted = all[:maxListed], names.Unlisted+int64(rest)
-			}
-			one.listed, one.names = all, &names
-		}
-		if e.Variables != nil {
-			if w.kind == lookCheck {
-				one.check = h.promises.check(w.pid, e)
-			}
-			free, pieces := l.looker.ToFree(e)
-			one.free = free
-			h.promises.keep(w.pid, free, pieces, e.Variables.Memory)
-		}
-		if one.names == nil && one.audit == nil && one.why == "" {
-			one.why = "its objects could not be looked at"
-		}
-		one.took = time.Duration(e.Took)
-		l.keep(one)
+		l.keep(h.answerOf(*w, e))
 	}
-	l.take(time.Duration(e.Cost) + l.now().Sub(began)) // not its time on a machine with more to do
+	l.take(time.Duration(e.Cost) + l.now().Sub(began)) // processor time: on a busy machine e.Took is longer
 }
 
-// write writes the text of an answer on a goroutine of its own. The look stays under way until [looks.collect] takes
-// the answer, so one text is written at a time.
+// answerOf returns the answer for the findings of a look.
+func (h *Hub) answerOf(w wish, e *event.Looked) answered {
+	looker := h.looks.looker
+	a := answered{wish: w, why: e.Why, took: time.Duration(e.Took)}
+	switch {
+	case w.kind == lookAudit && len(e.Holders) > 0:
+		a.audit = looker.Audited(w.pid, e.Holders)
+	case w.kind != lookAudit && e.Variables != nil:
+		variables, names := looker.Named(e.Variables)
+		slices.SortStableFunc(variables, func(x, y model.Variable) int {
+			return cmp.Or(cmp.Compare(y.Size(), x.Size()), cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device))
+		})
+		if rest := len(variables) - maxListed; rest > 0 {
+			variables, names.Unlisted = variables[:maxListed], names.Unlisted+int64(rest)
+		}
+		a.listed, a.names = variables, &names
+	}
+	if e.Variables != nil {
+		if w.kind == lookCheck {
+			a.check = h.promises.check(w.pid, e)
+		}
+		free, pieces := looker.ToFree(e)
+		a.free = free
+		h.promises.keep(w.pid, free, pieces, e.Variables.Memory)
+	}
+	if a.names == nil && a.audit == nil && a.why == "" {
+		a.why = "its objects could not be looked at"
+	}
+	return a
+}
+
+// write has another goroutine write the text of an answer. The look stays under way until [looks.collect] takes the
+// answer, so only one text is written at a time.
 func (l *looks) write(one answered, advise func() string) {
 	written := make(chan answered, 1)
 	l.written = written
@@ -155,7 +160,7 @@ func (l *looks) write(one answered, advise func() string) {
 	}()
 }
 
-// collect takes in an answer that has been written meanwhile.
+// collect takes an answer whose text is written, if there is one.
 func (l *looks) collect() {
 	select {
 	case one := <-l.written:
@@ -168,14 +173,14 @@ func (l *looks) collect() {
 	}
 }
 
-// keep keeps an answer in the place of the one before, or of the oldest.
+// keep stores an answer. It replaces the process's earlier answer of the same kind, or the oldest answer.
 func (l *looks) keep(one answered) {
 	l.answers = slices.DeleteFunc(l.answers, func(a answered) bool { return a.pid == one.pid && a.kind == one.kind })
 	l.answers = append(l.answers, one)
 	l.answers = slices.Delete(l.answers, 0, max(0, len(l.answers)-maxAnswered))
 }
 
-// take takes time from the looks' allowance.
+// take subtracts time from the looks' allowance.
 func (l *looks) take(d time.Duration) {
 	l.refill()
 	l.left -= d
@@ -191,13 +196,13 @@ func (l *looks) refill() {
 	l.at = now
 }
 
-// wait returns the time until a look may begin; 0: now.
+// wait returns the time until the next look may begin; 0 if it may begin now.
 func (l *looks) wait() time.Duration {
 	l.refill()
 	return max(0, -l.left) * lookShare
 }
 
-// begin begins the look that waits longest, if it may.
+// begin begins the look that has waited longest, if a look may begin.
 func (l *looks) begin() {
 	l.collect()
 	if l.looker == nil || l.underway != nil || len(l.waiting) == 0 || l.wait() > 0 {
@@ -217,7 +222,7 @@ func (l *looks) begin() {
 	}
 }
 
-// drop forgets a process that has ended, or has become another program.
+// drop removes the looks of a process that has ended or executed another program.
 func (l *looks) drop(pid int) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w wish) bool { return w.pid == pid })
 	l.answers = slices.DeleteFunc(l.answers, func(a answered) bool { return a.pid == pid })
@@ -226,7 +231,8 @@ func (l *looks) drop(pid int) {
 	}
 }
 
-// wish returns the number of the next look of a kind into a process, 0 where too many wait.
+// wish adds a look to those that wait, and returns its number. It returns the number of an equal look that waits
+// already, and 0 if too many looks wait.
 func (l *looks) wish(pid int, kind kindOfLook) int64 {
 	for _, w := range l.waiting {
 		if w.pid == pid && w.kind == kind {
@@ -241,11 +247,13 @@ func (l *looks) wish(pid int, kind kindOfLook) int64 {
 	return l.number
 }
 
-// awaits reports whether a look of that number is still to come, or under way.
+// awaits reports whether a look with at least this number waits or is under way.
 func (l *looks) awaits(pid int, kind kindOfLook, number int64) bool {
-	all := l.waiting
+	wishes := l.waiting
 	if l.underway != nil && !l.gone {
-		all = append(slices.Clip(all), *l.underway)
+		wishes = append(slices.Clip(wishes), *l.underway)
 	}
-	return slices.ContainsFunc(all, func(w wish) bool { return w.pid == pid && w.kind == kind && w.number >= number })
+	return slices.ContainsFunc(wishes, func(w wish) bool {
+		return w.pid == pid && w.kind == kind && w.number >= number
+	})
 }

@@ -2,8 +2,8 @@ package companion
 
 import "maps"
 
-// hasRoom reports whether there is room for one more line of an account. Where all lines are taken, the account with
-// most gives up its latest one. The caller holds mu.
+// hasRoom reports whether an account may have one more line. If all lines are taken, it closes the latest line of the
+// account with the most lines: see [GivesWay]. The caller holds mu.
 func (h *Hub) hasRoom(account string) bool {
 	if len(h.lines) < maxLines {
 		return true
@@ -16,15 +16,15 @@ func (h *Hub) hasRoom(account string) bool {
 	for _, l := range h.lines {
 		has[l.account]++
 	}
-	most, ok := GivesWay(has, account)
+	richest, ok := GivesWay(has, account)
 	if !ok {
 		return false
 	}
 	var latest key
 	number := 0
-	for of, l := range h.lines {
-		if l.account == most && l.number > number {
-			latest, number = of, l.number
+	for k, l := range h.lines {
+		if l.account == richest && l.number > number {
+			latest, number = k, l.number
 		}
 	}
 	h.lines[latest].close()
@@ -32,14 +32,14 @@ func (h *Hub) hasRoom(account string) bool {
 	return true
 }
 
-// GivesWay returns the account that has most. ok reports whether it gives one up to another account: only if it has at
-// least as many as the other one afterwards.
-func GivesWay(has map[string]int, account string) (most string, ok bool) {
-	most = account
-	for one, n := range has {
-		if n > has[most] {
-			most = one
+// GivesWay returns the account that has the most. ok reports whether it must give one up to the account that asks: it
+// does if it then still has at least as many as that one.
+func GivesWay(has map[string]int, account string) (richest string, ok bool) {
+	richest = account
+	for other, n := range has {
+		if n > has[richest] {
+			richest = other
 		}
 	}
-	return most, has[most] > has[account]+1
+	return richest, has[richest] > has[account]+1
 }

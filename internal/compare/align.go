@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// match is a cell of A and the matching one of B; −1 for none.
+// match has the indices of an element of A and of the matching one of B; −1 for none.
 type match struct{ a, b int }
 
-// exactly is the most pairs of a stretch that is compared cell by cell, in a table: larger ones are split at the
-// elements that occur once.
-const exactly = 4 << 20
+// maxTable is the largest product of two lengths for which longestCommon builds its table. Longer lists are split at
+// the elements that occur once.
+const maxTable = 4 << 20
 
-// align finds a long common subsequence of two lists: their common beginning and end, the elements that occur once in
-// both (as in patience diff), and between those the longest common subsequence, where that does not take too long. The
-// result is in order.
+// align finds a long common subsequence of two lists, in order. It matches their common beginning and end, then the
+// elements that occur once in both (as patience diff does), and between these the longest common subsequence, if the
+// lists are not too long for it.
 func align(a, b []uint64) []match { return alignAt(a, b, 0, 0, nil) }
 
 func alignAt(a, b []uint64, i, j int, found []match) []match {
@@ -29,10 +29,10 @@ func alignAt(a, b []uint64, i, j int, found []match) []match {
 	endA, endB := i+len(a)-tail, j+len(b)-tail
 	a, b = a[:len(a)-tail], b[:len(b)-tail]
 	if len(a) > 0 && len(b) > 0 {
-		if len(a)*len(b) <= exactly {
-			found = longest(a, b, i, j, found)
+		if len(a)*len(b) <= maxTable {
+			found = longestCommon(a, b, i, j, found)
 		} else {
-			found = anchored(a, b, i, j, found)
+			found = alignAnchored(a, b, i, j, found)
 		}
 	}
 	for k := range tail {
@@ -41,33 +41,32 @@ func alignAt(a, b []uint64, i, j int, found []match) []match {
 	return found
 }
 
-// anchored aligns the stretches between the elements that occur once in each list.
-func anchored(a, b []uint64, i, j int, found []match) []match {
-	type place struct{ a, b, inA, inB int }
-	places := map[uint64]*place{}
-	at := func(h uint64) *place {
-		if places[h] == nil {
-			places[h] = &place{}
+// alignAnchored aligns the stretches between the elements that occur exactly once in each list.
+func alignAnchored(a, b []uint64, i, j int, found []match) []match {
+	type occurrence struct{ countA, countB, lastB int }
+	occurrences := map[uint64]*occurrence{}
+	of := func(h uint64) *occurrence {
+		if occurrences[h] == nil {
+			occurrences[h] = &occurrence{}
 		}
-		return places[h]
+		return occurrences[h]
 	}
-	for k, h := range a {
-		p := at(h)
-		p.a, p.inA = k, p.inA+1
+	for _, h := range a {
+		of(h).countA++
 	}
 	for k, h := range b {
-		p := at(h)
-		p.b, p.inB = k, p.inB+1
+		o := of(h)
+		o.lastB, o.countB = k, o.countB+1
 	}
 	var once []match
 	for k, h := range a {
-		if p := places[h]; p.inA == 1 && p.inB == 1 {
-			once = append(once, match{k, p.b})
+		if o := occurrences[h]; o.countA == 1 && o.countB == 1 {
+			once = append(once, match{k, o.lastB})
 		}
 	}
-	anchors := rising(once)
+	anchors := longestRising(once)
 	if len(anchors) == 0 {
-		return inTurn(a, b, i, j, found)
+		return alignInTurn(a, b, i, j, found)
 	}
 	fromA, fromB := 0, 0
 	for _, m := range anchors {
@@ -81,12 +80,12 @@ func anchored(a, b []uint64, i, j int, found []match) []match {
 	return alignAt(a[fromA:], b[fromB:], i+fromA, j+fromB, found)
 }
 
-// rising returns the longest part of some matches, ordered by a, in which b rises, too.
-func rising(all []match) []match {
-	var ends []int // the last of the best of each length
-	before := make([]int, len(all))
-	for i, m := range all {
-		n, _ := slices.BinarySearchFunc(ends, m.b, func(at, b int) int { return cmp.Compare(all[at].b, b) })
+// longestRising returns the longest subsequence of matches in which b rises. The matches are ordered by a.
+func longestRising(matches []match) []match {
+	var ends []int                      // by length: the last match of the best subsequence of this length
+	before := make([]int, len(matches)) // by match: the match before it in its best subsequence
+	for i, m := range matches {
+		n, _ := slices.BinarySearchFunc(ends, m.b, func(at, b int) int { return cmp.Compare(matches[at].b, b) })
 		before[i] = -1
 		if n > 0 {
 			before[i] = ends[n-1]
@@ -102,15 +101,16 @@ func rising(all []match) []match {
 		return out
 	}
 	for i, n := ends[len(ends)-1], len(ends)-1; n >= 0; i, n = before[i], n-1 {
-		out[n] = all[i]
+		out[n] = matches[i]
 	}
 	return out
 }
 
-// longest adds the longest common subsequence, by the textbook's algorithm.
-func longest(a, b []uint64, i, j int, found []match) []match {
+// longestCommon adds the longest common subsequence to found, by the textbook's dynamic programming. The lists begin at
+// i in A and at j in B.
+func longestCommon(a, b []uint64, i, j int, found []match) []match {
 	width := len(b) + 1
-	best := make([]int32, (len(a)+1)*width) // length of the best that begins here
+	best := make([]int32, (len(a)+1)*width) // at [x*width+y]: the length for a[x:] and b[y:]
 	for x := len(a) - 1; x >= 0; x-- {
 		for y := len(b) - 1; y >= 0; y-- {
 			if a[x] == b[y] {
@@ -134,24 +134,29 @@ func longest(a, b []uint64, i, j int, found []match) []match {
 	return found
 }
 
-// inTurn matches a long stretch of repeated elements in one pass: each element with the next equal one.
-func inTurn(a, b []uint64, i, j int, found []match) []match {
-	where := map[uint64][]int{}
+// alignInTurn aligns long lists without elements that occur once, in one pass: it matches each element of a with the
+// next equal element of b.
+func alignInTurn(a, b []uint64, i, j int, found []match) []match {
+	left := map[uint64][]int{} // indices in b that may still be matched
 	for k, h := range b {
-		where[h] = append(where[h], k)
+		left[h] = append(left[h], k)
 	}
 	next := 0
 	for k, h := range a {
-		all := where[h]
-		n, _ := slices.BinarySearch(all, next)
-		if where[h] = all[n:]; n == len(all) || all[n]-next > max(0, len(b)-next-(len(a)-k))+exactlyAhead {
+		n, _ := slices.BinarySearch(left[h], next)
+		if left[h] = left[h][n:]; len(left[h]) == 0 {
 			continue
 		}
-		found = append(found, match{i + k, j + all[n]})
-		next = all[n] + 1
+		at := left[h][0]
+		surplus := max(0, (len(b)-next)-(len(a)-k)) // elements of b without a counterpart
+		if at-next > surplus+maxSkip {
+			continue
+		}
+		found = append(found, match{i + k, j + at})
+		next = at + 1
 	}
 	return found
 }
 
-// exactlyAhead is how many elements a match may skip that are still to be matched.
-const exactlyAhead = 64
+// maxSkip bounds how many elements of b a match of alignInTurn may skip, beyond those that have no counterpart anyway.
+const maxSkip = 64

@@ -28,7 +28,7 @@ func TestAlign(t *testing.T) {
 	}
 	for range 300 {
 		a, b := some(random.IntN(30), 6), some(random.IntN(30), 6)
-		got, want := align(a, b), longest(a, b, 0, 0, nil)
+		got, want := align(a, b), longestCommon(a, b, 0, 0, nil)
 		valid(t, a, b, got)
 		if len(got) != len(want) {
 			t.Fatalf("%d of %v and %v, want %d", len(got), a, b, len(want))
@@ -56,7 +56,7 @@ func TestSimilarity(t *testing.T) {
 		{"def f(a):\n    return a * 2", "def f(a, b):\n    return a * 2 + b", true},
 		{"", "", false},
 	} {
-		if got := similarity(tokens(c.a), tokens(c.b)); (got >= alike) != c.more {
+		if got := similarity(tokens(c.a), tokens(c.b)); (got >= leastSimilarity) != c.more {
 			t.Errorf("%q, %q: %f", c.a, c.b, got)
 		}
 	}

@@ -1,9 +1,10 @@
 package compare
 
 import (
+	"slices"
+
 	"ipytracer/internal/words"
 	"ipytracer/model"
-	"slices"
 )
 
 func abs(n int64) int64 { return max(n, -n) }
@@ -20,22 +21,22 @@ type comparison struct {
 // side is one of the compared runs.
 type side struct {
 	*Run
-	index    []int // of its cell in each row; -1 for none
-	rows     map[cellRun]int
-	columns  []int             // for each of the comparison's meters the index in the run's; -1 for none
+	index    []int             // for each row the index of the run's cell; -1 for none
+	rows     map[cellRun]int   // the inverse of index
+	columns  []int             // for each meter of the comparison the index among the run's meters; -1 for none
 	readings map[int][]reading // by row
 }
 
 // cellRun is a run of a cell.
 type cellRun struct{ pid, execution int }
 
-// sideOf returns a run with its place in the rows and meters of a comparison.
+// sideOf returns a run with its places in the rows and meters of a comparison.
 func sideOf(run *Run, pairs []pair, meters []string, index func(pair) int) *side {
 	s := &side{Run: run, rows: map[cellRun]int{}}
 	for row, p := range pairs {
 		s.index = append(s.index, index(p))
-		if one := s.at(row); one != nil {
-			s.rows[cellRun{one.PID, one.Execution}] = row
+		if cell := s.cellIn(row); cell != nil {
+			s.rows[cellRun{cell.PID, cell.Execution}] = row
 		}
 	}
 	for _, id := range meters {
@@ -44,40 +45,40 @@ func sideOf(run *Run, pairs []pair, meters []string, index func(pair) int) *side
 	return s
 }
 
-// at returns the cell in a row; nil for none.
-func (s *side) at(row int) *cell {
+// cellIn returns the run's cell in a row; nil if it has none.
+func (s *side) cellIn(row int) *cell {
 	if i := s.index[row]; i >= 0 {
 		return &s.cells[i]
 	}
 	return nil
 }
 
-// codeAt returns what is known of the source in a row; nil for nothing.
-func (s *side) codeAt(row int) *code {
-	if one := s.at(row); one != nil {
-		return one.code
+// codeIn returns the analysis of the source in a row; nil if there is none.
+func (s *side) codeIn(row int) *code {
+	if cell := s.cellIn(row); cell != nil {
+		return cell.code
 	}
 	return nil
 }
 
-// figure returns the figure of one of the comparison's meters, by its index; nil for none.
-func (s *side) figure(all []*model.Figure, meter int) *model.Figure {
-	if k := s.columns[meter]; k >= 0 && k < len(all) {
-		return all[k]
+// figure returns the figure of the comparison's meter with an index, out of a window's figures; nil if there is none.
+func (s *side) figure(figures []*model.Figure, meter int) *model.Figure {
+	if k := s.columns[meter]; k >= 0 && k < len(figures) {
+		return figures[k]
 	}
 	return nil
 }
 
-// own returns the change of a cell's own memory: of the bytes that it needs on top of those before it, or of those that
-// it leaves, whichever changed more.
-func own(meter *model.MeterDiff) (bytes int64, keeps bool) {
+// ownChange returns by how much a cell's own memory changed: what the cell needs on top of the memory before it, or
+// what it leaves (keeps), whichever changed more.
+func ownChange(meter *model.MeterDiff) (bytes int64, keeps bool) {
 	if abs(meter.Consumed) > abs(meter.Need) {
 		return meter.Consumed, true
 	}
 	return meter.Need, false
 }
 
-// reason returns the reason why a cell's own memory changed, and whether that is its source.
+// reason says why a cell's own memory changed. edited is true if the reason is the cell's source.
 func (c *comparison) reason(row *model.CellDiff) (text string, edited bool) {
 	switch row.Change {
 	case model.Edited:
@@ -92,32 +93,33 @@ func (c *comparison) reason(row *model.CellDiff) (text string, edited bool) {
 	return words.WhySame, false
 }
 
-// ownOf returns the change of a cell's own memory, of one meter.
-func (c *comparison) ownOf(row int, meter string) int64 {
+// ownChangeOf returns by how much a cell's own memory changed, of one meter.
+func (c *comparison) ownChangeOf(row int, meter string) int64 {
 	for k := range c.d.Cells[row].Meters {
 		if m := &c.d.Cells[row].Meters[k]; m.Meter == meter {
-			bytes, _ := own(m)
+			bytes, _ := ownChange(m)
 			return bytes
 		}
 	}
 	return 0
 }
 
-// givesBack reports whether a cell frees memory on balance in both runs, more of it or less.
+// givesBack reports whether the cell's memory changed most by what it frees: it frees more than it allocates, in both
+// runs.
 func givesBack(m *model.MeterDiff) bool {
-	_, keeps := own(m)
+	_, keeps := ownChange(m)
 	return keeps && m.A != nil && m.B != nil && m.A.Consumed < 0 && m.B.Consumed < 0
 }
 
-// link is a name that has another value than in the other run, as far as the sources show that.
+// link is a name whose value may differ from that in the other run, judged by the sources.
 type link struct {
 	name    string
-	row     int   // of the cell that made it
-	inPlace bool  // the cell did not make it, but may have changed it
-	from    *link // the name that the cell read for that; nil where its own source is the reason
+	row     int   // the row of the cell that made the value
+	inPlace bool  // the cell did not make the value, but may have changed it in place
+	from    *link // the name that the cell read to do so; nil if the cell's own source is the reason
 }
 
-// root returns the link with the reason.
+// root returns the link whose cell is the reason for the different value.
 func (l *link) root() *link {
 	for l.from != nil {
 		l = l.from
@@ -125,9 +127,9 @@ func (l *link) root() *link {
 	return l
 }
 
-// reading is a statement that reads such a name.
+// reading is a statement that reads a name with a different value.
 type reading struct {
-	first, last int
-	of          *link
-	released    bool // the statement releases the value
+	first, last int   // lines of the statement
+	value       *link // the name
+	released    bool  // the statement releases the value
 }

@@ -7,16 +7,16 @@ import (
 	"ipytracer/model"
 )
 
-// Options are the options of a comparison.
+// Options say what is compared.
 type Options struct {
-	// Meters are the meters to compare. If there are none, [Runs] chooses resident memory, and of each GPU the meters
+	// Meters are the meters to compare. If there are none, [Runs] chooses resident memory, and for each GPU the meters
 	// of the driver and of PyTorch.
 	Meters []string
-	Least  int64 // least bytes of a change
+	Least  int64 // the smallest change that is reported, in bytes
 	Limits []Limit
 }
 
-// UnknownMeterError is a meter that neither run has.
+// UnknownMeterError names a requested meter that neither run has.
 type UnknownMeterError struct {
 	Meter string
 	Known []string
@@ -64,8 +64,8 @@ func union(a, b []string) []string {
 	return all
 }
 
-// ordered returns the meters in the order of their importance: first the meters in first, then those that reports show
-// first, then the others.
+// ordered returns all meters in the order of their importance: those in first, then those that reports show first, then
+// the others.
 func ordered(all, first []string) []string {
 	var out []string
 	for _, id := range slices.Concat(first, words.Headlines(all), all) {
@@ -76,7 +76,8 @@ func ordered(all, first []string) []string {
 	return out
 }
 
-// judged returns the meters by which a change is judged: the meters of memory that a machine can run out of.
+// judged returns the meters by which a change is judged: the requested ones, or else the meters of memory that a
+// machine can run out of.
 func judged(all, asked []string) []string {
 	if len(asked) > 0 {
 		return asked
@@ -90,36 +91,36 @@ func judged(all, asked []string) []string {
 	return out
 }
 
-// row compares a cell.
+// row returns the comparison of the cells in a row.
 func (c *comparison) row(i int) model.CellDiff {
 	out := model.CellDiff{Change: c.pairs[i].change}
 	var figuresA, figuresB []*model.Figure
-	if one := c.a.at(i); one != nil {
-		out.A, figuresA = &one.DiffCell, one.figures
+	if cell := c.a.cellIn(i); cell != nil {
+		out.A, figuresA = &cell.DiffCell, cell.figures
 	}
-	if one := c.b.at(i); one != nil {
-		out.B, figuresB = &one.DiffCell, one.figures
+	if cell := c.b.cellIn(i); cell != nil {
+		out.B, figuresB = &cell.DiffCell, cell.figures
 	}
 	out.Meters = c.meters(figuresA, figuresB)
 	out.Lines = c.lines(i)
 	if out.Change == model.Edited {
-		out.Edits = editsOf(c.a.codeAt(i), c.b.codeAt(i))
+		out.Edits = editsOf(c.a.codeIn(i), c.b.codeIn(i))
 	}
 	return out
 }
 
-// meters compares two sets of figures, in the order of the comparison. Meters that neither run has are left out.
+// meters compares two sets of figures, in the order of the comparison's meters. It leaves out meters that neither has.
 func (c *comparison) meters(a, b []*model.Figure) []model.MeterDiff {
 	out := make([]model.MeterDiff, 0, len(c.d.Meters))
 	for i, id := range c.d.Meters {
-		one := model.MeterDiff{Meter: id, A: c.a.figure(a, i), B: c.b.figure(b, i)}
-		if one.A == nil && one.B == nil {
+		d := model.MeterDiff{Meter: id, A: c.a.figure(a, i), B: c.b.figure(b, i)}
+		if d.A == nil && d.B == nil {
 			continue
 		}
-		x, y := figure(one.A), figure(one.B)
-		one.Start, one.Need = y.Start-x.Start, y.Need()-x.Need()
-		one.Peak, one.Consumed = y.Peak-x.Peak, y.Consumed-x.Consumed
-		out = append(out, one)
+		x, y := figure(d.A), figure(d.B)
+		d.Start, d.Need = y.Start-x.Start, y.Need()-x.Need()
+		d.Peak, d.Consumed = y.Peak-x.Peak, y.Consumed-x.Consumed
+		out = append(out, d)
 	}
 	return out
 }
@@ -131,33 +132,34 @@ func figure(f *model.Figure) model.Figure {
 	return *f
 }
 
-// whole compares the sessions, and finds the cells in which the sessions were at their highest.
+// whole compares the sessions as wholes. For the first session it also finds the cell with the peak.
 func (c *comparison) whole() {
 	for i := range max(len(c.a.sessions), len(c.b.sessions)) {
-		var one model.WholeDiff
+		var d model.WholeDiff
 		var a, b []*model.Figure
 		if i < len(c.a.sessions) {
-			one.Command, a = c.a.sessions[i].command, c.a.sessions[i].figures
+			d.Command, a = c.a.sessions[i].command, c.a.sessions[i].figures
 		}
 		if i < len(c.b.sessions) {
-			one.Command, b = c.b.sessions[i].command, c.b.sessions[i].figures
+			d.Command, b = c.b.sessions[i].command, c.b.sessions[i].figures
 		}
-		one.Meters = c.meters(a, b)
+		d.Meters = c.meters(a, b)
 		if i == 0 {
-			one.PeakA = c.highest(func(m *model.MeterDiff) *model.Figure { return m.A })
-			one.PeakB = c.highest(func(m *model.MeterDiff) *model.Figure { return m.B })
+			d.PeakA = c.highest(func(m *model.MeterDiff) *model.Figure { return m.A })
+			d.PeakB = c.highest(func(m *model.MeterDiff) *model.Figure { return m.B })
 		}
-		c.d.Whole = append(c.d.Whole, one)
+		c.d.Whole = append(c.d.Whole, d)
 	}
 }
 
-// highest returns the cell in which the first meter was at its highest in one of the runs.
-func (c *comparison) highest(of func(*model.MeterDiff) *model.Figure) *int {
+// highest returns the row of the cell with the highest peak of the first meter, in the run whose figures figureOf
+// returns; nil if there is none.
+func (c *comparison) highest(figureOf func(*model.MeterDiff) *model.Figure) *int {
 	best, at := int64(-1), -1
 	for i := range c.d.Cells {
 		for k := range c.d.Cells[i].Meters {
 			m := &c.d.Cells[i].Meters[k]
-			if f := of(m); m.Meter == c.d.Meters[0] && f != nil && f.Peak > best {
+			if f := figureOf(m); m.Meter == c.d.Meters[0] && f != nil && f.Peak > best {
 				best, at = f.Peak, i
 			}
 		}

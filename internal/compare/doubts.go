@@ -9,10 +9,10 @@ import (
 	"ipytracer/model"
 )
 
-// maxReasons is the number of reasons that each run has at most.
+// maxReasons bounds the reasons that are listed for each run.
 const maxReasons = 8
 
-// doubts describes other reasons than the notebook why the runs may differ, and the parts that were not seen.
+// doubts returns sentences about reasons, other than the notebook, why the runs may differ, and about missing parts.
 func (c *comparison) doubts() []string {
 	out := []string{}
 	add := func(d words.Doubt) { out = append(out, d.String()) }
@@ -41,47 +41,47 @@ func (c *comparison) doubts() []string {
 	return out
 }
 
-// doubts adds those of one run.
+// doubts adds the doubts about one run.
 func (r *Run) doubts(name string, add func(words.Doubt)) {
-	one := func(kind words.DoubtKind, text string, count int) {
+	addOf := func(kind words.DoubtKind, text string, count int) {
 		add(words.Doubt{Kind: kind, Run: name, Text: text, Count: count})
 	}
 	if r.report.Finished == cut {
-		one(words.WasCut, "", 0)
+		addOf(words.WasCut, "", 0)
 	}
 	for i, why := range r.unseen {
 		if i == maxReasons {
-			one(words.MoreNotComplete, "", len(r.unseen)-i)
+			addOf(words.MoreNotComplete, "", len(r.unseen)-i)
 			break
 		}
-		one(words.NotComplete, why, 0)
+		addOf(words.NotComplete, why, 0)
 	}
 	if n := len(r.unnamed); n > 0 {
-		one(words.NamesIncomplete, r.unnamed[0], n-1)
+		addOf(words.NamesIncomplete, r.unnamed[0], n-1)
 	}
 	if r.late {
-		one(words.LateLines, "", 0)
+		addOf(words.LateLines, "", 0)
 	}
 	if r.report.Cells == 0 {
-		one(words.NoCells, "", 0)
+		addOf(words.NoCells, "", 0)
 	}
-	if r.bare > 0 {
-		one(words.WithoutSource, "", r.bare)
+	if r.withoutSource > 0 {
+		addOf(words.WithoutSource, "", r.withoutSource)
 	}
-	if r.left > 0 {
-		one(words.CellsLeftOut, "", r.left)
+	if r.leftOut > 0 {
+		addOf(words.CellsLeftOut, "", r.leftOut)
 	}
 	if r.truncatedSources > 0 {
-		one(words.LongSources, "", r.truncatedSources)
+		addOf(words.LongSources, "", r.truncatedSources)
 	}
 	for m, id := range r.meters {
 		if n := r.inexact(m); n > 0 {
-			one(words.NotExact, id, n)
+			addOf(words.NotExact, id, n)
 		}
 	}
 }
 
-// inexact returns the number of cells in which a meter is not exact.
+// inexact returns the number of cells with an inexact figure of a meter.
 func (r *Run) inexact(meter int) (n int) {
 	for i := range r.cells {
 		if f := r.cells[i].figures[meter]; f != nil && !f.Exact {
@@ -91,7 +91,7 @@ func (r *Run) inexact(meter int) (n int) {
 	return n
 }
 
-// otherMeters adds the meters of one run only.
+// otherMeters adds a doubt about meters that only one run has.
 func (c *comparison) otherMeters(add func(words.Doubt)) {
 	only := func(x, y *Run) (out []string) {
 		for _, id := range x.meters {
@@ -109,8 +109,8 @@ func (c *comparison) otherMeters(add func(words.Doubt)) {
 	}
 }
 
-// otherEndings adds the cells that ended in another way: a cell that did not run to its end needed less than it would
-// have.
+// otherEndings adds a doubt for each cell that ended differently in the two runs: a cell that did not run to its end
+// needed less memory than it would have.
 func (c *comparison) otherEndings(add func(words.Doubt)) {
 	n := 0
 	for i := range c.d.Cells {
@@ -127,7 +127,7 @@ func (c *comparison) otherEndings(add func(words.Doubt)) {
 	}
 }
 
-// cut is the value of Finished of a recording that was cut.
+// cut is the value of Finished for a recording that was cut.
 const cut = "recording cut"
 
 // incomplete reports whether a cell did not run to its end.

@@ -6,9 +6,9 @@ import (
 	"ipytracer/model"
 )
 
-// A cell with the same source may need more or less because of a name that it reads: one that an edited cell before it
-// made, or that a cell made which itself read such a name. The names are followed through the cells of each kernel in
-// the order they ran.
+// A cell with the same source may need more or less memory because of a name that it reads. An edited cell bound the
+// name to a different value, or a cell did so that itself read such a name. This file follows the names through the
+// cells of each kernel, in the order in which they ran.
 
 // Bounds of the search.
 const (
@@ -20,69 +20,69 @@ const (
 
 // flow follows names through the cells of one kernel.
 type flow struct {
-	values map[string]*link    // names that have another value
-	calls  map[string][]string // names that functions read
+	values map[string]*link    // names whose value differs from that in the other run
+	calls  map[string][]string // names that functions read, by the function's name
 }
 
-// readings returns, by row, the statements that read values that differ from those of the other run: in B those of
-// edited or new cells, in A those of edited or gone ones.
-func (c *comparison) readings(of, other *side) map[int][]reading {
+// readings returns, by row, the statements of a run that read values different from the other run's. In B these values
+// come from edited or new cells, in A from edited or gone ones.
+func (c *comparison) readings(run, other *side) map[int][]reading {
 	out, flows := map[int][]reading{}, map[int]*flow{}
 	var rows []int
-	for row, i := range of.index {
+	for row, i := range run.index {
 		if i >= 0 {
 			rows = append(rows, row)
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y int) int { return of.index[x] - of.index[y] })
+	slices.SortStableFunc(rows, func(x, y int) int { return run.index[x] - run.index[y] })
 	for _, row := range rows {
-		one := of.at(row)
-		if one.code == nil {
+		cell := run.cellIn(row)
+		if cell.code == nil {
 			continue
 		}
-		f := flows[one.PID]
+		f := flows[cell.PID]
 		if f == nil {
 			f = &flow{values: map[string]*link{}, calls: map[string][]string{}}
-			flows[one.PID] = f
+			flows[cell.PID] = f
 		}
-		if all := f.cell(row, one.code, c.seeds(row, one.code, other)); len(all) > 0 {
-			out[row] = all
+		if readings := f.readingsOfCell(row, cell.code, c.seeds(row, cell.code, other)); len(readings) > 0 {
+			out[row] = readings
 		}
 	}
 	return out
 }
 
-// seeds returns the statements of a cell that differ from those in the other run.
-func (c *comparison) seeds(row int, of *code, other *side) map[int]bool {
+// seeds returns the indices of a cell's statements that the other run does not have in this cell.
+func (c *comparison) seeds(row int, source *code, other *side) map[int]bool {
 	switch c.pairs[row].change {
 	case model.Edited:
-		return changedIn(c.d.Cells[row].Edits, of, other.codeAt(row), other == c.a)
+		return changedIn(c.d.Cells[row].Edits, source, other.codeIn(row), other == c.a)
 	case model.New, model.Gone:
-		all := map[int]bool{}
-		for i := range of.statements {
-			all[i] = true
+		seeds := map[int]bool{}
+		for i := range source.statements {
+			seeds[i] = true
 		}
-		return all
+		return seeds
 	}
 	return nil
 }
 
-// cell returns the readings of a cell's statements.
-func (f *flow) cell(row int, of *code, seeds map[int]bool) (out []reading) {
-	for i := range of.statements {
-		s := &of.statements[i]
-		found := f.read(s)
+// readingsOfCell returns the readings of a cell's statements, and updates the names. seeds are the statements that the
+// other run does not have.
+func (f *flow) readingsOfCell(row int, source *code, seeds map[int]bool) (out []reading) {
+	for i := range source.statements {
+		s := &source.statements[i]
 		var from *link
-		for _, l := range found {
-			in := l
-			if l.row == row {
-				in = l.from
-			}
+		for _, l := range f.read(s) {
 			if from == nil {
 				from = l
 			}
-			if in != nil && len(out) < maxReadings {
-				out = append(out, reading{s.first, s.last, in, false})
+			earlier := l // the link of an earlier cell
+			if l.row == row {
+				earlier = l.from
+			}
+			if earlier != nil && len(out) < maxReadings {
+				out = append(out, reading{s.first, s.last, earlier, false})
 			}
 		}
 		for _, n := range slices.Concat(s.deletes, s.assigns) {
@@ -95,7 +95,8 @@ func (f *flow) cell(row int, of *code, seeds map[int]bool) (out []reading) {
 	return out
 }
 
-// read returns the links of the names that a statement reads, and that the functions read which it may call.
+// read returns the links of the names that a statement reads, and of the names that the functions read which it may
+// call.
 func (f *flow) read(s *statement) (found []*link) {
 	seen, left := map[string]bool{}, slices.Clone(s.reads)
 	for len(left) > 0 && len(seen) < maxCalled {
@@ -113,7 +114,7 @@ func (f *flow) read(s *statement) (found []*link) {
 	return found
 }
 
-// write updates the names that a statement assigns, changes or deletes.
+// write updates the names that a statement assigns, changes or deletes. from is the first link that it read.
 func (f *flow) write(row int, s *statement, isSeed bool, from *link) {
 	if from != nil && from.row == row {
 		from, isSeed = from.from, isSeed || from.from == nil

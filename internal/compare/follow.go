@@ -7,21 +7,21 @@ import (
 	"ipytracer/model"
 )
 
-// explained has the names that a cell reads that have another value, and whether that fits the figures.
+// explained is an explanation of a changed cell by a name that it reads.
 type explained struct {
-	reads []model.DiffRead
-	root  int // the row with the reason
-	fits  bool
+	reads []model.DiffRead // the chain of names from the cell back to the reason
+	root  int              // the row with the reason
+	fits  bool             // the figures of the cells in between agree with the explanation
 }
 
-// explain looks for the name that a cell reads for which it may need or keep more or less.
+// explain searches the names that a cell reads for the one that best explains why the cell needs or keeps more or less.
 func (c *comparison) explain(row int, changed *model.MeterDiff) (best explained, found bool) {
-	bytes, _ := own(changed)
+	bytes, _ := ownChange(changed)
 	grew := c.grewIn(row, bytes)
 	var fitting, others []reading
 	for _, r := range slices.Concat(c.b.readings[row], c.a.readings[row]) {
-		if len(grew) > 0 && !slices.ContainsFunc(grew,
-			func(line int) bool { return r.first <= line && line <= r.last }) {
+		isInStatement := func(line int) bool { return r.first <= line && line <= r.last }
+		if len(grew) > 0 && !slices.ContainsFunc(grew, isInStatement) {
 			continue
 		}
 		if c.fits(r, changed) {
@@ -30,18 +30,18 @@ func (c *comparison) explain(row int, changed *model.MeterDiff) (best explained,
 			others = append(others, r)
 		}
 	}
-	all := fitting
+	candidates := fitting
 	if best.fits = len(fitting) > 0; !best.fits {
-		all = others
+		candidates = others
 	}
-	if len(all) == 0 {
+	if len(candidates) == 0 {
 		return best, false
 	}
-	r := slices.MaxFunc(all, func(x, y reading) int {
-		return cmp.Or(cmp.Compare(c.weight(x.of.root().row, changed.Meter), c.weight(y.of.root().row, changed.Meter)),
-			cmp.Compare(depth(y.of), depth(x.of)))
+	rootWeight := func(r reading) int64 { return c.weight(r.value.root().row, changed.Meter) }
+	r := slices.MaxFunc(candidates, func(x, y reading) int {
+		return cmp.Or(cmp.Compare(rootWeight(x), rootWeight(y)), cmp.Compare(depth(y.value), depth(x.value)))
 	})
-	l := r.of
+	l := r.value
 	best.root = l.root().row
 	for ; l != nil; l = l.from {
 		best.reads = append(best.reads, model.DiffRead{Name: l.name, Cell: l.row, InPlace: l.inPlace})
@@ -50,7 +50,7 @@ func (c *comparison) explain(row int, changed *model.MeterDiff) (best explained,
 	return best, true
 }
 
-// grewIn returns the lines of the cell itself that made most of the difference, where that is known.
+// grewIn returns the cell's own lines that made most of the difference, as far as they are known.
 func (c *comparison) grewIn(row int, bytes int64) (lines []int) {
 	for _, l := range c.d.Cells[row].Lines {
 		if l.Cell == row && l.Function == "<module>" && l.Line > 0 && 2*abs(l.Change) >= abs(bytes) &&
@@ -61,20 +61,26 @@ func (c *comparison) grewIn(row int, bytes int64) (lines []int) {
 	return lines
 }
 
-// fits reports whether the cells that a value came from changed in the same direction, as far as they changed; in the
-// opposite direction for a cell that frees memory.
+// fits reports whether the cells from which a value came changed in the same direction as the reading cell, as far as
+// they changed. For a cell that frees memory they must have changed in the opposite direction.
 func (c *comparison) fits(r reading, changed *model.MeterDiff) bool {
-	bytes, _ := own(changed)
-	gives := givesBack(changed)
-	if r.released && !gives {
+	bytes, _ := ownChange(changed)
+	frees := givesBack(changed)
+	if r.released && !frees {
 		return false
 	}
-	for l := r.of; l != nil; l = l.from {
-		if by := c.ownOf(l.row, changed.Meter); abs(by) >= max(c.d.Least, 1) && by > 0 != (bytes > 0 != gives) {
+	wantGrowth := bytes > 0
+	if frees {
+		wantGrowth = !wantGrowth
+	}
+	for l := r.value; l != nil; l = l.from {
+		change := c.ownChangeOf(l.row, changed.Meter)
+		if abs(change) >= max(c.d.Least, 1) && change > 0 != wantGrowth {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *comparison) weight(row int, meter string) int64 { return abs(c.ownOf(row, meter)) }
+// weight returns the size of the change of a cell's own memory.
+func (c *comparison) weight(row int, meter string) int64 { return abs(c.ownChangeOf(row, meter)) }

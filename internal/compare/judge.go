@@ -11,45 +11,45 @@ import (
 	"ipytracer/model"
 )
 
-// Limit is the most that a figure may grow: by a share of its earlier value, or by bytes.
+// Limit is the most by which a figure may grow: a share of its earlier value, or a number of bytes.
 type Limit struct {
-	text    string
-	percent float64 // < 0: bytes
+	text    string  // as the user wrote it
+	percent float64 // < 0: the limit is bytes
 	bytes   int64
 }
 
-// ParseLimits reads "10%" or "100MiB", or several of them with commas between. It fails where one is neither.
+// ParseLimits parses a limit such as "10%" or "100MiB", or several with commas between them.
 func ParseLimits(text string) ([]Limit, error) {
-	var all []Limit
-	for one := range strings.SplitSeq(text, ",") {
-		one = strings.TrimSpace(one)
-		if share, ok := strings.CutSuffix(one, "%"); ok {
+	var limits []Limit
+	for limit := range strings.SplitSeq(text, ",") {
+		limit = strings.TrimSpace(limit)
+		if share, ok := strings.CutSuffix(limit, "%"); ok {
 			p, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
 			if err != nil || math.IsNaN(p) || math.IsInf(p, 0) || p < 0 {
-				return nil, fmt.Errorf("%q is no share such as 10%%", one)
+				return nil, fmt.Errorf("%q is no share such as 10%%", limit)
 			}
-			all = append(all, Limit{text: one, percent: p})
+			limits = append(limits, Limit{text: limit, percent: p})
 			continue
 		}
-		n, err := words.ParseBytes(one)
+		n, err := words.ParseBytes(limit)
 		if err != nil {
-			return nil, fmt.Errorf("%q is neither a share such as 10%% nor a size such as 100MiB", one)
+			return nil, fmt.Errorf("%q is neither a share such as 10%% nor a size such as 100MiB", limit)
 		}
-		all = append(all, Limit{text: one, percent: -1, bytes: n})
+		limits = append(limits, Limit{text: limit, percent: -1, bytes: n})
 	}
-	return all, nil
+	return limits, nil
 }
 
-// span has the bounds of a figure; high is math.MaxInt64 where it is not known.
+// span has the lowest and highest possible value of a figure. high is math.MaxInt64 if it is not known.
 type span struct{ low, high int64 }
 
-// spanOf returns the bounds of a figure's peak, or its need. A cell that did not run to its end would have needed that,
-// or more.
-func spanOf(f *model.Figure, of func(model.Figure) int64, cutShort bool) span {
+// spanOf returns the possible values of a figure's peak or need. cutShort: the window did not run to its end, so it
+// might have needed more.
+func spanOf(f *model.Figure, value func(model.Figure) int64, cutShort bool) span {
 	if f == nil {
 		return span{}
 	}
-	n := of(*f)
+	n := value(*f)
 	out := span{n, n}
 	switch {
 	case f.Exact:
@@ -67,7 +67,7 @@ func spanOf(f *model.Figure, of func(model.Figure) int64, cutShort bool) span {
 	return out
 }
 
-// exceeds reports whether b is more than a by more than the limit, for certain, or perhaps.
+// exceeds reports whether a figure grew from a to b by more than the limit: for certain, or possibly.
 func (l Limit) exceeds(a, b span) (surely, perhaps bool) {
 	over := func(from, to int64) bool {
 		if from == math.MaxInt64 {
@@ -84,23 +84,23 @@ func (l Limit) exceeds(a, b span) (surely, perhaps bool) {
 	return over(a.high, b.low), over(a.low, b.high)
 }
 
-// maxSentences is the most sentences on figures over a limit, and on those that may be.
+// maxSentences bounds the sentences about figures over a limit, and those about figures that may be.
 const maxSentences = 100
 
-// judge compares the peaks of the sessions, and the need of each cell of both, with limits.
+// judge compares the growth of the sessions' peaks, and of the need of each cell that both runs have, with the limits.
 func (c *comparison) judge(limits []Limit) *model.Judgement {
 	j := &model.Judgement{Limits: []string{}, Over: []string{}, Unsure: []string{}}
 	for _, l := range limits {
 		j.Limits = append(j.Limits, l.text)
 	}
-	one := func(row *model.CellDiff, meter *model.MeterDiff, of func(model.Figure) int64, cutA, cutB bool) {
+	judgeMeter := func(row *model.CellDiff, meter *model.MeterDiff, value func(model.Figure) int64, cutA, cutB bool) {
 		if !slices.Contains(c.judged, meter.Meter) {
 			return
 		}
-		a, b := spanOf(meter.A, of, cutA), spanOf(meter.B, of, cutB)
+		a, b := spanOf(meter.A, value, cutA), spanOf(meter.B, value, cutB)
 		for _, l := range limits {
 			surely, perhaps := l.exceeds(a, b)
-			if b.high != math.MaxInt64 && b.high-a.low < c.d.Least { // as little as two runs of the same differ
+			if b.high != math.MaxInt64 && b.high-a.low < c.d.Least { // two runs of the same notebook differ as much
 				surely, perhaps = false, false
 			}
 			excess := words.Excess{Row: row, Meter: meter.Meter, Need: row != nil, A: meter.A, B: meter.B,
@@ -117,7 +117,7 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 	need := func(f model.Figure) int64 { return f.Need() }
 	for i := range c.d.Whole {
 		for k := range c.d.Whole[i].Meters {
-			one(nil, &c.d.Whole[i].Meters[k], peak, c.a.notWhole(), c.b.notWhole())
+			judgeMeter(nil, &c.d.Whole[i].Meters[k], peak, c.a.mayBeIncomplete(), c.b.mayBeIncomplete())
 		}
 	}
 	for i := range c.d.Cells {
@@ -125,9 +125,10 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 		if row.A == nil || row.B == nil {
 			continue
 		}
+		endedOtherwise := row.A.Status != row.B.Status
+		cutA, cutB := endedOtherwise && incomplete(row.A), endedOtherwise && incomplete(row.B)
 		for k := range row.Meters {
-			one(row, &row.Meters[k], need, incomplete(row.A) && row.A.Status != row.B.Status,
-				incomplete(row.B) && row.A.Status != row.B.Status)
+			judgeMeter(row, &row.Meters[k], need, cutA, cutB)
 		}
 	}
 	if len(c.d.Cells) == 0 && len(c.d.Whole) == 0 {
@@ -136,5 +137,5 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 	return j
 }
 
-// notWhole reports whether a part of a session may not have been seen.
-func (r *Run) notWhole() bool { return r.report.Finished == cut || r.left > 0 }
+// mayBeIncomplete reports whether a part of the run may be missing.
+func (r *Run) mayBeIncomplete() bool { return r.report.Finished == cut || r.leftOut > 0 }

@@ -8,17 +8,17 @@ import (
 	"ipytracer/model"
 )
 
-// maxRowLines is the most lines that a row lists.
+// maxRowLines bounds the lines that a row lists.
 const maxRowLines = 12
 
-// lines returns the lines with memory at the peaks of a cell in both runs, where that differs.
+// lines returns the lines whose memory at the cell's peak differs between the runs, the largest difference first.
 func (c *comparison) lines(row int) []model.LineDiff {
 	before, after := c.a.located(row), c.b.located(row)
-	for i := range before {
+	for i := range before { // located sets B
 		before[i].A, before[i].B = before[i].B, 0
 	}
 	out := []model.LineDiff{}
-	// Lines of the same text first, then of the same number, then the rest of the same function, in order.
+	// Match lines of the same text first, then lines of the same number, then the rest of each function, in order.
 	for _, same := range []func(x, y *model.LineDiff) bool{
 		func(x, y *model.LineDiff) bool { return x.Source == y.Source && (x.Source != "" || x.Line == y.Line) },
 		func(x, y *model.LineDiff) bool { return x.Line == y.Line },
@@ -35,7 +35,7 @@ func (c *comparison) lines(row int) []model.LineDiff {
 					same(x, y) {
 					y.A = x.A
 					out = append(out, *y)
-					x.Meter, y.Meter = "", ""
+					x.Meter, y.Meter = "", "" // "" marks matched lines
 					break
 				}
 			}
@@ -56,24 +56,24 @@ func (c *comparison) lines(row int) []model.LineDiff {
 	return slices.Clip(out[:min(len(out), maxRowLines)])
 }
 
-// located returns a cell's lines with their rows in the comparison. Their bytes are in B.
+// located returns the lines of a run's cell, with the rows of their own cells. Their bytes are in B.
 func (s *side) located(row int) (out []model.LineDiff) {
-	one := s.at(row)
-	if one == nil {
+	cell := s.cellIn(row)
+	if cell == nil {
 		return nil
 	}
-	for _, l := range one.lines {
-		d := model.LineDiff{Meter: s.meters[l.meter], Function: l.function, File: where(l.file), Line: l.number,
+	for _, l := range cell.lines {
+		d := model.LineDiff{Meter: s.meters[l.meter], Function: l.function, File: withoutFolder(l.file), Line: l.number,
 			Cell: -1, B: l.bytes}
-		if of, ok := s.rows[cellRun{one.PID, l.execution}]; ok && l.execution > 0 {
-			d.Cell, d.Source = of, textOf(s.at(of).Source, l.number)
+		if lineRow, ok := s.rows[cellRun{cell.PID, l.execution}]; ok && l.execution > 0 {
+			d.Cell, d.Source = lineRow, textOf(s.cellIn(lineRow).Source, l.number)
 		}
 		out = append(out, d)
 	}
 	return out
 }
 
-// textOf returns a line of a source.
+// textOf returns a line of a source without the space around it.
 func textOf(source string, number int) string {
 	for l := range strings.Lines(source) {
 		if number--; number == 0 {
@@ -83,8 +83,9 @@ func textOf(source string, number int) string {
 	return ""
 }
 
-// where returns a file without the folder that it is installed in, which may differ.
-func where(file string) string {
+// withoutFolder returns a file's path below the folder in which Python's packages are installed: the folder may differ
+// between the runs.
+func withoutFolder(file string) string {
 	for _, installed := range []string{"/site-packages/", "/dist-packages/"} {
 		if i := strings.LastIndex(file, installed); i >= 0 {
 			return file[i+len(installed):]

@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-// pair is a row of the comparison: indices of cells in the two runs, −1 for none.
+// pair is a row of the comparison: a match of cells, and how the cell changed.
 type pair struct {
 	match
 	change string
@@ -22,15 +22,15 @@ func pairs(a, b *Run) []pair {
 		if other[i] >= 0 {
 			before, inA[other[i]] = inA[other[i]], nil
 		}
-		out = append(out, within(a.cells, b.cells, before, cells)...)
+		out = append(out, pairCells(a.cells, b.cells, before, cells)...)
 	}
 	for _, cells := range inA {
-		out = append(out, within(a.cells, b.cells, cells, nil)...)
+		out = append(out, pairCells(a.cells, b.cells, cells, nil)...)
 	}
 	return out
 }
 
-// kernels returns the cells of each process, in the order of their first cells.
+// kernels returns the indices of each process's cells. Processes are in the order of their first cells.
 func kernels(cells []cell) (all [][]int) {
 	at := map[int]int{}
 	for i := range cells {
@@ -44,7 +44,7 @@ func kernels(cells []cell) (all [][]int) {
 	return all
 }
 
-// partners returns for each kernel of B the one of A that ran most of the same cells; −1 for none.
+// partners returns for each kernel of B the kernel of A that ran the most of the same cells; −1 if there is none.
 func partners(a, b []cell, inA, inB [][]int) []int {
 	out, taken := make([]int, len(inB)), make([]bool, len(inA))
 	counts := make([]map[uint64]int, len(inA))
@@ -82,13 +82,13 @@ func partners(a, b []cell, inA, inB [][]int) []int {
 	return out
 }
 
-// maxKernels is the number of kernels of A that are considered.
+// maxKernels bounds the kernels of A that partners considers.
 const maxKernels = 64
 
-// within pairs the cells of a kernel: those with the same source in the same order, those that moved, and similar ones
-// at the same place.
-func within(a, b []cell, inA, inB []int) []pair {
-	ofA, ofB := make([]int, len(inA)), make([]int, len(inB))
+// pairCells pairs the cells of a kernel: first cells with the same source in the same order, then cells with the same
+// source elsewhere (moved), then similar cells at the same place (edited).
+func pairCells(a, b []cell, inA, inB []int) []pair {
+	ofA, ofB := make([]int, len(inA)), make([]int, len(inB)) // for each cell the partner in the other run; -1 for none
 	moved := map[int]bool{}
 	for i := range ofA {
 		ofA[i] = -1
@@ -111,11 +111,11 @@ func within(a, b []cell, inA, inB []int) []pair {
 			gone[b[inB[j]].hash] = all[1:]
 		}
 	}
-	edits := inGaps(a, b, inA, inB, ofA, ofB, moved)
+	edits := pairSimilar(a, b, inA, inB, ofA, ofB, moved)
 	var out []pair
 	next := 0
-	left := func(to int) { // gone cells of A, at their place
-		for ; next < to; next++ {
+	addGone := func(end int) { // the gone cells of A up to index end
+		for ; next < end; next++ {
 			if ofA[next] < 0 {
 				out = append(out, pair{match{inA[next], -1}, model.Gone})
 			}
@@ -130,27 +130,29 @@ func within(a, b []cell, inA, inB []int) []pair {
 			out = append(out, pair{match{inA[i], inB[j]}, model.Moved})
 			continue
 		}
-		left(i)
+		addGone(i)
 		change := model.Same
 		if edits[j] {
 			change = model.Edited
 		}
 		out = append(out, pair{match{inA[i], inB[j]}, change})
 	}
-	left(len(inA))
+	addGone(len(inA))
 	return out
 }
 
-func hashes(cells []cell, of []int) []uint64 {
-	out := make([]uint64, len(of))
-	for i, c := range of {
+// hashes returns the hashes of the cells with the given indices.
+func hashes(cells []cell, indices []int) []uint64 {
+	out := make([]uint64, len(indices))
+	for i, c := range indices {
 		out[i] = cells[c].hash
 	}
 	return out
 }
 
-// inGaps pairs the remaining cells between two equal pairs, by their similarity, and returns which of B are edited.
-func inGaps(a, b []cell, inA, inB []int, ofA, ofB []int, moved map[int]bool) map[int]bool {
+// pairSimilar pairs similar cells among those that are still unpaired between two pairs. It returns which cells of B
+// are edited by that.
+func pairSimilar(a, b []cell, inA, inB []int, ofA, ofB []int, moved map[int]bool) map[int]bool {
 	edits := map[int]bool{}
 	next := 0
 	for j := 0; j <= len(ofB); j++ {
@@ -176,7 +178,7 @@ func inGaps(a, b []cell, inA, inB []int, ofA, ofB []int, moved map[int]bool) map
 			continue
 		}
 		slices.Reverse(right)
-		for _, m := range edited(tokensOf(a, inA, left), tokensOf(b, inB, right)) {
+		for _, m := range matchSimilar(tokensOf(a, inA, left), tokensOf(b, inB, right)) {
 			i, k := left[m.a], right[m.b]
 			ofA[i], ofB[k], edits[k] = k, i, true
 		}
@@ -184,11 +186,11 @@ func inGaps(a, b []cell, inA, inB []int, ofA, ofB []int, moved map[int]bool) map
 	return edits
 }
 
-// tokensOf returns the tokens of some cells.
-func tokensOf(cells []cell, in, of []int) [][]string {
-	out := make([][]string, len(of))
-	for i, c := range of {
-		out[i] = tokens(cells[in[c]].Source)
+// tokensOf returns the tokens of the cells with the given indices in a kernel.
+func tokensOf(cells []cell, kernel, indices []int) [][]string {
+	out := make([][]string, len(indices))
+	for i, c := range indices {
+		out[i] = tokens(cells[kernel[c]].Source)
 	}
 	return out
 }

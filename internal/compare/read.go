@@ -21,8 +21,7 @@ const (
 	maxMeters  = 64
 )
 
-// Read takes the parts that are compared from a report. It reads the windows once, and keeps no reference to the
-// report.
+// Read takes from a report what a comparison needs. It reads the windows once, and keeps no reference to the report.
 func Read(name string, report *model.Report) *Run {
 	run := &Run{report: model.DiffRun{File: name, Host: report.Host, Finished: report.Certificate.Finished,
 		Complete: report.Certificate.Complete}, interned: map[string]string{}, codes: map[uint64]*code{}}
@@ -62,7 +61,7 @@ func (run *Run) session(report *model.Report, window *model.Window) {
 	run.sessions = append(run.sessions, session{command: beginning(command, maxSource), figures: run.figures(window)})
 }
 
-// figures returns the figures of a window, of the process and its children together.
+// figures returns the figures of a window, for the process together with its children.
 func (run *Run) figures(window *model.Window) []*model.Figure {
 	all := make([]model.Figure, 0, len(run.meters))
 	out := make([]*model.Figure, len(run.meters))
@@ -83,7 +82,7 @@ func (run *Run) figures(window *model.Window) []*model.Figure {
 func (run *Run) cell(report *model.Report, window *model.Window) {
 	run.report.Cells++
 	if len(run.cells) >= maxCells {
-		run.left++
+		run.leftOut++
 		return
 	}
 	c := cell{DiffCell: model.DiffCell{
@@ -95,7 +94,7 @@ func (run *Run) cell(report *model.Report, window *model.Window) {
 	}
 	c.hash, c.code = maphash.String(seed, normal(window.Source)), run.codeOf(window.Source)
 	if window.Source == "" {
-		run.bare++
+		run.withoutSource++
 	}
 	if window.SourceTruncated {
 		run.truncatedSources++
@@ -110,8 +109,8 @@ func (run *Run) cell(report *model.Report, window *model.Window) {
 	run.cells = append(run.cells, c)
 }
 
-// linesOf sums up, for each meter, the bytes that each of the user's lines had at the peak. It takes only lines that
-// allocated in the cell.
+// linesOf returns, for each meter, the user's lines that allocated in a cell, with their bytes at its peak, at most
+// maxLines.
 func (run *Run) linesOf(window *model.Window) []line {
 	type key struct {
 		meter, number, execution int
@@ -150,7 +149,7 @@ func (run *Run) linesOf(window *model.Window) []line {
 	return slices.Clone(kept)
 }
 
-// processes records those properties of the processes with cells that may make a difference to the comparison.
+// processes records properties of the processes with cells that may explain differences.
 func (run *Run) processes(report *model.Report, ran map[int]bool) {
 	for i := range report.Processes {
 		p := &report.Processes[i]
@@ -160,15 +159,16 @@ func (run *Run) processes(report *model.Report, ran map[int]bool) {
 		if !ran[p.PID] && len(ran) > 0 || p.Python == "" {
 			continue
 		}
-		run.report.Python, run.report.IPython = also(run.report.Python, p.Python), also(run.report.IPython, p.IPython)
+		run.report.Python = addVersion(run.report.Python, p.Python)
+		run.report.IPython = addVersion(run.report.IPython, p.IPython)
 		if p.SoftLimit != nil {
 			run.limits = append(run.limits, p.SoftLimit.By)
 		}
 	}
 }
 
-// also adds a version to a list of versions, unless the list has it.
-func also(all, one string) string {
+// addVersion adds a version to a list, unless the list contains it.
+func addVersion(all, one string) string {
 	one = beginning(one, 64)
 	if all == "" || one == "" {
 		return all + one
@@ -179,7 +179,7 @@ func also(all, one string) string {
 	return all + ", " + one
 }
 
-// normal returns a source without trailing blanks, empty lines and differences of line ends.
+// normal returns a source without trailing blanks and empty lines, and with uniform line ends.
 func normal(source string) string {
 	var b strings.Builder
 	b.Grow(len(source) + 1)
@@ -192,7 +192,7 @@ func normal(source string) string {
 	return b.String()
 }
 
-// heavier orders lines by their bytes, and lines with equal bytes always in the same way.
+// heavier orders lines by descending bytes. Lines with equal bytes have a fixed order.
 func heavier(a, b line) int {
 	return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.meter, b.meter), cmp.Compare(a.file, b.file),
 		cmp.Compare(a.execution, b.execution),

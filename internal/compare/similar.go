@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// alike is the similarity from which on a cell is the edited version of another.
-const alike = 0.5
+// leastSimilarity is the similarity from which on a cell counts as the edited version of another.
+const leastSimilarity = 0.5
 
-// maxTokens is the most tokens of a source that are compared.
+// maxTokens bounds the tokens of a source that are compared.
 const maxTokens = 4096
 
 // tokens returns the names, numbers and signs of a source, sorted.
@@ -40,8 +40,8 @@ func tokens(source string) []string {
 	return all
 }
 
-// similarity returns twice the number of common tokens divided by the number of all tokens of both (Dice's
-// coefficient): 0 to 1.
+// similarity returns Dice's coefficient of two sorted lists of tokens: twice the number of common tokens, divided by
+// the number of tokens of both; 0 to 1.
 func similarity(a, b []string) float64 {
 	if len(a)+len(b) == 0 {
 		return 0
@@ -60,16 +60,16 @@ func similarity(a, b []string) float64 {
 	return 2 * float64(common) / float64(len(a)+len(b))
 }
 
-// maxPairs is the most pairs of cells between two equal ones that are compared; in longer stretches each cell is
-// compared with the one at its place.
+// maxPairs bounds the pairs of cells between two equal ones that matchSimilar compares. In longer stretches it compares
+// each cell only with the one at the same place.
 const maxPairs = 4096
 
-// edited pairs gone cells with new cells at their place, in order, so that the sum of the similarities is the highest.
-func edited(a, b [][]string) []match {
+// matchSimilar pairs gone cells with new cells, in order, such that the sum of the similarities is the largest.
+func matchSimilar(a, b [][]string) []match {
 	if len(a)*len(b) > maxPairs {
 		var out []match
 		for i := range min(len(a), len(b)) {
-			if similarity(a[i], b[i]) >= alike {
+			if similarity(a[i], b[i]) >= leastSimilarity {
 				out = append(out, match{i, i})
 			}
 		}
@@ -80,7 +80,7 @@ func edited(a, b [][]string) []match {
 	for x := len(a) - 1; x >= 0; x-- {
 		for y := len(b) - 1; y >= 0; y-- {
 			best[x*width+y] = max(best[(x+1)*width+y], best[x*width+y+1])
-			if s := similarity(a[x], b[y]); s >= alike {
+			if s := similarity(a[x], b[y]); s >= leastSimilarity {
 				like[x*len(b)+y] = s
 				best[x*width+y] = max(best[x*width+y], s+best[(x+1)*width+y+1])
 			}

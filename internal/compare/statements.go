@@ -9,15 +9,15 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds on the statements of a source, and of a statement: names of each kind, and bytes of a name that is known.
+// Bounds on the statements of a source, the names of each kind in a statement, and the bytes of a name.
 const (
 	maxStatements = 1 << 16
 	maxNames      = 256
 	maxName       = 200
 )
 
-// statementsOf returns the statements of a source, in order; intern makes a copy of each name. Of a source that is no
-// Python, as one that is cut, they are those above the line with the error.
+// statementsOf returns the statements of a source, in order. intern makes a copy of each name. If the source is no
+// Python, for example because it is cut, statementsOf returns the statements above the line with the error.
 func statementsOf(source string, intern func(string) string) []statement {
 	s := statements{source: source, intern: intern}
 	tree, err := syntax.Parse(source)
@@ -32,14 +32,15 @@ func statementsOf(source string, intern func(string) string) []statement {
 	if err != nil {
 		return nil
 	}
-	s.all(tree.Body)
+	s.addAll(tree.Body)
 	return s.out
 }
 
-// maxCuts is how often a source is made shorter: behind a statement that is cut its head may be left.
+// maxCuts bounds how often statementsOf shortens a source: the lines above an error may still end with the head of a
+// block.
 const maxCuts = 8
 
-// above returns the lines above one.
+// above returns the lines of a source above a line.
 func above(source string, line int) string {
 	end := 0
 	for range line - 1 {
@@ -57,29 +58,29 @@ type statements struct {
 	source string
 	intern func(string) string
 	out    []statement
-	timed  bool // they run as the body of a function, as %%timeit has it: no name stays
+	timed  bool // the statements run in a function, as in %%timeit: no name stays
 }
 
-func (s *statements) all(body []syntax.Stmt) {
-	for _, one := range body {
+func (s *statements) addAll(body []syntax.Stmt) {
+	for _, stmt := range body {
 		if len(s.out) < maxStatements {
-			s.add(one)
+			s.add(stmt)
 		}
 	}
 }
 
-// add adds a statement, and those in its blocks.
+// add adds a statement, and the statements in its blocks.
 func (s *statements) add(stmt syntax.Stmt) {
 	switch b := stmt.(type) {
 	case *syntax.If:
 		s.head(b, b.Body, expression(b.Test))
-		s.all(b.Else)
+		s.addAll(b.Else)
 	case *syntax.While:
 		s.head(b, b.Body, expression(b.Test))
-		s.all(b.Else)
+		s.addAll(b.Else)
 	case *syntax.For:
 		s.head(b, b.Body, &syntax.Assign{Span: b.Span, Targets: []syntax.Expr{b.Target}, Value: b.Iter})
-		s.all(b.Else)
+		s.addAll(b.Else)
 	case *syntax.With:
 		s.head(b, b.Body, &syntax.With{Span: b.Span, Items: b.Items})
 	case *syntax.Try:
@@ -95,7 +96,7 @@ func (s *statements) add(stmt syntax.Stmt) {
 
 func expression(e syntax.Expr) syntax.Stmt { return &syntax.ExprStmt{Span: e.Place(), Value: e} }
 
-// head adds the head of a block, with the names of a statement that stands for it, and then the block.
+// head adds the head of a block and then the block's statements. The head has the names of the statements in names.
 func (s *statements) head(block syntax.Node, body []syntax.Stmt, names ...syntax.Stmt) {
 	p := block.Place()
 	if len(body) > 0 {
@@ -103,12 +104,12 @@ func (s *statements) head(block syntax.Node, body []syntax.Stmt, names ...syntax
 	}
 	text := s.source[p.Start.Offset:p.End.Offset]
 	p.End.Line = p.Start.Line + strings.Count(strings.TrimRight(text, " \t\r\n\f"), "\n")
-	s.put(p, text, names...)
-	s.all(body)
+	s.addStatement(p, text, names...)
+	s.addAll(body)
 }
 
 func (s *statements) try(b *syntax.Try) {
-	s.all(b.Body)
+	s.addAll(b.Body)
 	for _, h := range b.Handlers {
 		names := []syntax.Stmt{}
 		if h.Type != nil {
@@ -121,8 +122,8 @@ func (s *statements) try(b *syntax.Try) {
 		}
 		s.head(h, h.Body, names...)
 	}
-	s.all(b.Else)
-	s.all(b.Finally)
+	s.addAll(b.Else)
+	s.addAll(b.Finally)
 }
 
 func (s *statements) match(b *syntax.Match) {
@@ -138,33 +139,33 @@ func (s *statements) match(b *syntax.Match) {
 	}
 }
 
-// magic adds a line of IPython's. Names that %timeit assigns do not stay.
+// magic adds a line of a magic and its code. Code that %timeit runs leaves no names.
 func (s *statements) magic(magic *syntax.Magic) {
 	name := magic.Name()
 	timed := name == "timeit" || name == "prun" || name == "memit"
 	switch {
 	case !strings.HasPrefix(magic.Text, "%%"):
 		if magic.Body == nil {
-			s.put(magic.Span, magic.Text)
+			s.addStatement(magic.Span, magic.Text)
 			return
 		}
 		before := s.timed
 		s.timed = s.timed || timed
-		s.all(magic.Body)
+		s.addAll(magic.Body)
 		s.timed = before
 	case timed: // what follows is the rest of the cell
 		s.timed = true
-		s.all(magic.Body)
+		s.addAll(magic.Body)
 	case magic.Body == nil && strings.Contains(magic.Text, "\n"): // another language
-		s.put(magic.Span, magic.Text)
+		s.addStatement(magic.Span, magic.Text)
 	default:
-		s.all(magic.Body)
+		s.addAll(magic.Body)
 	}
 }
 
 // simple adds a statement that is no block.
 func (s *statements) simple(stmt syntax.Stmt) {
-	s.put(stmt.Place(), syntax.Text(s.source, stmt), stmt)
+	s.addStatement(stmt.Place(), syntax.Text(s.source, stmt), stmt)
 	e, ok := stmt.(*syntax.ExprStmt)
 	if !ok {
 		return
@@ -179,8 +180,8 @@ func (s *statements) simple(stmt syntax.Stmt) {
 	}
 }
 
-// put adds a statement with the names of some.
-func (s *statements) put(p syntax.Span, text string, names ...syntax.Stmt) {
+// addStatement adds a statement with the span p and the names of the statements in names.
+func (s *statements) addStatement(p syntax.Span, text string, names ...syntax.Stmt) {
 	one := statement{first: p.Start.Line, last: max(p.Start.Line, p.End.Line),
 		text: maphash.String(seed, syntax.Bare(text))}
 	uses := syntax.Names(names...)
@@ -215,7 +216,7 @@ func (s *statements) put(p syntax.Span, text string, names ...syntax.Stmt) {
 	s.out = append(s.out, one)
 }
 
-// unique returns names, each once, in their order, and bounded.
+// unique returns the first maxNames different names, in their order.
 func unique(all []string, intern func(string) string) (out []string) {
 	known := map[string]bool{}
 	for _, n := range all {
@@ -227,7 +228,7 @@ func unique(all []string, intern func(string) string) (out []string) {
 	return slices.Clip(out)
 }
 
-// codeOf returns the analysis of a cell's source.
+// codeOf returns the analysis of a cell's source; nil for an empty source, or if the run has no room for more.
 func (run *Run) codeOf(source string) *code {
 	if source == "" {
 		return nil
@@ -236,7 +237,7 @@ func (run *Run) codeOf(source string) *code {
 	if known, ok := run.codes[key]; ok {
 		return known
 	}
-	if run.kept >= maxKept {
+	if run.keptNames >= maxKept {
 		return nil
 	}
 	c := &code{}
@@ -249,49 +250,50 @@ func (run *Run) codeOf(source string) *code {
 	c.statements = statementsOf(source, run.intern)
 	for i := range c.statements {
 		s := &c.statements[i]
-		run.kept += len(s.reads) + len(s.assigns) + len(s.changes) + len(s.deletes) + len(s.calls)
+		run.keptNames += len(s.reads) + len(s.assigns) + len(s.changes) + len(s.deletes) + len(s.calls)
 	}
-	run.kept += len(c.lines) + len(c.statements)
+	run.keptNames += len(c.lines) + len(c.statements)
 	run.codes[key] = c
 	return c
 }
 
-// editsOf returns the lines in which a source differs from its earlier version.
+// editsOf returns the ranges of lines in which a source differs from its earlier version.
 func editsOf(a, b *code) []model.Edit {
 	if a == nil || b == nil {
 		return nil
 	}
 	var out []model.Edit
 	x, y := 0, 0
-	to := func(i, j int) {
-		if i > x || j > y {
-			out = append(out, model.Edit{A: x + 1, LinesA: i - x, B: y + 1, LinesB: j - y})
+	addEdit := func(endA, endB int) {
+		if endA > x || endB > y {
+			out = append(out, model.Edit{A: x + 1, LinesA: endA - x, B: y + 1, LinesB: endB - y})
 		}
 	}
 	for _, m := range align(a.lines, b.lines) {
-		to(m.a, m.b)
+		addEdit(m.a, m.b)
 		x, y = m.a+1, m.b+1
 	}
-	to(len(a.lines), len(b.lines))
+	addEdit(len(a.lines), len(b.lines))
 	return slices.Clip(out[:min(len(out), maxEdits)])
 }
 
-// maxEdits is the most edits of a cell that are reported.
+// maxEdits bounds the edits that are reported for a cell.
 const maxEdits = 256
 
-// changedIn returns the statements of one side that lie in edited lines and that the other side lacks.
-func changedIn(edits []model.Edit, of, other *code, ofB bool) map[int]bool {
-	if of == nil {
+// changedIn returns the indices of the statements that lie in edited lines and that the other version lacks. ofB says
+// that the statements are those of B.
+func changedIn(edits []model.Edit, source, other *code, ofB bool) map[int]bool {
+	if source == nil {
 		return nil
 	}
-	there, out := map[uint64]bool{}, map[int]bool{}
+	inOther, out := map[uint64]bool{}, map[int]bool{}
 	if other != nil {
 		for _, s := range other.statements {
-			there[s.text] = true
+			inOther[s.text] = true
 		}
 	}
-	for i, s := range of.statements {
-		if there[s.text] {
+	for i, s := range source.statements {
+		if inOther[s.text] {
 			continue
 		}
 		if slices.ContainsFunc(edits, func(e model.Edit) bool {
@@ -307,7 +309,7 @@ func changedIn(edits []model.Edit, of, other *code, ofB bool) map[int]bool {
 	return out
 }
 
-// Bounds on the parts of sources that are kept beside their texts. Changes of the rest are not explained.
+// Bounds on the analyses of sources. Changes of sources beyond them are not explained.
 const (
 	maxCodeLines = 4096    // of one source
 	maxKept      = 4 << 20 // names and lines of a run

@@ -14,43 +14,43 @@ import (
 	"ipytracer/model"
 )
 
-// Display shows a session on a terminal until it is closed. Nobody waits for the terminal.
+// Display shows a session on a terminal until [Display.Close]. No caller waits for the terminal.
 type Display struct {
 	screen  tcell.Screen
-	hurry   func()
+	hurry   func() // bounds all further waits for the terminal
 	act     func(live.Action)
 	styles  [len(colored)]tcell.Style
-	glances chan *model.Glance // the latest
-	notices chan string        // likewise
+	glances chan *model.Glance // at most one: the latest figures that are not shown yet
+	notices chan string        // at most one: the latest notice
 	stop    chan struct{}
 	done    chan struct{}
 	once    sync.Once
 }
 
-// Options are how it looks.
+// Options say what a display shows at first, and what keys do.
 type Options struct {
 	State   live.State // the first state on the screen
 	NoColor bool
-	// Act is called with the actions that keys ask for, and with [live.Quit] once when the terminal is lost; on a
-	// goroutine of the display's.
+	// Act is called with the actions that keys ask for, and once with [live.Quit] when the terminal is lost. The calls
+	// are on a goroutine of the display.
 	Act func(live.Action)
 }
 
-// environment are variables that change the library's behaviour; the locale is that of [live.State].
+// environment are variables that would change the library's behaviour.
 var environment = []string{"TCELL_ALTSCREEN", "TCELL_ESCDELAY", "TCELL_KEYBOARD_PROTOCOL", "TCELL_NEGOTIATE",
 	"TCELL_MOUSE", "TCELL_TRUECOLOR", "LINES", "COLUMNS"}
 
-// Show begins to show. Until [Display.Close] the terminal is the display's.
+// Show starts a display. The terminal belongs to the display until [Display.Close].
 func Show(t tty.Tty, o Options) (*Display, error) {
 	for _, name := range environment {
 		os.Unsetenv(name)
 	}
-	locale := "C.UTF-8" // else the library does without, whatever the locale's name
+	locale := "C.UTF-8" // with other names of locales the library may use ASCII only
 	if o.State.ASCII {
 		locale = "C"
 	}
 	os.Setenv("LC_ALL", locale)
-	// Nothing is asked of the terminal: its answer can come so late that a shell reads it.
+	// The library must send the terminal no queries: an answer can come so late that a shell reads it.
 	options := []tcell.TerminfoScreenOption{
 		tcell.OptNegotiation(false), tcell.OptKeyboardProtocol(tcell.LegacyKeyboard), tcell.OptSanitizeContent(true),
 	}
@@ -80,13 +80,13 @@ func Show(t tty.Tty, o Options) (*Display, error) {
 	return d, nil
 }
 
-// Update has something newer shown. It does not wait.
+// Update shows newer figures. It does not wait.
 func (d *Display) Update(g *model.Glance) { latest(d.glances, g) }
 
 // Notice shows a sentence at the bottom until the next key. It does not wait.
 func (d *Display) Notice(text string) { latest(d.notices, text) }
 
-// latest replaces the waiting value by a newer one. It is for one goroutine at a time.
+// latest replaces the value that waits in a channel by a newer one. Only one goroutine at a time may call it.
 func latest[T any](to chan T, v T) {
 	for {
 		select {
@@ -101,10 +101,10 @@ func latest[T any](to chan T, v T) {
 	}
 }
 
-// closing is how long a terminal that is stuck may keep the program.
+// closing is how long a terminal that is stuck may delay the program's end.
 const closing = 2 * time.Second
 
-// Close gives the terminal back as it was. It may be called more than once, from any goroutine but the display's.
+// Close restores the terminal. It may be called more than once, on any goroutine but the display's.
 func (d *Display) Close() {
 	d.once.Do(func() { close(d.stop) })
 	select {
@@ -113,7 +113,7 @@ func (d *Display) Close() {
 	}
 }
 
-// run is the goroutine of the display: it alone draws.
+// run is the display's goroutine. Only this goroutine draws.
 func (d *Display) run(state live.State) {
 	defer close(d.done)
 	var shown, newest *model.Glance
@@ -148,13 +148,13 @@ func (d *Display) run(state live.State) {
 	}
 }
 
-// finish gives the terminal back: a terminal that does not take output must not keep it.
+// finish restores the terminal. It does not wait for a terminal that takes no output.
 func (d *Display) finish() {
 	d.hurry()
 	d.screen.Fini()
 }
 
-// take takes in an event. lost: there is no terminal any more.
+// take handles an event. lost reports that the terminal is gone.
 func (d *Display) take(e tcell.Event, state *live.State, shown *model.Glance) (action live.Action, lost bool) {
 	switch e := e.(type) {
 	case *tcell.EventError:
@@ -173,7 +173,7 @@ var keyNames = map[tcell.Key]string{
 	tcell.KeyHome: "home", tcell.KeyTab: "tab", tcell.KeyEsc: "esc", tcell.KeyCtrlC: "ctrl+c", tcell.KeyCtrlZ: "ctrl+z",
 }
 
-// nameOf returns the name of a key for [live.State.Press], "" for none.
+// nameOf returns the name of a key for [live.State.Press]; "" for other keys.
 func nameOf(e *tcell.EventKey) string {
 	if name, ok := keyNames[e.Key()]; ok {
 		return name
@@ -187,7 +187,7 @@ func nameOf(e *tcell.EventKey) string {
 	return e.Str()
 }
 
-// colored are the styles where there are colours.
+// colored are the styles of a terminal with colours.
 var colored = [...]tcell.Style{
 	live.Plain: tcell.StyleDefault, live.Bold: tcell.StyleDefault.Bold(true), live.Dim: tcell.StyleDefault.Dim(true),
 	live.Good:    tcell.StyleDefault.Foreground(tcell.PaletteColor(2)),
@@ -196,7 +196,7 @@ var colored = [...]tcell.Style{
 	live.Reverse: tcell.StyleDefault.Reverse(true),
 }
 
-// draw draws the state.
+// draw draws the figures in a state.
 func (d *Display) draw(g *model.Glance, state *live.State) {
 	width, height := d.screen.Size()
 	d.screen.Clear()
@@ -209,7 +209,7 @@ func (d *Display) draw(g *model.Glance, state *live.State) {
 	d.screen.Show()
 }
 
-// put writes a span, and returns where the next begins.
+// put writes a span, and returns the column behind it.
 func (d *Display) put(x, y, width int, span live.Span) int {
 	text := span.Text
 	for text != "" && x < width {

@@ -25,7 +25,7 @@ var (
 	ErrBackground = errors.New("the terminal is another program's: this one runs in the background")
 )
 
-// Terminal is the controlling terminal of this process, opened but not touched yet.
+// Terminal is the controlling terminal of this process. Opening it changes nothing on it.
 type Terminal struct {
 	file  *os.File
 	fd    int
@@ -53,7 +53,7 @@ func Open() (*Terminal, error) {
 	return t, nil
 }
 
-// look makes sure that the file is a terminal, and ours.
+// look checks that the file is a terminal, and that this program is in its foreground.
 func (t *Terminal) look() error {
 	raw, err := t.file.SyscallConn()
 	if err != nil {
@@ -76,10 +76,11 @@ func (t *Terminal) look() error {
 	return nil
 }
 
-// Descriptor returns the number of the terminal's file: TCSETS on it sets how the terminal reads and writes.
+// Descriptor returns the file descriptor of the terminal. A confined program must still be allowed TCSETS on it, which
+// sets how the terminal reads and writes.
 func (t *Terminal) Descriptor() int { return t.fd }
 
-// ASCII reports whether the locale has only ASCII characters.
+// ASCII reports whether the locale's characters are only ASCII.
 func ASCII() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := os.Getenv(name); value != "" {
@@ -91,7 +92,7 @@ func ASCII() bool {
 	return true
 }
 
-// Close closes the terminal, and leaves it as it is.
+// Close closes the terminal, and changes nothing on it.
 func (t *Terminal) Close() error {
 	err := t.file.Close()
 	if errors.Is(err, os.ErrClosed) {
@@ -100,9 +101,9 @@ func (t *Terminal) Close() error {
 	return err
 }
 
-// The methods below are those that the library wants of a terminal (tty.Tty).
+// The methods below make Terminal a tty.Tty, the library's interface of a terminal.
 
-// Start has the terminal pass on each key as it is.
+// Start puts the terminal into raw mode: it passes on each key as it is.
 func (t *Terminal) Start() error {
 	_ = t.file.SetDeadline(time.Time{})
 	if _, err := term.MakeRaw(t.fd); err != nil {
@@ -111,7 +112,7 @@ func (t *Terminal) Start() error {
 	return nil
 }
 
-// Stop puts the terminal back as it was.
+// Stop restores the terminal's mode.
 func (t *Terminal) Stop() error {
 	t.NotifyResize(nil)
 	if err := term.Restore(t.fd, t.saved); err != nil {
@@ -120,10 +121,10 @@ func (t *Terminal) Stop() error {
 	return nil
 }
 
-// lastWrites is the time for which a terminal that does not take output may keep the program from ending.
+// lastWrites is how long a terminal that takes no output may delay the program's end.
 const lastWrites = time.Second / 2
 
-// Drain makes reads return, and bounds the wait for output that is still to be written.
+// Drain makes reads return at once, and writes after lastWrites.
 func (t *Terminal) Drain() error {
 	return errors.Join(t.file.SetReadDeadline(time.Now()), t.file.SetWriteDeadline(time.Now().Add(lastWrites)))
 }
@@ -131,7 +132,7 @@ func (t *Terminal) Drain() error {
 func (t *Terminal) Read(p []byte) (int, error)  { return t.file.Read(p) }
 func (t *Terminal) Write(p []byte) (int, error) { return t.file.Write(p) }
 
-// WindowSize is how many cells it has.
+// WindowSize returns the size of the terminal, in characters.
 func (t *Terminal) WindowSize() (tty.WindowSize, error) {
 	size, err := unix.IoctlGetWinsize(t.fd, unix.TIOCGWINSZ)
 	if err != nil {
@@ -144,7 +145,7 @@ func (t *Terminal) WindowSize() (tty.WindowSize, error) {
 	return tty.WindowSize{Width: w, Height: h}, nil
 }
 
-// NotifyResize sets the function that is called when the size changes; nil: none.
+// NotifyResize sets the channel that gets a value when the terminal's size changes; nil for none.
 func (t *Terminal) NotifyResize(to chan<- bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

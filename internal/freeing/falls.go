@@ -6,74 +6,76 @@ import (
 	"ipytracer/event"
 )
 
-// Bounds of the memory that malloc keeps, to be worth a line of code: bytes, and the reciprocal of a part of the entry.
+// An entry includes malloc_trim if that gives back at least so many bytes, and a part of the entry's memory (the
+// reciprocal).
 const (
 	leastTrimmed = 1 << 20
 	trimmedPart  = 20
 )
 
-// falling sums the memory that entries give back when they are typed in order. Memory that an entry frees, or that
-// malloc returns with it, does not count again in later entries.
+// falling adds up the resident memory that entries give back if a user runs them in order. Memory that one entry frees,
+// or that malloc returns with it, does not count again in a later entry.
 type falling struct {
 	*freer
-	gone     []int       // owners
-	was      event.Share // what they held
-	returned event.Bytes // pages that malloc has returned
-	unseen   bool        // an entry may have given malloc more than is known since it last returned its pages
+	released    []int       // owners
+	was         event.Share // what they held
+	returned    event.Bytes // pages that malloc has returned
+	mayFreeMore bool        // an entry may have given malloc more than is known since it last returned its pages
 }
 
-// fall sets by how much resident memory falls with each entry. It leaves out entries with next to nothing in memory.
-func (f *freer) fall(all []Promise) (out []Promise) {
-	if !f.of.Resides {
-		return all
+// setFalls sets by how much resident memory falls with each entry. It leaves out entries that free next to no resident
+// memory.
+func (f *freer) setFalls(promises []Promise) (out []Promise) {
+	if !f.look.Resides {
+		return promises
 	}
-	so := falling{freer: f}
-	for _, p := range all {
-		if so.take(&p) {
+	total := falling{freer: f}
+	for _, p := range promises {
+		if total.add(&p) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// take takes in an entry; false where it has next to nothing in memory.
-func (f *falling) take(p *Promise) bool {
-	before := len(f.gone)
+// add adds an entry and sets its figures. It returns false for an entry that frees next to no resident memory.
+func (f *falling) add(p *Promise) bool {
+	before := len(f.released)
 	for _, o := range p.owners {
-		if !slices.Contains(f.gone, o) {
-			f.gone = append(f.gone, o)
+		if !slices.Contains(f.released, o) {
+			f.released = append(f.released, o)
 		}
 	}
-	now := f.sum(f.gone)
-	in := now.Resident + mapped(&now.Share) - f.was.Resident - mapped(&f.was)
-	if in+event.Bytes(p.Device) < leastFreed {
-		f.gone = f.gone[:before]
+	now := f.sum(f.released)
+	resident := now.Resident + mapped(&now.Share) - f.was.Resident - mapped(&f.was)
+	if resident+event.Bytes(p.Device) < leastFreed {
+		f.released = f.released[:before]
 		return false
 	}
-	falls, trims := max(now.Frees-f.was.Frees, 0), max(now.Trims-f.was.Trims, 0) // a recording can say anything
+	falls, trims := max(now.Frees-f.was.Frees, 0), max(now.Trims-f.was.Trims, 0) // recordings are hostile
 	f.was = now.Share
-	stays := max(in-falls-trims, 0)
-	if trims >= max(leastTrimmed, in/trimmedPart) {
-		trims = max(f.of.Trim+now.Trims-f.returned, 0) // all that is free by then, whoever had it
+	stays := max(resident-falls-trims, 0)
+	if trims >= max(leastTrimmed, resident/trimmedPart) {
+		trims = max(f.look.Trim+now.Trims-f.returned, 0) // malloc_trim returns all free memory, not only that of p
 		f.returned += trims
-		p.Trimmed, p.Type = true, typed(f.ownersOf(p.owners), p.collects, true)
-		p.Exact, f.unseen = p.Exact && !f.unseen, false
+		p.Trimmed, p.Type = true, releasingCode(f.ownersOf(p.owners), p.collects, true)
+		p.Exact, f.mayFreeMore = p.Exact && !f.mayFreeMore, false
 	} else if !p.Exact {
-		f.unseen = true
+		f.mayFreeMore = true
 	}
 	whole := f.sum(p.owners)
 	p.InMemory, p.Maps = new(int64(whole.Resident)), MapsOf(whole.Maps)
 	p.Resident, p.Trims = new(int64(falls)), new(int64(trims))
-	if p.Exact { // else memory that nobody sees may lie beside it, and go with it
+	if p.Exact { // else p may free more memory than is known
 		p.Stays = int64(stays)
 	}
 	return true
 }
 
-// ownersOf returns owners by their indexes.
-func (f *freer) ownersOf(all []int) (out []event.Owner) {
-	for _, o := range all {
-		out = append(out, f.of.Owners[o])
+// ownersOf returns the owners with the given indexes.
+func (f *freer) ownersOf(indexes []int) (out []event.Owner) {
+	for _, o := range indexes {
+		out = append(out, f.look.Owners[o])
 	}
 	return out
 }

@@ -11,12 +11,11 @@ import (
 	"ipytracer/event"
 )
 
-// maxFixes is the largest number of roots that one fix clears.
+// maxFixes bounds the roots for which one fix has code.
 const maxFixes = 4
 
-// Fix returns code that frees the blocks to which the ways lead. Where several ways go through different entries of one
-// container, the code empties the container. Where there is only one entry, it deletes the entry. Fix returns "" where
-// no code in Python can follow the ways.
+// Fix returns code that frees the blocks to which the ways lead. It deletes an entry of a container, or empties the
+// container if ways lead through several of its entries. It returns "" if Python code cannot follow the ways.
 func (all Ways) Fix() string {
 	var lines, imports []string
 	for _, root := range slices.SortedFunc(maps.Keys(all),
@@ -38,7 +37,7 @@ func (all Ways) Fix() string {
 	return strings.Join(lines, "\n")
 }
 
-// openFigures is where pyplot keeps figures. closeFigures is code that closes them.
+// openFigures is where pyplot keeps its figures; closeFigures is code that closes them.
 const (
 	openFigures  = "matplotlib._pylab_helpers.Gcf.figs"
 	closeFigures = "import matplotlib.pyplot as plt\nplt.close('all')"
@@ -74,7 +73,7 @@ func (w *way) fix(root string) string {
 			break
 		}
 		if s == ".<dict>" { // of an lru_cache
-			return w.call(root, w.steps[:i], ".cache_clear()")
+			return w.withCall(root, w.steps[:i], ".cache_clear()")
 		}
 		if s[0] == '[' {
 			last = i
@@ -90,16 +89,16 @@ func (w *way) fix(root string) string {
 	return "del " + text
 }
 
-// clear empties the container in which the ways differ.
+// clear returns code that empties the object at which the ways part.
 func (w *way) clear(root string) string {
 	n := len(w.steps)
 	switch {
 	case n > 0 && w.steps[n-1] == ".<dict>":
-		return w.call(root, w.steps[:n-1], ".cache_clear()")
+		return w.withCall(root, w.steps[:n-1], ".cache_clear()")
 	case n > 0 && w.steps[n-1] == ".flat":
-		return w.call(root, w.steps[:n-1], ".fill(None)")
+		return w.withCall(root, w.steps[:n-1], ".fill(None)")
 	case w.next[0] == '[' || w.next[0] == '{':
-		return w.call(root, w.steps, ".clear()")
+		return w.withCall(root, w.steps, ".clear()")
 	}
 	text, ok := expression(root, w.steps)
 	if !ok {
@@ -108,18 +107,21 @@ func (w *way) clear(root string) string {
 	return "del " + text
 }
 
-func (w *way) call(root string, steps []string, what string) string {
+func (w *way) withCall(root string, steps []string, what string) string {
 	if text, ok := expression(root, steps); ok {
 		return text + what
 	}
 	return ""
 }
 
-// index matches a subscript that is a number, a text or a tuple of these. No other subscript is typed, since a path can
-// come from anywhere.
-var index = regexp.MustCompile(`^\[(?:(?:-?[0-9]+|'(?:[^'\\]|\\.)*')|\((?:(?:-?[0-9]+|'(?:[^'\\]|\\.)*'),? ?)+\))\]$`)
+// subscript matches a subscript with a number, a string, or a tuple of these. Other subscripts are not put into code,
+// because a path is hostile.
+var subscript = regexp.MustCompile(`^\[(?:` + element + `|\((?:` + element + `,? ?)+\))\]$`)
 
-// expression returns a way as an expression of Python.
+// element matches a number or a string in a subscript.
+const element = `(?:-?[0-9]+|'(?:[^'\\]|\\.)*')`
+
+// expression returns a path as a Python expression; ok is false if it is not one.
 func expression(root string, steps []string) (text string, ok bool) {
 	text = root
 	for i := 0; i < len(steps); i++ {
@@ -130,7 +132,7 @@ func expression(root string, steps []string) (text string, ok bool) {
 			text = "inspect.getclosurevars(" + text + ").nonlocals" + steps[i]
 		case s == ".__closure__", strings.ContainsAny(s, "<…{\x00\n\r"):
 			return "", false
-		case s[0] == '.' && isName(s[1:]), index.MatchString(s):
+		case s[0] == '.' && isName(s[1:]), subscript.MatchString(s):
 			text += s
 		default:
 			return "", false
@@ -139,7 +141,7 @@ func expression(root string, steps []string) (text string, ok bool) {
 	return text, true
 }
 
-// isName reports whether a text is a name in Python; only of ASCII letters, which need no escapes.
+// isName reports whether a text is a Python name of ASCII letters, digits and underscores, which need no escapes.
 func isName(text string) bool {
 	for i, c := range text {
 		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
@@ -149,7 +151,7 @@ func isName(text string) bool {
 	return text != ""
 }
 
-// Code that frees objects that IPython or the interpreter itself keeps.
+// Code that frees objects that IPython or the interpreter keeps.
 const (
 	Collect     = "import gc\ngc.collect()"
 	Thaw        = "import gc\ngc.unfreeze()\ngc.collect()"
@@ -160,8 +162,8 @@ const (
 // outputIn matches a path that begins with Out[n], and n.
 var outputIn = regexp.MustCompile(`^(?:Out|_oh)\[([0-9]{1,9})\]`)
 
-// DropOutputs returns code that removes outputs from everywhere in IPython's history. It removes only these outputs, as
-// far as they are known.
+// DropOutputs returns code that removes the outputs of the ways from all of IPython's history. If some of these outputs
+// may be unknown, the code removes all outputs.
 func (all Ways) DropOutputs() string {
 	var numbers, lines []string
 	for _, root := range slices.SortedFunc(maps.Keys(all), func(a, b string) int {
@@ -196,7 +198,7 @@ func (all Ways) DropOutputs() string {
 	return strings.Join(lines, "\n")
 }
 
-// IsCyclic reports whether some of the blocks are in a reference cycle.
+// IsCyclic reports whether a block is in a reference cycle.
 func (all Ways) IsCyclic() bool {
 	for _, w := range all {
 		if w.cyclic {

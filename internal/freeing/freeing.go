@@ -12,16 +12,17 @@ import (
 
 // Bounds on the entries of code.
 const (
-	leastFreed   = 1 << 20   // bytes of an entry
+	leastFreed   = 1 << 20   // bytes that an entry must free
 	leastBetween = 256 << 10 // bytes that owners must share to be released together
-	leastSmall   = 16 << 20  // the same in small blocks: of less, little memory visibly comes back
+	leastSmall   = 16 << 20  // bytes that matter in small blocks: of less, little visibly comes back
 	maxFreeings  = 8         // entries of a process
 	maxTogether  = 16        // owners of an entry
 	maxDeleted   = 4         // names that share nothing in one entry
 )
 
-// Of returns the code to type to free the memory that a process holds by name, the entry that frees most first. Memory
-// that several owners hold together is one entry, because releasing some of them frees nothing of it.
+// Of returns the code that frees memory which a process holds by name. The entry that frees most comes first. Memory
+// that several owners hold together has one entry for all of them, because releasing only some of them does not free
+// it.
 func Of(e *event.Variables) (out []model.Freeing) {
 	for _, p := range Promises(e) {
 		out = append(out, p.Freeing)
@@ -29,21 +30,21 @@ func Of(e *event.Variables) (out []model.Freeing) {
 	return out
 }
 
-// Promise is an entry, and the largest objects that it frees.
+// Promise is an entry of code with the largest objects that it frees.
 type Promise struct {
 	model.Freeing
 	Pieces []event.Piece
 
-	owners   []int // that go
-	frees    int64 // of the CPU's memory, at once and with malloc_trim
-	collects bool
+	owners   []int // the released owners
+	frees    int64 // resident bytes that are freed at once and with malloc_trim
+	collects bool  // the code runs the garbage collector
 }
 
-// Promises returns what [Of] returns, each entry with the largest objects that it frees. An entry releases one set of
-// owners, or several plain names at once: see [freer.deletions].
+// Promises returns the entries of [Of], each with the largest objects that it frees. An entry releases owners that
+// share memory, or several names that share nothing: see [freer.deletions].
 func Promises(e *event.Variables) (out []Promise) {
 	f := newFreer(withOwners(e))
-	f.join()
+	f.joinSets()
 	var plain []int // names that share nothing and need no garbage collection
 	for _, set := range f.sets() {
 		promise, ok := f.entry(set)
@@ -58,7 +59,7 @@ func Promises(e *event.Variables) (out []Promise) {
 	}
 	out = append(out, f.deletions(plain)...)
 	freed := func(p *Promise) int64 {
-		if f.of.Resides {
+		if f.look.Resides {
 			return p.frees + p.Device
 		}
 		return p.Predicted + p.Device
@@ -66,11 +67,11 @@ func Promises(e *event.Variables) (out []Promise) {
 	slices.SortStableFunc(out, func(a, b Promise) int {
 		return cmp.Or(cmp.Compare(freed(&b), freed(&a)), cmp.Compare(a.Type, b.Type))
 	})
-	return f.fall(out[:min(len(out), maxFreeings)])
+	return f.setFalls(out[:min(len(out), maxFreeings)])
 }
 
-// deletions returns the entries that delete plain names, maxDeleted in each, from the largest name on. Names of a GPU's
-// memory have entries of their own.
+// deletions returns entries that delete names which share nothing, the largest names first, maxDeleted in each entry.
+// Names of GPU memory have entries of their own.
 func (f *freer) deletions(plain []int) (out []Promise) {
 	slices.SortStableFunc(plain, func(a, b int) int { return cmp.Compare(f.alone(b), f.alone(a)) })
 	for _, onGPU := range []bool{false, true} {
@@ -86,14 +87,14 @@ func (f *freer) deletions(plain []int) (out []Promise) {
 
 // freer computes the memory that is freed when a set of owners is released.
 type freer struct {
-	of        *event.Variables
+	look      *event.Variables
 	collector int // the owner that stands for garbage that waits for the collector, -1 for none
 	usable    []bool
 	set       []int // of each owner: another of the same set, or itself
 }
 
 func newFreer(e *event.Variables) *freer {
-	f := &freer{of: e, collector: -1, usable: make([]bool, len(e.Owners)), set: make([]int, len(e.Owners))}
+	f := &freer{look: e, collector: -1, usable: make([]bool, len(e.Owners)), set: make([]int, len(e.Owners))}
 	for i, o := range e.Owners {
 		f.set[i] = i
 		f.usable[i] = isTypable(o)
@@ -107,25 +108,25 @@ func newFreer(e *event.Variables) *freer {
 	return f
 }
 
-// isTraining reports whether an owner is an optimizer of parameters that something else has as well, a name or a graph
-// of PyTorch's: a notebook that trains goes on needing it.
+// isTraining reports whether an owner is an optimizer whose parameters also have another holder, such as a name or a
+// graph of PyTorch: then the notebook trains, and still needs it.
 func (f *freer) isTraining(o int) bool {
-	if f.of.Owners[o].Tool != event.ToolOptimizer {
+	if f.look.Owners[o].Tool != event.ToolOptimizer {
 		return false
 	}
-	if at := f.of.Owners[o].Variable; at >= 0 && int(at) < len(f.of.Variables) &&
-		f.of.Variables[at].Reaches-f.of.Variables[at].Bytes >= leastBetween {
+	if at := f.look.Owners[o].Variable; at >= 0 && int(at) < len(f.look.Variables) &&
+		f.look.Variables[at].Reaches-f.look.Variables[at].Bytes >= leastBetween {
 		return true
 	}
-	return slices.ContainsFunc(f.of.Shares, func(s event.Share) bool {
-		return len(s.Owners) > 1 && slices.Contains(s.Owners, int32(o)) && worth(&s, leastBetween)
+	return slices.ContainsFunc(f.look.Shares, func(s event.Share) bool {
+		return len(s.Owners) > 1 && slices.Contains(s.Owners, int32(o)) && isWorth(&s, leastBetween)
 	})
 }
 
-// shares yields the shares with owners that can all be released.
+// shares yields the shares whose owners can all be released, with their indexes.
 func (f *freer) shares(yield func(int, *event.Share) bool) {
-	for i := range f.of.Shares {
-		s := &f.of.Shares[i]
+	for i := range f.look.Shares {
+		s := &f.look.Shares[i]
 		stays := func(o int32) bool { return !f.isOwner(o) || !f.usable[o] }
 		if len(s.Owners) == 0 || slices.ContainsFunc(s.Owners, stays) {
 			continue
@@ -138,28 +139,28 @@ func (f *freer) shares(yield func(int, *event.Share) bool) {
 
 func (f *freer) isOwner(o int32) bool { return o >= 0 && int(o) < len(f.set) } // a recording can say anything
 
-// find returns the owner that stands for the set of an owner.
-func (f *freer) find(o int) int {
+// setOf returns the owner that represents the set of an owner.
+func (f *freer) setOf(o int) int {
 	for f.set[o] != o {
 		o = f.set[o]
 	}
 	return o
 }
 
-// join joins owners that have to be released together into one set. Garbage that waits for the collector joins the last
-// exception, and every other set that needs the collector.
-func (f *freer) join() {
+// joinSets joins owners that must be released together into one set. It joins garbage that waits for the collector with
+// the last exception, and with every set whose release needs the collector.
+func (f *freer) joinSets() {
 	size := make([]int, len(f.set))
 	for i := range size {
 		size[i] = 1
 	}
 	for _, s := range f.shares {
-		if !worth(s, leastBetween) {
+		if !isWorth(s, leastBetween) {
 			continue
 		}
-		first := f.find(int(s.Owners[0]))
+		first := f.setOf(int(s.Owners[0]))
 		for _, o := range s.Owners[1:] {
-			if other := f.find(int(o)); other != first && size[first]+size[other] <= maxTogether {
+			if other := f.setOf(int(o)); other != first && size[first]+size[other] <= maxTogether {
 				f.set[other] = first
 				size[first] += size[other]
 			}
@@ -168,31 +169,31 @@ func (f *freer) join() {
 	if f.collector < 0 {
 		return
 	}
-	if waits := f.sum([]int{f.collector}); !worth(&waits.Share, leastBetween) {
+	if waits := f.sum([]int{f.collector}); !isWorth(&waits.Share, leastBetween) {
 		return
 	}
-	for _, all := range f.sets() { // two entries would both free it
-		one, into := f.find(all[0]), f.find(f.collector)
-		if whole := f.sum(all); one != into && worth(&whole.Share, leastFreed) && f.collects(all) &&
-			size[one]+size[into] <= maxTogether {
-			f.set[one] = into
-			size[into] += size[one]
+	for _, owners := range f.sets() { // else the code of two entries would free the garbage
+		set, garbage := f.setOf(owners[0]), f.setOf(f.collector)
+		if whole := f.sum(owners); set != garbage && isWorth(&whole.Share, leastFreed) && f.collects(owners) &&
+			size[set]+size[garbage] <= maxTogether {
+			f.set[set] = garbage
+			size[garbage] += size[set]
 		}
 	}
 }
 
-// sets returns the sets of usable owners, in the order of their first owners.
+// sets returns the sets of owners that can be released, in the order of their first owners.
 func (f *freer) sets() (out [][]int) {
-	by := map[int]int{}
+	indexes := map[int]int{} // in out, by the owner that represents the set
 	for i := range f.set {
 		if !f.usable[i] {
 			continue
 		}
-		root := f.find(i)
-		at, known := by[root]
+		set := f.setOf(i)
+		at, known := indexes[set]
 		if !known {
 			at = len(out)
-			by[root] = at
+			indexes[set] = at
 			out = append(out, nil)
 		}
 		out[at] = append(out[at], i)
@@ -200,12 +201,13 @@ func (f *freer) sets() (out [][]int) {
 	return out
 }
 
-// worth reports whether a share is so large that it matters.
-func worth(s *event.Share, least event.Bytes) bool {
+// isWorth reports whether releasing a share visibly frees memory: least bytes outside of small blocks, or leastSmall
+// bytes in small blocks.
+func isWorth(s *event.Share, least event.Bytes) bool {
 	return s.Bytes-s.Small+s.Device+mapped(s) >= least || s.Small >= leastSmall
 }
 
-// mapped returns what a share has of memory maps, in memory.
+// mapped returns the resident bytes of a share's memory maps.
 func mapped(s *event.Share) (bytes event.Bytes) {
 	for _, p := range s.Maps {
 		bytes += p.Bytes
@@ -213,7 +215,7 @@ func mapped(s *event.Share) (bytes event.Bytes) {
 	return bytes
 }
 
-// MapsOf returns the resident parts of memory maps, each kind once.
+// MapsOf adds up the resident parts of memory maps by kind.
 func MapsOf(all []event.ResidencePart) (out []model.ResidentPart) {
 	for _, p := range all {
 		i := slices.IndexFunc(out, func(known model.ResidentPart) bool { return known.Kind == p.Kind })
@@ -226,21 +228,22 @@ func MapsOf(all []event.ResidencePart) (out []model.ResidentPart) {
 	return out
 }
 
-// sum is the memory that is freed with a set of owners, and the part that several of them share.
+// sum is the memory that is freed with a set of owners.
 type sum struct {
 	event.Share
-	shared event.Bytes
-	of     []int // indexes of the shares
+	shared  event.Bytes // the part that several of the owners share
+	indexes []int       // of the shares
 }
 
-// sum returns the sum of a set.
-func (f *freer) sum(all []int) (out sum) {
+// sum returns the memory that is freed when the given owners, and no others, are released.
+func (f *freer) sum(owners []int) (out sum) {
 	out.Exact = true
 	for i, s := range f.shares {
-		if slices.ContainsFunc(s.Owners, func(o int32) bool { return !slices.Contains(all, int(o)) }) {
+		stays := func(o int32) bool { return !slices.Contains(owners, int(o)) }
+		if slices.ContainsFunc(s.Owners, stays) {
 			continue
 		}
-		out.of = append(out.of, i)
+		out.indexes = append(out.indexes, i)
 		out.Bytes += s.Bytes
 		out.Cyclic += s.Cyclic
 		out.Small += s.Small
@@ -257,10 +260,10 @@ func (f *freer) sum(all []int) (out sum) {
 	return out
 }
 
-// collects reports whether releasing a set needs the garbage collector.
+// collects reports whether freeing the memory of owners needs the garbage collector.
 func (f *freer) collects(all []int) bool {
 	if slices.ContainsFunc(all, func(o int) bool {
-		return f.of.Owners[o].Kind == event.HeldByCycle || f.of.Owners[o].Kind == event.HeldByTraceback
+		return f.look.Owners[o].Kind == event.HeldByCycle || f.look.Owners[o].Kind == event.HeldByTraceback
 	}) {
 		return true
 	}
@@ -268,27 +271,27 @@ func (f *freer) collects(all []int) bool {
 	return whole.Cyclic > whole.Bytes/64
 }
 
-// alone returns the bytes that are freed with one owner.
+// alone returns the bytes that are freed if only one owner is released.
 func (f *freer) alone(o int) event.Bytes {
 	whole := f.sum([]int{o})
 	return whole.Bytes + whole.Device + mapped(&whole.Share)
 }
 
-// isOnGPU reports whether most of the memory that is freed with one owner is memory of GPUs.
+// isOnGPU reports whether most of the memory that is freed with one owner is GPU memory.
 func (f *freer) isOnGPU(o int) bool {
 	whole := f.sum([]int{o})
 	return whole.Device > whole.Bytes
 }
 
-// isPlain reports whether del alone frees the memory of an owner, a variable.
+// isPlain reports whether an owner is a variable whose memory del alone frees.
 func (f *freer) isPlain(o int) bool {
-	return f.of.Owners[o].Kind == event.HeldByVariable && isDeleted(f.of.Owners[o]) && !f.collects([]int{o})
+	return f.look.Owners[o].Kind == event.HeldByVariable && isDeleted(f.look.Owners[o]) && !f.collects([]int{o})
 }
 
-// entry returns the code to release a set; false where that is not worth it.
+// entry returns the code that releases owners; ok is false if that frees too little.
 func (f *freer) entry(all []int) (out Promise, ok bool) {
 	whole := f.sum(all)
-	if !worth(&whole.Share, leastFreed) {
+	if !isWorth(&whole.Share, leastFreed) {
 		return out, false
 	}
 	collects := f.collects(all)
@@ -300,23 +303,23 @@ func (f *freer) entry(all []int) (out Promise, ok bool) {
 	out.frees = int64(whole.Frees + whole.Trims)
 	owners, names := f.ownersOf(all), []string{}
 	for i := range owners {
-		if at := owners[i].Variable; at >= 0 && int(at) < len(f.of.Variables) {
-			names = append(names, f.of.Variables[at].Name)
+		if at := owners[i].Variable; at >= 0 && int(at) < len(f.look.Variables) {
+			names = append(names, f.look.Variables[at].Name)
 		}
 	}
-	for _, i := range whole.of {
-		out.Pieces = append(out.Pieces, f.of.Shares[i].Pieces...)
+	for _, i := range whole.indexes {
+		out.Pieces = append(out.Pieces, f.look.Shares[i].Pieces...)
 	}
 	out.Freeing = model.Freeing{
-		PID: int(f.of.PID), Type: typed(owners, collects, false),
-		Predicted: int64(whole.Bytes), Device: int64(whole.Device), Exact: whole.Exact && f.of.Complete,
+		PID: int(f.look.PID), Type: releasingCode(owners, collects, false),
+		Predicted: int64(whole.Bytes), Device: int64(whole.Device), Exact: whole.Exact && f.look.Complete,
 		Names: names, Collects: collects, Shared: int64(whole.shared), Small: int64(whole.Small),
 	}
 	return out, true
 }
 
-// withOwners returns a look with owners and shares. Recordings of earlier versions have only the memory of each name
-// alone: there each variable is an owner that shares nothing.
+// withOwners returns a look with owners and shares. Recordings of earlier versions have only the memory of each name:
+// for these, each variable becomes an owner that shares nothing.
 func withOwners(e *event.Variables) *event.Variables {
 	if len(e.Owners) > 0 {
 		return e

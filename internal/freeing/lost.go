@@ -9,10 +9,10 @@ import (
 	"ipytracer/event"
 )
 
-// maxLost is the most cycles that one fix breaks.
+// maxLost bounds the cycles that one fix breaks.
 const maxLost = 32
 
-// Lost are cycles that the garbage collector does not see, by the address of an object of each.
+// Lost are cycles that the garbage collector cannot free, by the address of one object of each cycle.
 type Lost map[uint64]*event.Lost
 
 // Add adds the cycle that has a block; nil for none.
@@ -29,15 +29,16 @@ func (all Lost) Join(others Lost) {
 	}
 }
 
-// Fix returns code that breaks the cycles and frees them; "" where one of them is not known well enough. It finds an
-// object of each among those that the collector knows: the objects are unreachable, so their numbers stay theirs.
+// Fix returns code that breaks the cycles and frees them; "" if one of them is not known well enough. The code finds an
+// object of each cycle by its address among the objects that the collector knows. Unreachable objects keep their
+// addresses.
 func (all Lost) Fix() string {
 	if len(all) == 0 || len(all) > maxLost {
 		return ""
 	}
 	by := map[string][]string{} // objects by code
 	for _, address := range slices.Sorted(maps.Keys(all)) {
-		code := breaking(all[address])
+		code := breakingCode(all[address])
 		if address == 0 || code == "" {
 			return ""
 		}
@@ -50,8 +51,9 @@ func (all Lost) Fix() string {
 	return strings.Join(append(lines, "gc.collect()"), "\n")
 }
 
-// breaking returns an expression that breaks a cycle, given the object at its address as o; "" for none.
-func breaking(one *event.Lost) string {
+// breakingCode returns an expression that breaks a cycle; "" if there is none. In the expression, o is the object at
+// the cycle's address.
+func breakingCode(one *event.Lost) string {
 	var calls []string
 	for _, cut := range one.Cuts {
 		steps := stepsOf(event.Holder{Path: "o" + cut.Path}, "o")
@@ -86,8 +88,8 @@ func breaking(one *event.Lost) string {
 	return "(" + strings.Join(calls, ", ") + ")"
 }
 
-// Breaks returns the line that breaks a cycle while a name still has it, and that name, which is "x" where no variable
-// has an object of the kind; "" where no line does.
+// Breaks returns a line that breaks a cycle while a name still refers to it, and this name; "" if there is no such
+// line. The name is "x" if no variable has an object of the type.
 func Breaks(one *event.Lost) (line, name string) {
 	if one == nil || len(one.Cuts) == 0 {
 		return "", ""

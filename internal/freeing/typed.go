@@ -9,16 +9,17 @@ import (
 	"ipytracer/model"
 )
 
-// The code is one line of one cell: it can be pasted anywhere, and fits on a line of a terminal. IPython keeps an
-// output under several names and in places without one; its del_var (%xdel) removes an object from all of them, given
-// any of its names.
+// The code is one line for one cell: it can be pasted anywhere, and fits on a line of a terminal. IPython keeps an
+// output under several names, and in places without a name. Its del_var (%xdel) removes an object from all of them,
+// given one of the names.
 
-// longestName is the length in bytes up to which a name is surely not cut.
+// longestName is the length, in bytes, of names that are certainly not cut.
 const longestName = 100
 
-// LastErrorGone frees the objects of the last exception, wherever Python (sys.last_exc from 3.12 on) and IPython (7 to
-// 9) keep it. sys.last_type is a class only. Of the formatters of exceptions only InteractiveTB keeps a traceback.
-// IPython drops the result of the cell that failed when the next is over: after the collection.
+// LastErrorGone is code that frees the objects of the last exception, wherever Python (sys.last_exc from 3.12 on) and
+// IPython (7 to 9) keep it. sys.last_type refers to no object but a class. Of IPython's formatters only InteractiveTB
+// keeps a traceback. IPython drops the result of the failed cell only after the next cell: that is after the
+// collection, so the code drops it.
 const LastErrorGone = "import sys, gc; " +
 	"sys.last_value = sys.last_traceback = sys.last_exc = get_ipython().InteractiveTB.tb = " +
 	"get_ipython().last_execution_result = None; gc.collect();"
@@ -30,14 +31,14 @@ func isTypable(o event.Owner) bool {
 		return true
 	case event.HeldByVariable, event.HeldByOutput, event.HeldByModule:
 		if o.Release != event.ReleaseNames {
-			return len(emptied(o)) > 0
+			return len(emptyingCode(o)) > 0
 		}
 		return o.Kind != event.HeldByModule && (isDeleted(o) || anyName(o) != "")
 	}
 	return false
 }
 
-// NameOf returns a name by which code in a cell reaches a variable, "" for none.
+// NameOf returns a name by which code in a cell can refer to a variable; "" if there is none.
 func NameOf(v *event.Variable) string {
 	for _, name := range append([]string{v.Name}, v.Also...) {
 		if v.Kind == event.HeldByVariable && isIdentifier(name) && len(name) <= longestName &&
@@ -48,8 +49,8 @@ func NameOf(v *event.Variable) string {
 	return ""
 }
 
-// emptied returns the code that lets go of an owner in another way than by its names; none if it cannot be typed.
-func emptied(o event.Owner) (code []string) {
+// emptyingCode returns the code that frees an owner without deleting names; nothing if that is not possible.
+func emptyingCode(o event.Owner) (code []string) {
 	if o.Release == event.ReleaseFigures {
 		if len(o.Names) == 1 && isIdentifier(o.Names[0]) {
 			return []string{o.Names[0] + ".close('all')"}
@@ -101,8 +102,8 @@ func isDeleted(o event.Owner) bool {
 	return len(o.Names) > 0 && !o.More && !o.Kept && o.Output == ""
 }
 
-// anyName returns a name by which IPython finds an owner, "" for none. It must be one that means the same later: _ does
-// not.
+// anyName returns a name by which IPython finds an owner; "" if there is none. It never returns _, __ or ___, because
+// they soon mean another object.
 func anyName(o event.Owner) string {
 	for _, name := range append(slices.Clip(o.Names), o.Output) {
 		if strings.Trim(name, "_") != "" && len(name) <= longestName &&
@@ -113,11 +114,12 @@ func anyName(o event.Owner) string {
 	return ""
 }
 
-// lateness has the kinds of names that come later in a del.
+// lateness has the kinds of names that come last in a del, in this order.
 var lateness = map[event.Tool]int{event.ToolName: 1, event.ToolOptimizer: 2}
 
-// typed returns code that releases owners, each of which can be released. trims: it has malloc return its free memory.
-func typed(owners []event.Owner, collects, trims bool) string {
+// releasingCode returns code that releases owners, each of which isTypable. collects: the code runs the garbage
+// collector. trims: it has malloc return its free memory.
+func releasingCode(owners []event.Owner, collects, trims bool) string {
 	var deleted, asked, code, more []string
 	traceback, last := false, ""
 	owners = slices.Clone(owners)
@@ -128,7 +130,7 @@ func typed(owners []event.Owner, collects, trims bool) string {
 			traceback = true
 		case o.Kind == event.HeldByCycle:
 		case o.Release != event.ReleaseNames:
-			more = append(more, emptied(o)...)
+			more = append(more, emptyingCode(o)...)
 		case isDeleted(o):
 			deleted = append(deleted, o.Names...)
 		case o.Last: // del_var on the result of the last cell makes every del_var after it fail
@@ -173,7 +175,7 @@ func typed(owners []event.Owner, collects, trims bool) string {
 	return text
 }
 
-// keywords are Python's words that are no names.
+// keywords are Python's reserved words.
 var keywords = map[string]bool{
 	"False": true, "None": true, "True": true, "and": true, "as": true, "assert": true, "async": true, "await": true,
 	"break": true, "class": true, "continue": true,
@@ -184,8 +186,8 @@ var keywords = map[string]bool{
 	"with": true, "yield": true,
 }
 
-// isIdentifier reports whether Python accepts a text as a name without changing it: Python normalizes some letters,
-// which are left out here.
+// isIdentifier reports whether Python accepts a text as a name and does not change it. It leaves out letters that
+// Python normalizes.
 func isIdentifier(text string) bool {
 	for i, c := range text {
 		switch {

@@ -9,17 +9,17 @@ import (
 	"ipytracer/event"
 )
 
-// OfViews returns code that replaces views by copies. It is "" where not all of them can be replaced: one that stays
-// keeps everything.
+// OfViews returns code that replaces views by copies. It returns "" if a view cannot be replaced: one view is enough to
+// keep all of the memory.
 func OfViews(viewers []event.Viewer, collects bool) string {
 	var lines, outputs []string
-	for _, one := range viewers {
-		if one.Fixed {
+	for _, viewer := range viewers {
+		if viewer.Fixed {
 			return ""
 		}
 		var places []string
-		for _, path := range one.Paths {
-			text, ok := placeAt(path)
+		for _, path := range viewer.Paths {
+			text, ok := pathCode(path)
 			if !ok {
 				return ""
 			}
@@ -28,8 +28,8 @@ func OfViews(viewers []event.Viewer, collects bool) string {
 		if len(places) == 0 {
 			return ""
 		}
-		lines = append(lines, replaced(places, one.How)...)
-		for _, n := range one.Outputs {
+		lines = append(lines, replacingCode(places, viewer.How)...)
+		for _, n := range viewer.Outputs {
 			text := "%xdel _"
 			if n >= 0 {
 				text = fmt.Sprintf("%%xdel _%d", n)
@@ -46,8 +46,7 @@ func OfViews(viewers []event.Viewer, collects bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// copying has code that makes a copy of x, or of a part of it, for each way, in the order in which the ways are
-// applied.
+// copying has, for each way to copy, the code that copies x or a part of x. Code applies the ways in this order.
 var copying = []struct {
 	how                event.ViewCopy
 	before, part, code string
@@ -67,11 +66,11 @@ var copying = []struct {
 
 const pyarrow = "import pyarrow; "
 
-// object matches x in the code of [copying].
+// object matches the name x in the code of [copying].
 var object = regexp.MustCompile(`\bx\b`)
 
-// replaced returns code that makes copies of an object, in each of the ways, and puts them in its places.
-func replaced(places []string, ways []event.ViewCopy) (lines []string) {
+// replacingCode returns code that copies an object in each of the ways, and assigns the copies to its places.
+func replacingCode(places []string, ways []event.ViewCopy) (lines []string) {
 	for _, one := range copying {
 		if !slices.Contains(ways, one.how) {
 			continue
@@ -85,8 +84,8 @@ func replaced(places []string, ways []event.ViewCopy) (lines []string) {
 	return lines
 }
 
-// placeAt returns a path that begins with a variable as code; ok is false where that is not possible.
-func placeAt(path string) (text string, ok bool) {
+// pathCode returns a path that begins with a variable as code; ok is false if that is not possible.
+func pathCode(path string) (text string, ok bool) {
 	end := strings.IndexAny(path, ".[(")
 	if end < 0 {
 		end = len(path)

@@ -7,20 +7,20 @@ import (
 	"ipytracer/event"
 )
 
-// way is the path to the blocks of one root: the steps that their paths share.
+// way is what the paths from one root to blocks have in common.
 type way struct {
-	holder  event.Holder // of the largest block
-	bytes   event.Bytes
-	largest event.Bytes
-	steps   []string // shared, without the root
-	next    string   // the first step after them, of one of the paths; "" if all paths are the same
-	cyclic  bool     // some blocks of the root are in a reference cycle
+	holder  event.Holder // the holder of the largest block
+	bytes   event.Bytes  // of all blocks
+	largest event.Bytes  // the size of the largest block
+	steps   []string     // the steps that all paths share, without the root
+	next    string       // the first step behind them of one of the paths; "" if all paths are equal
+	cyclic  bool         // a block is in a reference cycle
 }
 
-// Ways are the paths to blocks, by the name of the root.
+// Ways are the paths to blocks, by the name of their root.
 type Ways map[string]*way
 
-// Add adds a block, and the path to it.
+// Add adds the path to a block.
 func (all Ways) Add(size event.Bytes, h event.Holder) {
 	root := RootName(h)
 	if root == "" || h.Path == "" {
@@ -70,7 +70,7 @@ func (w *way) join(x *way) {
 	w.steps = w.steps[:n]
 }
 
-// RootName returns the name with which the way to a block begins. Out[7] and _7 are the same.
+// RootName returns the name at which the path to a block begins. It returns Out[7] for _7, too.
 func RootName(h event.Holder) string {
 	if h.Kind == event.HeldByOutput && h.Output > 0 {
 		return fmt.Sprintf("Out[%d]", h.Output)
@@ -81,7 +81,7 @@ func RootName(h event.Holder) string {
 	return RootOf(h)
 }
 
-// stepsOf splits the way to a block: .name, [index], and steps that are no Python, such as .<dict>.
+// stepsOf splits the path behind its root into steps: .name, [index], and steps that are no Python, such as .<dict>.
 func stepsOf(h event.Holder, root string) (steps []string) {
 	rest, found := strings.CutPrefix(h.Path, root)
 	if !found {
@@ -95,7 +95,7 @@ func stepsOf(h event.Holder, root string) (steps []string) {
 	return steps
 }
 
-// stepLength returns the length of the first step of a way.
+// stepLength returns the length of the first step of a path.
 func stepLength(way string) int {
 	quote, depth := byte(0), 0
 	for i := 0; i < len(way); i++ {
@@ -125,7 +125,7 @@ func stepLength(way string) int {
 	return len(way)
 }
 
-// RootOf returns the name at the beginning of the way to a block.
+// RootOf returns the name at the beginning of a block's path.
 func RootOf(h event.Holder) string {
 	end := strings.IndexAny(h.Path, "[(")
 	if h.Kind == event.HeldByVariable {
@@ -137,7 +137,7 @@ func RootOf(h event.Holder) string {
 	return h.Path
 }
 
-// AttributeOf returns the name and the first attribute or entry at the beginning of the way to a block: Model.cache.
+// AttributeOf returns the beginning of a block's path, up to the first attribute or entry: Model.cache.
 func AttributeOf(h event.Holder) string {
 	root := RootName(h)
 	if steps := stepsOf(h, root); len(steps) > 0 {
@@ -146,5 +146,5 @@ func AttributeOf(h event.Holder) string {
 	return root
 }
 
-// maxWays is the most roots that are kept of a portion.
+// maxWays bounds the roots of Ways.
 const maxWays = 64

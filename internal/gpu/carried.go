@@ -4,7 +4,7 @@ package gpu
 
 import _ "embed"
 
-// carried is the program in nvidia/, built with cgo and packed by gzip (scripts/build.sh).
+// carried is the program in nvidia/, built with cgo and compressed by gzip (scripts/build.sh).
 //
 //go:embed nvidia/program.gz
 var carried []byte

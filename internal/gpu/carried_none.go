@@ -2,5 +2,5 @@
 
 package gpu
 
-// carried is no program.
+// carried is empty: this build carries no program.
 var carried []byte

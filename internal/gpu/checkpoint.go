@@ -8,7 +8,7 @@ import (
 // CUDAState is the driver's state of a process that uses CUDA (CUprocessState in cuda.h, since CUDA 12.8).
 type CUDAState int
 
-// The states. The last two are those of tools that store the memory themselves (CUDA 13.4).
+// The states. The last two occur with tools that store the memory themselves (CUDA 13.4).
 const (
 	CUDARunning       CUDAState = iota
 	CUDALocked                  // its calls of CUDA wait
@@ -18,7 +18,7 @@ const (
 	CUDARestoring               // another tool copies it back
 )
 
-// String is the driver's own name of the state.
+// String returns the driver's name of the state.
 func (s CUDAState) String() string {
 	names := [...]string{"RUNNING", "LOCKED", "CHECKPOINTED", "FAILED", "CHECKPOINTING", "RESTORING"}
 	if s >= 0 && int(s) < len(names) {
@@ -39,24 +39,24 @@ const (
 	CUDANotSupported   = 801
 )
 
-// CUDAError is a call of the CUDA driver that failed.
+// CUDAError says that a call of the CUDA driver failed.
 type CUDAError struct {
 	Call string // its function
 	Code int    // CUresult
 	Name string // the driver's own name of the code, such as CUDA_ERROR_ILLEGAL_STATE
 }
 
-// Error is in the driver's words.
+// Error uses the driver's own name of the failure.
 func (e *CUDAError) Error() string { return e.Call + ": " + e.Name }
 
-// NoCheckpointsError is the reason why the driver cannot move the memory of processes.
+// NoCheckpointsError says why the driver cannot move the memory of processes.
 type NoCheckpointsError struct {
 	Reason  Reason // NotBuiltIn, LibraryAbsent, LibraryBroken; VersionMismatch: the driver is too old
 	Detail  string // the dynamic linker's message, or the function that the driver has not
 	Library string // the path of the loaded library; ""
 }
 
-// Error words the reason as one lower-case sentence.
+// Error returns the reason as one lower-case sentence.
 func (e *NoCheckpointsError) Error() string {
 	switch e.Reason {
 	case NotBuiltIn:
@@ -70,13 +70,13 @@ func (e *NoCheckpointsError) Error() string {
 	return "the CUDA driver cannot be loaded: " + e.Detail
 }
 
-// checkpointCalls are the driver's functions that all must be there (driver 570).
+// checkpointCalls are the driver's functions that Checkpoints needs (driver 570).
 var checkpointCalls = [...]string{
 	"cuCheckpointProcessGetState", "cuCheckpointProcessLock", "cuCheckpointProcessCheckpoint",
 	"cuCheckpointProcessRestore", "cuCheckpointProcessUnlock",
 }
 
-// The positions in checkpointCalls.
+// The indexes of checkpointCalls.
 const (
 	callState = iota
 	callLock
@@ -85,7 +85,7 @@ const (
 	callUnlock
 )
 
-// millisecondsOf returns a time as the driver takes it: never 0, which would be no limit at all.
+// millisecondsOf returns a time as the driver expects it. It never returns 0, which the driver takes as no limit.
 func millisecondsOf(d time.Duration) uint32 {
 	return uint32(min(max(d.Milliseconds(), 1), 1<<31))
 }

@@ -4,14 +4,14 @@ package gpu
 
 import "time"
 
-// Checkpoints are the driver's calls that move the device memory of a process to the host and back. This build cannot
+// Checkpoints has the driver's calls that move the device memory of a process to the host and back. This build cannot
 // load the driver.
 type Checkpoints struct{}
 
 // OpenCheckpoints returns a [*NoCheckpointsError] with the reason [NotBuiltIn].
 func OpenCheckpoints() (*Checkpoints, error) { return nil, &NoCheckpointsError{Reason: NotBuiltIn} }
 
-// State is never reached, as are the others.
+// State is never reached, because OpenCheckpoints fails. The same holds for the other methods.
 func (c *Checkpoints) State(int) (CUDAState, error) {
 	return 0, &NoCheckpointsError{Reason: NotBuiltIn}
 }

@@ -44,17 +44,17 @@ import (
 	"unsafe"
 )
 
-// Checkpoints are the driver's calls that move the device memory of a process to the host and back: those of
-// libcuda.so.1, loaded into this very program. A call cannot be interrupted, and takes as long as the memory takes to
-// be copied. Not for concurrent use.
+// Checkpoints has the driver's calls that move the device memory of a process to the host and back: the functions of
+// libcuda.so.1, which is loaded into this program. A call cannot be interrupted, and takes as long as the memory takes
+// to be copied. Checkpoints is not safe for concurrent use.
 type Checkpoints struct {
 	calls   [len(checkpointCalls)]unsafe.Pointer
 	name    unsafe.Pointer
 	started error // of cuInit: most calls do without
 }
 
-// OpenCheckpoints loads the driver, for ever, and starts it: bringing memory back takes a driver that is started, where
-// the GPU's persistence mode is off. It fails with a [*NoCheckpointsError].
+// OpenCheckpoints loads the driver and initializes it; it is never unloaded. Restoring memory needs an initialized
+// driver if the GPU's persistence mode is off. OpenCheckpoints fails with a [*NoCheckpointsError].
 func OpenCheckpoints() (*Checkpoints, error) {
 	handle, path, err := loadCUDA()
 	if err != nil {
@@ -81,26 +81,26 @@ func (c *Checkpoints) State(pid int) (CUDAState, error) {
 	return CUDAState(state), err
 }
 
-// Lock makes a process's calls of CUDA wait, once its work on its GPUs is over. If that takes longer than patience, the
-// error's code is [CUDANotReady], and the process runs on.
+// Lock waits until a process's work on its GPUs is over, and then makes its calls of CUDA wait. If the work takes
+// longer than patience, Lock fails with the code [CUDANotReady], and the process runs on.
 func (c *Checkpoints) Lock(pid int, patience time.Duration) error {
 	return c.done(callLock, C.call_lock(c.calls[callLock], C.int(pid), C.uint(millisecondsOf(patience))))
 }
 
-// Checkpoint moves the device memory of a process that is locked to the host, and lets its devices go.
+// Checkpoint moves the device memory of a locked process to the host, and releases its devices.
 func (c *Checkpoints) Checkpoint(pid int) error { return c.step(callCheckpoint, pid) }
 
 // Restore moves the memory back to the device. The process stays locked.
 func (c *Checkpoints) Restore(pid int) error { return c.step(callRestore, pid) }
 
-// Unlock lets a process that is locked go on.
+// Unlock lets a locked process go on.
 func (c *Checkpoints) Unlock(pid int) error { return c.step(callUnlock, pid) }
 
 func (c *Checkpoints) step(call, pid int) error {
 	return c.done(call, C.call_step(c.calls[call], C.int(pid)))
 }
 
-// done makes an error of a call's result. If the driver is not started, the error has the reason for that, too.
+// done returns the error of a call's result. If the driver could not be initialized, done returns that error instead.
 func (c *Checkpoints) done(call int, code C.int) error {
 	if c.started != nil && (code == CUDANotInitialized || call == callRestore && code != 0) {
 		return c.started
@@ -127,7 +127,7 @@ func symbol(handle unsafe.Pointer, name string) unsafe.Pointer {
 	return C.dlsym(handle, text)
 }
 
-// loadCUDA loads the library, as [Open] does NVML's.
+// loadCUDA loads the library, from the same places as [Open] loads NVML.
 func loadCUDA() (handle unsafe.Pointer, path string, err error) {
 	var first string
 	for _, path := range append([]string{CUDALibrary}, inUsualPlaces(CUDALibrary)...) {

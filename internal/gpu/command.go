@@ -18,7 +18,7 @@ import (
 // ReadCommand is the command of the program in nvidia/ that prints the result of [Read].
 const ReadCommand = "read"
 
-// Loadable reports whether there is a library to load. It loads nothing, so Open may fail all the same.
+// Loadable reports whether this program can load NVML's library, and the library exists. [Open] may still fail.
 func Loadable() bool {
 	if !canLoad {
 		return false
@@ -32,7 +32,7 @@ func Loadable() bool {
 	})
 }
 
-// Missing returns why there is no library to load; nil if there is one.
+// Missing returns why NVML's library cannot be loaded; nil if it exists.
 func Missing() *NoNVMLError {
 	switch {
 	case !canLoad:
@@ -43,9 +43,9 @@ func Missing() *NoNVMLError {
 	return nil
 }
 
-// Command returns a command that runs the program that loads NVIDIA's libraries. That is the program that this one
-// carries, run from memory, or this very program if it carries none. The command inherits files from descriptor 3 on.
-// Call release once the command runs.
+// Command returns a command that runs the program that loads NVIDIA's libraries: the program that this one carries,
+// from memory, or this very program if it carries none. The command inherits files from descriptor 3 on. The caller
+// calls release once the command runs.
 func Command(files []*os.File, args ...string) (cmd *exec.Cmd, release func(), err error) {
 	if len(carried) == 0 {
 		cmd = exec.Command("/proc/self/exe", args...)
@@ -64,7 +64,7 @@ func Command(files []*os.File, args ...string) (cmd *exec.Cmd, release func(), e
 	return cmd, func() { program.Close() }, nil
 }
 
-// unpack makes a file in memory that can be executed, and that nobody can write to any more.
+// unpack returns a file in memory with the carried program. The file can be executed, and nobody can write to it.
 func unpack() (program *os.File, err error) {
 	packed, err := gzip.NewReader(bytes.NewReader(carried))
 	if err != nil {
@@ -92,5 +92,5 @@ func unpack() (program *os.File, err error) {
 
 // WriteReading writes the result of [Read], for [parseReading].
 func WriteReading(w io.Writer, s Snapshot, err error) error {
-	return json.NewEncoder(w).Encode(helperSaid(s, err))
+	return json.NewEncoder(w).Encode(newHelperAnswer(s, err))
 }

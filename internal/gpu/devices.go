@@ -11,14 +11,14 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// The most devices that are read: a library's claim of more cannot be true.
+// Bounds of devices and MIG devices that are read. No machine has more.
 const (
 	maxDevices   = 256
 	maxInstances = 64
 )
 
-// Snapshot reads every device. A device that cannot be read is in it all the same, with the reason; only when the
-// devices cannot even be counted there is an error.
+// Snapshot reads every device. A device that cannot be read is listed with the reason. Snapshot fails only if the
+// devices cannot be counted.
 func (n *NVML) Snapshot() (Snapshot, error) {
 	s := Snapshot{Devices: []Device{}}
 	if has("nvmlSystemGetDriverVersion") {
@@ -43,13 +43,13 @@ func (n *NVML) Snapshot() (Snapshot, error) {
 	return s, nil
 }
 
-// reader reads one device or instance and collects the reads that failed.
+// reader reads the facts of one device or MIG device, and collects the reads that failed.
 type reader struct {
 	handle nvml.Device
 	unread []string
 }
 
-// note keeps an error.
+// note records that a read failed.
 func (r *reader) note(what string, err error) {
 	if err != nil {
 		r.unread = append(r.unread, what+": "+err.Error())
@@ -109,7 +109,7 @@ func (r *reader) number(what, symbol string, get func() (int, nvml.Return)) int 
 	return n
 }
 
-// pciBusID makes the id from the numbers, which all versions of the structure have in the same place.
+// pciBusID formats the id from its numbers, which all versions of NVML's structure have at the same place.
 func (r *reader) pciBusID() string {
 	if !has("nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo") {
 		r.note("PCI bus id", errMissing)
@@ -123,7 +123,8 @@ func (r *reader) pciBusID() string {
 	return fmt.Sprintf("%08X:%02X:%02X.0", pci.Domain, pci.Bus, pci.Device)
 }
 
-// memory prefers the second version, which has the driver's reserved memory apart.
+// memory reads the memory by the second version of NVML's call, if there is one: it separates the memory that the
+// driver reserves.
 func (r *reader) memory() Memory {
 	if has("nvmlDeviceGetMemoryInfo_v2") {
 		if m, ret := r.handle.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
@@ -147,7 +148,7 @@ func (r *reader) memory() Memory {
 
 func size(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// migMode: a library that does not know MIG drives no device that does.
+// migMode returns the MIG mode. A library that does not know MIG drives no device that supports it.
 func (r *reader) migMode() MIGMode {
 	if !has("nvmlDeviceGetMigMode") {
 		return MIGNotSupported
@@ -165,7 +166,7 @@ func (r *reader) migMode() MIGMode {
 	return MIGOff
 }
 
-// instances reads the MIG devices. alone: the device itself does not show their processes.
+// instances reads the MIG devices. alone: the processes of the device as a whole could not be read.
 func (r *reader) instances(alone bool) []Instance {
 	if !has("nvmlDeviceGetMaxMigDeviceCount") || !has("nvmlDeviceGetMigDeviceHandleByIndex") {
 		r.note("MIG devices", errMissing)
@@ -218,14 +219,14 @@ func (r *reader) instance(index int, handle nvml.Device, alone bool) Instance {
 	return in
 }
 
-// placed is a process with the instance NVML puts it in.
+// placed is a process, with the MIG device in which NVML lists it.
 type placed struct {
 	Process
 	gpuInstance, computeInstance uint32
 }
 
-// processes joins the three lists. It fails when none of them can be read: some exist on some devices only, and of a
-// device in MIG mode root alone sees any.
+// processes returns the processes of all three lists. It fails if no list can be read. Some devices lack some lists,
+// and only root sees the lists of a device in MIG mode.
 func (r *reader) processes() (out []placed, refused error) {
 	known := false
 	for _, list := range []struct {
@@ -267,7 +268,7 @@ func place(i nvml.ProcessInfo, kind Kind) placed {
 	return p
 }
 
-// plain merges the entries of each process, whatever instances they are in.
+// plain returns one entry for each process, whatever MIG devices it is in.
 func plain(all []placed) []Process {
 	list := make([]Process, len(all))
 	for i, p := range all {
@@ -276,7 +277,7 @@ func plain(all []placed) []Process {
 	return merge(list)
 }
 
-// distribute gives the processes of a device to its instances and returns those that belong to none.
+// distribute adds the processes of a device to its MIG devices. It returns the processes that belong to none.
 func distribute(all []placed, instances []Instance) (rest []placed) {
 	for _, p := range all {
 		found := false

@@ -2,10 +2,10 @@ package gpu
 
 import "errors"
 
-// ErrNoNVML is matched by every [*NoNVMLError].
+// ErrNoNVML matches every [*NoNVMLError].
 var ErrNoNVML = errors.New("no NVML")
 
-// Reason is the reason why there is no NVML.
+// Reason says why NVML cannot be used.
 type Reason int
 
 // The reasons.
@@ -19,7 +19,7 @@ const (
 	Failed                        // anything else
 )
 
-// String is the reason in one word, for JSON.
+// String returns the reason in one word, for JSON.
 func (r Reason) String() string {
 	switch r {
 	case NotBuiltIn:
@@ -38,13 +38,13 @@ func (r Reason) String() string {
 	return "failed"
 }
 
-// NoNVMLError is the error when NVML cannot be used, with the reason.
+// NoNVMLError says that NVML cannot be used, and why.
 type NoNVMLError struct {
 	Reason Reason
 	Detail string // the message of the dynamic linker or NVML; ""
 }
 
-// Error words the reason as one lower-case sentence.
+// Error returns the reason as one lower-case sentence.
 func (e *NoNVMLError) Error() string {
 	var text string
 	switch e.Reason {
@@ -70,5 +70,5 @@ func (e *NoNVMLError) Error() string {
 	return text
 }
 
-// Is makes it match [ErrNoNVML].
+// Is reports true for [ErrNoNVML].
 func (e *NoNVMLError) Is(target error) bool { return target == ErrNoNVML }

@@ -74,7 +74,7 @@ func TestProcessThatGainedRightsIsLeftAlone(t *testing.T) {
 	} {
 		h, become := becoming(t, sleepWith(t, c.mode))
 		f := &fake{}
-		s := &moveServer{calls: byPID{f}, pid: h.Identity().PID, look: looker(h, process.RightsOf(c.uid))}
+		s := &moveServer{calls: byPID{f}, pid: h.Identity().PID, look: newLook(h, process.RightsOf(c.uid))}
 		if err := s.do(request{Do: doLock}).err(); err != nil || f.state != CUDALocked {
 			t.Fatalf("%s: %v, it is in %v", c.name, err, f.state)
 		}
@@ -97,7 +97,7 @@ func TestProcessThatGainedRightsIsLeftAlone(t *testing.T) {
 		}
 	}
 	h, _ := becoming(t, sleepWith(t, 0o755))
-	if err := looker(h, process.RightsOf(nobody-1))(); !errors.Is(err, ErrGained) {
+	if err := newLook(h, process.RightsOf(nobody-1))(); !errors.Is(err, ErrGained) {
 		t.Errorf("another's process: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"slices"
 )
 
-// Snapshot has all of NVML's facts at one time.
+// Snapshot has what NVML says about all devices at one time.
 type Snapshot struct {
 	Driver  string // version of the kernel driver, such as "580.159.04"; "" unknown
 	CUDA    string // newest CUDA that the driver serves, such as "13.0"; "" unknown
@@ -25,7 +25,7 @@ type Snapshot struct {
 	Devices []Device
 }
 
-// MIGMode is whether a device is cut into instances (Multi-Instance GPU).
+// MIGMode says whether a device is divided into MIG devices (Multi-Instance GPU).
 type MIGMode int
 
 // The modes. Most devices do not support MIG.
@@ -36,7 +36,7 @@ const (
 	MIGUnknown
 )
 
-// String is the mode in JSON and text.
+// String returns the mode for JSON and text.
 func (m MIGMode) String() string {
 	switch m {
 	case MIGOff:
@@ -51,8 +51,8 @@ func (m MIGMode) String() string {
 
 // Device is one GPU. Strings are the driver's.
 type Device struct {
-	// Index is NVML's and nvidia-smi's number, in order of PCI bus ids. It may change when the machine starts anew.
-	// It is not CUDA's ordinal.
+	// Index is the number that NVML and nvidia-smi use, in the order of PCI bus ids. It may change when the machine
+	// restarts. It is not CUDA's ordinal.
 	Index    int
 	Minor    int    // N of /dev/nvidiaN; -1 unknown
 	UUID     string // "GPU-…"; the name that does not change; "" unknown
@@ -62,12 +62,12 @@ type Device struct {
 	Memory    Memory
 	MIG       MIGMode
 	Instances []Instance // MIG devices, in NVML's order
-	Processes []Process  // by pid; those in an instance are with the instance
-	Unread    []string   // the reads that failed and why, each as "memory: …"
+	Processes []Process  // by pid, without those that are in an instance
+	Unread    []string   // which reads failed and why, each as "memory: …"
 }
 
-// Instance is a MIG device: a compute instance and the GPU instance it lives in. Compute instances of one GPU
-// instance share its memory.
+// Instance is a MIG device: a compute instance of a GPU instance. The compute instances of a GPU instance share its
+// memory.
 type Instance struct {
 	Index           int    // among the MIG devices of its parent, with gaps where there is none
 	UUID            string // "MIG-…"
@@ -78,8 +78,8 @@ type Instance struct {
 	Processes       []Process // by pid
 }
 
-// Memory is the memory of a device. Reserved is the part that the driver keeps for itself; a driver before R510 does
-// not show it apart and counts it as used.
+// Memory is the memory of a device, in bytes. Reserved is the part that the driver keeps for itself. A driver before
+// R510 does not report it separately: it is then a part of Used.
 type Memory struct {
 	Known                       bool
 	Total, Used, Free, Reserved int64
@@ -88,31 +88,31 @@ type Memory struct {
 
 // Process is a process that has a context on a device.
 type Process struct {
-	// PID is the driver's. Drivers with the open kernel modules give the pid that the process has in the pid namespace
-	// of the asking process, and leave out processes that it cannot see; older ones give the pid of the initial
-	// namespace to everybody (os_find_ns_pid in NVIDIA's open-gpu-kernel-modules). So on the host it is the host's pid;
-	// in a container it must be checked against the devices that the process holds open.
+	// PID is the pid that the driver reports. Drivers with the open kernel modules report the pid in the pid namespace
+	// of the process that asks, and leave out processes that this process cannot see. Older drivers report the pid of
+	// the initial namespace to everybody (os_find_ns_pid in NVIDIA's open-gpu-kernel-modules). So on the host PID is
+	// the host's pid. In a container a caller must compare it with the devices that the process holds open.
 	PID int
 
-	// Used is all device memory of the process there: contexts, modules and libraries with its allocations. Some
-	// drivers and modes do not show it (vGPU, MIG without rights, WSL): then UsedKnown is false.
+	// Used is all memory of the process on the device: contexts, modules and libraries as well as allocations. Some
+	// drivers and modes do not report it (vGPU, MIG without rights, WSL): then UsedKnown is false.
 	Used      int64
 	UsedKnown bool
 
 	Kinds Kind
 }
 
-// Kind is the set of a process's uses of a device.
+// Kind is the set of ways in which a process uses a device.
 type Kind uint8
 
-// The kinds, by NVML's lists. A process can be in several lists, each with all of its memory.
+// The kinds. NVML has a list of processes for each. A process may be in several lists, each time with all its memory.
 const (
 	Compute Kind = 1 << iota
 	Graphics
 	MPS // a client of the Multi-Process Service
 )
 
-// Strings names the kinds in a set.
+// Strings returns the names of the kinds in a set.
 func (k Kind) Strings() []string {
 	names := []string{}
 	for _, n := range []struct {
@@ -126,8 +126,8 @@ func (k Kind) Strings() []string {
 	return names
 }
 
-// Read opens NVML, takes a snapshot and closes it again. NVML cannot be interrupted: when the context ends first, for
-// instance because a GPU does not answer, its call is left behind and the context's cause returned.
+// Read opens NVML, takes a snapshot and closes NVML. A call of NVML cannot be interrupted. If ctx ends first, for
+// example because a GPU does not answer, Read abandons the call and returns ctx's cause.
 func Read(ctx context.Context) (Snapshot, error) {
 	type answer struct {
 		snapshot Snapshot
@@ -146,8 +146,8 @@ func Read(ctx context.Context) (Snapshot, error) {
 	}
 }
 
-// merge makes one list of NVML's lists, one entry a pid. The lists give the memory of the whole process, so that of a
-// process in several is the largest, not the sum.
+// merge joins lists of processes into one with an entry for each pid. Each list has the memory of the whole process, so
+// merge takes the maximum and not the sum.
 func merge(lists ...[]Process) []Process {
 	var out []Process
 	for _, list := range lists {
@@ -168,9 +168,8 @@ func merge(lists ...[]Process) []Process {
 	return out
 }
 
-// UsedBy returns the memory that a process holds on all devices together, by a pid as the driver gives it
-// ([Process.PID]). It is not ok where the driver does not show it for one of them. A process that holds nothing is not
-// listed.
+// UsedBy returns the memory that a process has on all devices together. pid is as in [Process.PID]. ok is false if the
+// driver does not report the memory on one of them. A process without memory is not listed.
 func (s Snapshot) UsedBy(pid int) (bytes int64, ok bool) {
 	ok = true
 	count := func(list []Process) {

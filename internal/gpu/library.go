@@ -18,7 +18,7 @@ const (
 	CUDALibrary = "libcuda.so.1"      // the CUDA driver API
 )
 
-// usualPlaces are directories with the driver's libraries on systems with dynamic linkers that may not list them.
+// usualPlaces are directories in which the driver's libraries are on systems whose dynamic linker may not list them.
 var usualPlaces = []string{
 	"/usr/lib/" + elffile.Triplet, "/usr/lib64", "/usr/lib", "/lib/" + elffile.Triplet, "/lib64",
 	"/usr/lib/" + elffile.Triplet + "/nvidia/current", // Debian
@@ -27,8 +27,8 @@ var usualPlaces = []string{
 	"/usr/local/nvidia/lib64", // Kubernetes device plugins
 }
 
-// FindLibrary returns the path of a library of this machine: as the dynamic linker's cache has it, else in one of the
-// usual places; "" where it is in neither. It loads nothing.
+// FindLibrary returns the path of a library on this machine, from the dynamic linker's cache or from one of the usual
+// places; "" if it is in neither. It loads nothing.
 func FindLibrary(name string) string {
 	if path := inCache("/etc/ld.so.cache", name); path != "" {
 		return path
@@ -49,8 +49,8 @@ func inUsualPlaces(name string) (found []string) {
 	return found
 }
 
-// LoadedDriver returns the version of NVIDIA's kernel driver that is loaded, such as "580.159.04", by a proc file
-// system; "" where none is. It needs no NVML, and no rights.
+// LoadedDriver returns the version of NVIDIA's loaded kernel driver, such as "580.159.04", from a proc file system; ""
+// if none is loaded. It needs neither NVML nor rights.
 func LoadedDriver(proc string) string {
 	f, err := os.Open(filepath.Join(proc, "driver/nvidia/version"))
 	if err != nil {
@@ -68,13 +68,13 @@ func LoadedDriver(proc string) string {
 	return "unknown"
 }
 
-// driverVersion is in "NVRM version: NVIDIA UNIX Open Kernel Module for …  580.159.04  Release Build …".
+// driverVersion matches the version in "NVRM version: NVIDIA UNIX Open Kernel Module for …  580.159.04  Release …".
 var driverVersion = regexp.MustCompile(`\b\d{3,}\.\d+(\.\d+)?\b`)
 
-// maxCache bounds the cache; usual ones have some hundred KiB.
+// maxCache bounds the size of the dynamic linker's cache, in bytes; usual caches have some hundred KiB.
 const maxCache = 16 << 20
 
-// inCache looks a library up in a cache that ldconfig made. An entry without its file does not count.
+// inCache returns the path of a library from a cache of ldconfig, if the file exists; else "".
 func inCache(cache, name string) string {
 	f, err := os.Open(cache)
 	if err != nil {
@@ -101,7 +101,7 @@ const (
 	cacheEntry  = 24
 )
 
-// lookup returns the paths that a cache has for a name, in its order.
+// lookup returns the paths that a cache has for a name, in the cache's order.
 func lookup(cache []byte, name string) (paths []string) {
 	at := bytes.Index(cache, []byte(cacheMagic))
 	if at < 0 || len(cache)-at < cacheHeader {
@@ -121,7 +121,7 @@ func lookup(cache []byte, name string) (paths []string) {
 	return paths
 }
 
-// text is the string that begins at an offset, "" where none does.
+// text returns the string at an offset; "" if there is none.
 func text(table []byte, offset uint32) string {
 	if uint64(offset) >= uint64(len(table)) {
 		return ""

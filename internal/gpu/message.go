@@ -8,22 +8,22 @@ import (
 )
 
 // A question is one packet: its number in 4 bytes, little endian. An answer is one packet: the number of the question,
-// and JSON.
+// followed by JSON.
 const (
 	questionSize = 4
 	maxAnswer    = 128 << 10 // bytes: a thousand processes and more on all GPUs together
 	maxText      = 512       // bytes of an error
-	maxNamed     = 256       // in one answer
+	maxNamed     = 256       // devices in one answer
 )
 
 var errMessage = errors.New("a message that makes no sense")
 
-// helperAnswer is NVML's answer.
+// helperAnswer is the helper's answer.
 type helperAnswer struct {
 	Snapshot Snapshot
-	None     *NoNVMLError `json:",omitempty"` // it cannot be used
+	None     *NoNVMLError `json:",omitempty"` // why NVML cannot be used
 	Early    bool         `json:",omitempty"` // the driver has no devices yet
-	Failed   string       `json:",omitempty"` // another error
+	Failed   string       `json:",omitempty"` // any other error
 }
 
 func (a *helperAnswer) err() error {
@@ -38,8 +38,8 @@ func (a *helperAnswer) err() error {
 	return nil
 }
 
-// helperSaid is an answer of an error, nil for none.
-func helperSaid(s Snapshot, err error) (a helperAnswer) {
+// newHelperAnswer returns the answer with a snapshot, or with an error if err is not nil.
+func newHelperAnswer(s Snapshot, err error) (a helperAnswer) {
 	switch {
 	case err == nil:
 		a.Snapshot = s
@@ -55,19 +55,19 @@ func helperSaid(s Snapshot, err error) (a helperAnswer) {
 
 func question(number uint32) []byte { return binary.LittleEndian.AppendUint32(nil, number) }
 
-// packet returns an answer as it is sent: the number of the question, and JSON.
+// packet returns an answer in the form in which it is sent.
 func packet(number uint32, a helperAnswer) []byte {
 	text, err := json.Marshal(a)
 	if err == nil && questionSize+len(text) > maxAnswer {
 		err = fmt.Errorf("NVML says more than %d bytes", maxAnswer)
 	}
 	if err != nil {
-		text, _ = json.Marshal(helperSaid(Snapshot{}, err))
+		text, _ = json.Marshal(newHelperAnswer(Snapshot{}, err))
 	}
 	return append(question(number), text...)
 }
 
-// parse reads the answer to a question.
+// parse decodes the answer to a question.
 func parse(message []byte, number uint32) (a helperAnswer, err error) {
 	if len(message) < questionSize || len(message) > maxAnswer || binary.LittleEndian.Uint32(message) != number {
 		return a, errMessage

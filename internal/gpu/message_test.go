@@ -32,10 +32,10 @@ func TestStrangeAnswers(t *testing.T) {
 		t.Errorf("%v %v", err, a.err())
 	}
 	long := strings.Repeat("x", maxAnswer)
-	if a := helperSaid(Snapshot{}, errors.New(long)); len(a.Failed) != maxText {
+	if a := newHelperAnswer(Snapshot{}, errors.New(long)); len(a.Failed) != maxText {
 		t.Error(len(a.Failed))
 	}
-	if a := helperSaid(Snapshot{}, &NoNVMLError{Detail: long}); len(a.None.Detail) != maxText {
+	if a := newHelperAnswer(Snapshot{}, &NoNVMLError{Detail: long}); len(a.None.Detail) != maxText {
 		t.Error(len(a.None.Detail))
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// moveServer is the worker's own side.
+// moveServer carries out requests in the worker's process.
 type moveServer struct {
 	calls  calls
 	pid    int
-	look   func() error // fails with [ErrGone] once the very process has ended, and with [ErrGained]
-	settle bool         // a process that is found locked at the end is to be unlocked
+	look   func() error // fails with [ErrGone] or [ErrGained] if the process must not be touched
+	settle bool         // at the end a locked process is unlocked
 }
 
 // calls are [Checkpoints].
@@ -29,8 +29,8 @@ type calls interface {
 	Unlock(pid int) error
 }
 
-// Serve is the worker: it does the tracer's requests on in until that is closed, and then acts by the aim. It does
-// nothing to a process that has more rights than the user's.
+// Serve runs the worker: it carries out the tracer's requests from in until in is closed, and then acts by the aim. It
+// does nothing to a process that has more rights than an ordinary process of the user.
 func (t Task) Serve(in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	answers := json.NewEncoder(out)
@@ -41,17 +41,17 @@ func (t Task) Serve(in io.Reader, out io.Writer) error {
 	defer handle.Close()
 	driver, err := OpenCheckpoints()
 	if err != nil {
-		return answers.Encode(said(err))
+		return answers.Encode(newAnswer(err))
 	}
 	s := &moveServer{calls: driver, pid: t.ID.PID, settle: t.Aim == AimBack,
-		look: looker(handle, process.RightsOf(t.UID))}
+		look: newLook(handle, process.RightsOf(t.UID))}
 	return s.serve(json.NewDecoder(in), answers)
 }
 
-// looker returns a function that looks, right before each call, whether a pid still means the process, and whether that
-// may still be moved: the driver takes a pid and is root's. A process that changes between the look and the call has
-// executed another program, and so has no memory of CUDA's left.
-func looker(handle *process.Handle, rights process.Rights) func() error {
+// newLook returns the function look, which is called right before each call of the driver. It checks that the pid still
+// means the process, and that the process may be moved: the driver takes a pid, and acts as root. A process that
+// changes between the check and the call has executed another program, and so has no memory of CUDA any more.
+func newLook(handle *process.Handle, rights process.Rights) func() error {
 	return func() error {
 		if ended, err := handle.Exited(); ended || err != nil {
 			return ErrGone
@@ -87,7 +87,7 @@ func (s *moveServer) serve(requests *json.Decoder, answers *json.Encoder) error 
 
 func (s *moveServer) do(r request) answer {
 	if err := s.look(); err != nil {
-		return said(err)
+		return newAnswer(err)
 	}
 	var state CUDAState
 	var err error
@@ -109,16 +109,16 @@ func (s *moveServer) do(r request) answer {
 	}
 	if err != nil {
 		if changed := s.look(); changed != nil {
-			return said(changed)
+			return newAnswer(changed)
 		}
 	}
-	a := said(err)
+	a := newAnswer(err)
 	a.State = state
 	return a
 }
 
-// said is an answer of an error, nil for none.
-func said(err error) (a answer) {
+// newAnswer returns the answer for an error; an empty answer for nil.
+func newAnswer(err error) (a answer) {
 	switch {
 	case err == nil, errors.As(err, &a.CUDA), errors.As(err, &a.None):
 	case errors.Is(err, ErrGone):

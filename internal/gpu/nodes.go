@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Folder is where the driver's devices are. A build for tests has "$NAME": the folder that this variable names, /dev if
-// it is not set.
+// Folder is the folder with the driver's devices. In a build for tests it is "$NAME": the folder that this environment
+// variable names, or /dev if the variable is not set.
 var Folder = "/dev"
 
-// ErrNoDevices is the error when NVIDIA's driver has no devices in /dev yet.
+// ErrNoDevices says that NVIDIA's driver has no devices in /dev yet.
 var ErrNoDevices = errors.New("NVIDIA's driver has no devices in /dev (nvidiactl and one nvidiaN)")
 
 func folder() string {
@@ -24,8 +24,8 @@ func folder() string {
 	return Folder
 }
 
-// Nodes are the files by which NVIDIA's driver is reached: nvidiactl, nvidiaN, nvidia-uvm and others. ready: those that
-// NVML needs are there, nvidiactl and one nvidiaN; they are made when the driver is used first.
+// Nodes returns the device files of NVIDIA's driver: nvidiactl, nvidiaN, nvidia-uvm and others. ready reports whether
+// those that NVML needs exist: nvidiactl and one nvidiaN. They are created when the driver is first used.
 func Nodes() (paths []string, ready bool) {
 	paths, _ = filepath.Glob(filepath.Join(folder(), "nvidia*"))
 	control := slices.ContainsFunc(paths, func(path string) bool { return filepath.Base(path) == "nvidiactl" })
@@ -35,12 +35,13 @@ func Nodes() (paths []string, ready bool) {
 	})
 }
 
-// maxMinors is how many GPUs can have a device: minor 255 is nvidiactl (nv-linux.h of NVIDIA's open kernel modules).
+// maxMinors is the number of GPUs that can have a device file: minor 255 is nvidiactl (nv-linux.h of NVIDIA's open
+// kernel modules).
 const maxMinors = 255
 
-// IsAlone reports whether the machine has one GPU, /dev/nvidia0: then CUDA's device 0 is NVML's, and there is no other.
-// It needs neither NVML nor the right to list /dev. The driver's list of its GPUs, in a proc file system, counts, too:
-// a container may have one GPU of several.
+// IsAlone reports whether the machine has exactly one GPU, /dev/nvidia0: then CUDA's device 0 is NVML's device 0. It
+// needs neither NVML nor the right to list /dev. It also reads the driver's list of GPUs in a proc file system, because
+// a container may see one GPU of several.
 func IsAlone(proc string) bool {
 	served, err := os.ReadDir(filepath.Join(proc, "driver/nvidia/gpus"))
 	if err == nil && len(served) > 1 {

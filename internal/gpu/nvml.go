@@ -13,31 +13,30 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// NVML is an open NVML. Its methods may be called from several goroutines; NVML itself serializes its calls where
-// needed.
+// NVML is an open NVML. Its methods may be called from several goroutines: NVML serializes its calls where needed.
 type NVML struct {
 	lib nvml.Interface
 }
 
-// shared is go-nvml's own state, one for the process: it chooses the versions of the functions when NVML is started
-// first, in global variables, and forgets them when it was shut down as often as it was started.
+// shared is go-nvml's state, one for the whole process. When NVML is first started, go-nvml chooses the versions of its
+// functions, in global variables. It forgets them when NVML was shut down as often as it was started.
 var shared struct {
 	sync.Mutex // held while NVML is started or shut down
 	lib        nvml.Interface
 }
 
-// loaded is the library, once for the process and for ever: go-nvml's calls are bound to the addresses of the first
-// library that was loaded, so it must never be unloaded, nor another one take its place.
+// loaded is the library. It is loaded once and never unloaded, because go-nvml's calls are bound to the addresses of
+// the first library that was loaded.
 var loaded struct {
 	sync.Mutex
 	handle *dl.DynamicLibrary
 	path   string
 }
 
-// canLoad reports that this program loads the library itself.
+// canLoad says that this program can load the library.
 const canLoad = true
 
-// readOnce starts NVML, asks it and lets it go.
+// readOnce starts NVML, takes a snapshot and shuts NVML down.
 func readOnce(context.Context) (Snapshot, error) {
 	n, err := Open()
 	if err != nil {
@@ -47,15 +46,15 @@ func readOnce(context.Context) (Snapshot, error) {
 	return n.Snapshot()
 }
 
-// Open loads and starts NVML. It fails with a [*NoNVMLError]. Every success must be followed by one Close.
-// The first call may take seconds where the driver has to wake the GPUs (persistence mode off).
+// Open loads and starts NVML. It fails with a [*NoNVMLError]. The caller must call Close after each success. The first
+// call may take seconds if the driver must wake the GPUs (persistence mode off).
 func Open() (*NVML, error) {
 	path, err := load()
 	if err != nil {
 		return nil, err
 	}
-	// A call of a function that the library lacks ends the process (the dynamic linker finds out then), so each is
-	// looked up before. These are the least that an NVML has.
+	// Calling a function that the library lacks ends the process, because the dynamic linker resolves it only then. So
+	// this package checks for each function first. These functions are in every NVML.
 	for _, names := range [][]string{
 		{"nvmlInit_v2", "nvmlInit"}, {"nvmlShutdown"}, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"},
 		{"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"},
@@ -76,14 +75,14 @@ func Open() (*NVML, error) {
 	return &NVML{lib: shared.lib}, nil
 }
 
-// Close lets NVML go, once no call of this one's methods runs any more.
+// Close shuts NVML down. No method of n may run any more.
 func (n *NVML) Close() {
 	shared.Lock()
 	defer shared.Unlock()
 	n.lib.Shutdown()
 }
 
-// load finds the library and keeps it.
+// load loads the library if it is not loaded yet, and returns its path.
 func load() (string, error) {
 	loaded.Lock()
 	defer loaded.Unlock()
@@ -123,7 +122,7 @@ func has(names ...string) bool {
 	return false
 }
 
-// noNVML makes an error of nvmlInit's result.
+// noNVML returns the error for a result of nvmlInit.
 func noNVML(ret nvml.Return) error {
 	e := &NoNVMLError{Reason: Failed, Detail: words(ret)}
 	switch ret {
@@ -139,10 +138,10 @@ func noNVML(ret nvml.Return) error {
 	return e
 }
 
-// errMissing is a function that the installed library does not have.
+// errMissing says that the installed library lacks a function.
 var errMissing = errors.New("this NVML cannot tell")
 
-// failed makes an error of a return code, nil of success.
+// failed returns the error of a return code; nil for success.
 func failed(ret nvml.Return) error {
 	if ret == nvml.SUCCESS {
 		return nil
@@ -150,7 +149,7 @@ func failed(ret nvml.Return) error {
 	return errors.New(words(ret))
 }
 
-// words is NVML's own wording without its help: nvmlErrorString may be missing too.
+// words describes a return code. It does not call nvmlErrorString, which may be missing, too.
 func words(ret nvml.Return) string {
 	switch ret {
 	case nvml.ERROR_NOT_SUPPORTED:

@@ -16,16 +16,16 @@ type NVML struct{}
 // Open returns a [*NoNVMLError] with the reason [NotBuiltIn].
 func Open() (*NVML, error) { return nil, &NoNVMLError{Reason: NotBuiltIn} }
 
-// Snapshot is never reached: there is no NVML to ask.
+// Snapshot is never reached, because Open fails.
 func (n *NVML) Snapshot() (Snapshot, error) { return Snapshot{}, &NoNVMLError{Reason: NotBuiltIn} }
 
 // Close does nothing.
 func (n *NVML) Close() {}
 
-// canLoad reports whether the program that this one carries loads the library.
+// canLoad reports whether this program carries a program that can load the library.
 var canLoad = len(carried) > 0
 
-// readOnce has the program that this one carries ask NVML.
+// readOnce runs the carried program to read NVML.
 func readOnce(ctx context.Context) (Snapshot, error) {
 	if missing := Missing(); missing != nil { // the program would report that itself, after it was unpacked
 		return Snapshot{}, missing
@@ -52,7 +52,7 @@ func readOnce(ctx context.Context) (Snapshot, error) {
 		Detail: "the program that loads it does not run here: " + why}
 }
 
-// parseReading reads the output of [WriteReading]. It fails too if that is no reading.
+// parseReading decodes the output of [WriteReading]. It fails with the error of the reading, or if text is no reading.
 func parseReading(text []byte) (Snapshot, error) {
 	var a helperAnswer
 	if err := json.Unmarshal(text, &a); err != nil {

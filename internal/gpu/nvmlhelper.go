@@ -1,20 +1,23 @@
 package gpu
 
-// A [Helper] asks NVML in a process of its own, which can do nothing else: the program itself, or the one that it
-// carries for that ([Command]), started by the hidden command [HelperCommand]. A session starts it before it gives up
-// its rights, and needs no right of its own for NVIDIA's driver: it neither loads the library nor opens a device.
+// A [Helper] reads NVML in a process of its own, which can do nothing else. The process is this program or the one that
+// it carries ([Command]), run with the hidden command [HelperCommand]. A session starts it before it gives up its
+// rights. The session itself then needs no rights for NVIDIA's driver: it neither loads the library nor opens a device.
 //
-// The process is the user's, without capabilities, from its first moments on. Until it is asked for the first time it
-// waits, and has loaded nothing: a GPU that nobody uses is not woken. Then, once the driver's devices are there, it
-// gives up all rights that NVML does not need, and loads NVML. It takes one question, of a fixed size, and gives one
-// answer, of a bounded one. It ends when the other side closes its end of the socket, or ends.
+// The process runs as the user, without capabilities, almost from its start. Until the first question it only waits,
+// and loads nothing, so it wakes no GPU that nobody uses. At a question, once the driver's devices exist, it gives up
+// all rights that NVML does not need, and loads NVML. A question has a fixed size, and an answer a bounded one. The
+// process ends when the other side closes its end of the socket, or ends.
 //
-// NVML in the session itself, started before that gives up its rights, would let in more. Each query opens /dev/nvidiaN
-// to read and write and calls stat(2), so the session, which parses files of others, would keep these rights. Every
-// session would wake the machine's GPUs and hold their devices, also for notebooks that use none. Devices that are made
-// when the driver is used first would be missed, and a driver that hangs would hold the session. Some calls are refused
-// in the way that NVML knows from users who are not root: it makes devices, links to them, and starts
-// nvidia-modprobe(1), which is set-user-ID.
+// Running NVML in the session itself, started before the session gives up its rights, would have these drawbacks:
+//   - Each query opens /dev/nvidiaN to read and write and calls stat(2), so the session, which parses hostile files,
+//     would have to keep these rights.
+//   - Every session would wake the machine's GPUs and hold their devices, also for notebooks that use none.
+//   - Devices that are created when the driver is first used would be missed.
+//   - A driver that hangs would hold up the session.
+//
+// The process refuses some of NVML's calls in the way that NVML knows from users who are not root: creating devices,
+// linking to them, and starting nvidia-modprobe(1), which is set-user-ID.
 
 import (
 	"errors"
@@ -31,35 +34,36 @@ import (
 	"ipytracer/internal/host/invoker"
 )
 
-// HelperCommand is the hidden command of the program by which [StartHelper] starts the process; it calls [ServeHelper].
+// HelperCommand is the hidden command by which [StartHelper] starts the process. The command calls [ServeHelper].
 const HelperCommand = "nvml-helper"
 
-// The waits for an answer. For the first one NVML starts, which wakes GPUs that nobody uses: a second or two each. A
-// session asks for it beside its other work.
+// The longest waits for an answer. Before the first answer NVML must start, and wake idle GPUs: a second or two for
+// each. A session asks for it at the same time as its other work.
 const (
 	firstPatience = 30 * time.Second
 	patience      = time.Second
 )
 
 var (
-	// ErrSilent is the error when NVML has not answered in time. It may answer later.
+	// ErrSilent says that NVML has not answered in time. It may answer later.
 	ErrSilent = errors.New("NVML does not answer: a GPU may hang")
-	// ErrEnded is the error when the process has ended.
+	// ErrEnded says that the process has ended.
 	ErrEnded = errors.New("the process that asks NVML has ended")
 )
 
-// Helper is the process, as whoever asks sees it. It is for one goroutine, except [Helper.Close].
+// Helper is the asking side's handle of the process. It is for one goroutine, except [Helper.Close].
 type Helper struct {
 	conn  *net.UnixConn
-	asked uint32 // questions so far
-	owed  bool   // the last one has no answer yet
-	began bool   // there has been an answer of NVML's
-	dead  error
+	asked uint32 // the number of questions so far
+	owed  bool   // the last question has no answer yet
+	began bool   // NVML has answered once
+	dead  error  // why no question can be asked any more
 
-	message []byte // room for an answer
+	message []byte // buffer for an answer
 }
 
-// StartHelper starts the process, as a user, nil for the one that this program is. It must not be confined yet.
+// StartHelper starts the process as a user; nil stands for this program's user. The calling program must not be
+// confined yet.
 func StartHelper(as *invoker.User) (*Helper, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -84,11 +88,11 @@ func StartHelper(as *invoker.User) (*Helper, error) {
 		conn.Close()
 		return nil, fmt.Errorf("start a helper for NVML: %w", err)
 	}
-	go func() { _ = cmd.Wait() }() // never, while the driver holds it
+	go func() { _ = cmd.Wait() }() // does not return while the driver holds the process
 	return &Helper{conn: conn.(*net.UnixConn)}, nil
 }
 
-// arguments returns the arguments of the command for a user, which [ParseHelper] reads.
+// arguments returns the arguments of the command for a user. [ParseHelper] parses them.
 func arguments(as *invoker.User) []string {
 	if as == nil {
 		return nil
@@ -100,7 +104,7 @@ func arguments(as *invoker.User) []string {
 	return []string{"--user", strings.Join(ids, ",")}
 }
 
-// ParseHelper reads the arguments of the command: none, or --user and its value.
+// ParseHelper parses the arguments of the command: none, or --user and its value.
 func ParseHelper(arguments []string) (*invoker.User, error) {
 	switch {
 	case len(arguments) == 0:
@@ -111,8 +115,8 @@ func ParseHelper(arguments []string) (*invoker.User, error) {
 	return nil, fmt.Errorf("%q are no arguments of %s", arguments, HelperCommand)
 }
 
-// ParseHelperUser reads the value of the command's flag --user: a user's id, the group's, and those of further groups;
-// "" for none.
+// ParseHelperUser parses the value of the command's flag --user: the ids of the user, of the group and of further
+// groups. It returns nil for "".
 func ParseHelperUser(text string) (*invoker.User, error) {
 	if text == "" {
 		return nil, nil
@@ -131,10 +135,14 @@ func ParseHelperUser(text string) (*invoker.User, error) {
 	return &invoker.User{UID: ids[0], GID: ids[1], Groups: ids[2:]}, nil
 }
 
-// Snapshot asks NVML. It fails with a [*gpu.NoNVMLError]; with [ErrNoDevices], and can be asked again; with
-// [ErrSilent], after 30 seconds the first time and one second later, and at once for as long as the answer is owed; and
-// for good with [ErrEnded]. An answer that comes too late is of a time that is over: it is dropped, and NVML is asked
-// anew.
+// Snapshot asks NVML for a snapshot. It fails with
+//   - a [*NoNVMLError] if NVML cannot be used,
+//   - [ErrNoDevices] if the driver has no devices yet; the caller may ask again,
+//   - [ErrSilent] if there is no answer within 30 seconds the first time, or one second later. While this answer is
+//     missing, further calls fail at once.
+//   - [ErrEnded] for good.
+//
+// Snapshot drops an answer that comes too late, and asks again.
 func (h *Helper) Snapshot() (Snapshot, error) {
 	if h.dead != nil {
 		return Snapshot{}, h.dead
@@ -156,7 +164,7 @@ func (h *Helper) Snapshot() (Snapshot, error) {
 	return h.answer(time.Now().Add(wait))
 }
 
-// ask sends the question. The socket has room for it: there is one at a time.
+// ask sends the question. The socket always has room, because only one question is sent at a time.
 func (h *Helper) ask() error {
 	if err := h.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return err
@@ -165,8 +173,8 @@ func (h *Helper) ask() error {
 	return err
 }
 
-// answer waits for the outstanding answer until the deadline. After the deadline it takes only an answer that has come
-// already.
+// answer waits until the deadline for the answer to the last question. After the deadline it only takes an answer that
+// has arrived already.
 func (h *Helper) answer(deadline time.Time) (Snapshot, error) {
 	if soonest := time.Now().Add(time.Millisecond); deadline.Before(soonest) {
 		deadline = soonest
@@ -197,7 +205,7 @@ func (h *Helper) answer(deadline time.Time) (Snapshot, error) {
 	return a.Snapshot, err
 }
 
-// end closes the connection, and keeps the error for later calls.
+// end closes the connection. From now on, Snapshot fails with the returned error.
 func (h *Helper) end(err error) error {
 	h.dead = ErrEnded
 	if err != nil {
@@ -207,5 +215,5 @@ func (h *Helper) end(err error) error {
 	return h.dead
 }
 
-// Close has the process end, once the driver lets it. A call that asks at that moment fails with [ErrEnded].
+// Close ends the process, as soon as the driver lets it. A call of Snapshot at that moment fails with [ErrEnded].
 func (h *Helper) Close() { _ = h.conn.Close() }

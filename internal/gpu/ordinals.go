@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// Environment has the variables that decide which devices CUDA shows to a process, as they were when the process
-// initialized CUDA.
+// Environment has the variables that decide which devices CUDA shows to a process. The values are those from when the
+// process initialized CUDA.
 type Environment struct {
 	VisibleDevices string // CUDA_VISIBLE_DEVICES
 	VisibleSet     bool   // false: CUDA_VISIBLE_DEVICES is not set, which is not the same as set to ""
 	DeviceOrder    string // CUDA_DEVICE_ORDER; "" not set
 }
 
-// Place is where a CUDA ordinal lies.
+// Place says which device a CUDA ordinal means.
 type Place struct {
 	Device   int // position in the slice of devices that was given
 	Instance int // position in its Instances; -1 the whole device
 }
 
-// Ordinals gives the device of each CUDA ordinal of a process, from 0.
+// Ordinals has the device of each CUDA ordinal of a process, from 0.
 type Ordinals struct {
 	Places []Place
-	// Doubt is the reason why the places are only the most likely ones; "" where they are certain. No memory should be
-	// charged to a device because of a doubtful place. The driver's cuDeviceGetUuid is certain.
+	// Doubt says why the places are only the most likely ones; "" if they are certain. Memory should not be charged to
+	// a device because of a doubtful place. The driver's cuDeviceGetUuid is certain.
 	Doubt string
 }
 
@@ -39,14 +39,13 @@ const (
 	doubtMalformed = "CUDA_VISIBLE_DEVICES has an entry that NVIDIA does not define"
 )
 
-// MapOrdinals returns the devices that a process knows as its CUDA devices 0, 1, …. It is a pure function of the
-// devices that the process can reach (in a container those it was given, not all of the machine's) and of its
-// environment.
+// MapOrdinals returns the devices that a process knows as its CUDA devices 0, 1, …. devices are those that the process
+// can reach: in a container those that it was given, and not all of the machine. MapOrdinals is a pure function.
 //
-// Source: "CUDA Environment Variables" in NVIDIA's CUDA Programming Guide, and "CUDA Device Enumeration" in its MIG
-// User Guide. Neither defines repeated entries, and numbers with other text behind them. There the result is what
-// PyTorch expects of the driver: it counts devices without initializing CUDA (torch.cuda._parse_visible_devices). Such
-// a result is in doubt.
+// Sources: "CUDA Environment Variables" in NVIDIA's CUDA Programming Guide, and "CUDA Device Enumeration" in its MIG
+// User Guide. They do not define repeated entries, and numbers that are followed by other text. For these the result is
+// what PyTorch expects of the driver when it counts devices without CUDA (torch.cuda._parse_visible_devices), and is in
+// doubt.
 func MapOrdinals(devices []Device, env Environment) Ordinals {
 	m := &mapping{devices: devices}
 	m.sort(env.DeviceOrder)
@@ -70,8 +69,8 @@ type mapping struct {
 	out       Ordinals
 }
 
-// sort orders the devices by PCI bus id. FASTEST_FIRST, the default, is a heuristic of the driver; among GPUs of one
-// model it makes no difference.
+// sort orders the devices by PCI bus id. CUDA's default, FASTEST_FIRST, is a heuristic of the driver; for GPUs of one
+// model it gives the same order.
 func (m *mapping) sort(order string) {
 	m.order = make([]int, len(m.devices))
 	for i := range m.order {
@@ -91,15 +90,15 @@ func (m *mapping) sort(order string) {
 	}
 }
 
-// doubt keeps the first reason.
+// doubt records a reason for doubt. The first reason counts.
 func (m *mapping) doubt(why string) {
 	if m.out.Doubt == "" {
 		m.out.Doubt = why
 	}
 }
 
-// all returns the visible devices where the environment has no list. A process that can see a MIG device sees only that
-// device.
+// all sets the places for an environment without a list: all devices, or one MIG device, because a process that can see
+// a MIG device sees only that.
 func (m *mapping) all() {
 	total := 0
 	first := Place{-1, -1}
@@ -130,7 +129,7 @@ func (m *mapping) all() {
 	}
 }
 
-// indices reads a list of numbers. The first number that is no device ends the list.
+// indices sets the places for a list of numbers. The first entry that is no device ends the list.
 func (m *mapping) indices(list []string) {
 	for _, entry := range list {
 		number := strings.TrimSpace(entry)
@@ -157,8 +156,8 @@ func (m *mapping) indices(list []string) {
 	}
 }
 
-// uuids reads a list of UUIDs, or of beginnings of UUIDs. The first item that is no device, or could be several, ends
-// the list.
+// uuids sets the places for a list of UUIDs or prefixes of UUIDs. The first entry that means no device, or several,
+// ends the list.
 func (m *mapping) uuids(list []string) {
 	for _, entry := range list {
 		if !strings.HasPrefix(entry, "GPU-") {
@@ -183,7 +182,7 @@ func (m *mapping) uuids(list []string) {
 	}
 }
 
-// add makes a device the next ordinal; false ends the list.
+// add makes a device the next ordinal. It returns false if the list ends here.
 func (m *mapping) add(at int) bool {
 	if slices.ContainsFunc(m.out.Places, func(p Place) bool { return p.Device == at }) {
 		m.out.Places = nil
@@ -206,8 +205,8 @@ func (m *mapping) add(at int) bool {
 	return true
 }
 
-// mig reads a list of MIG devices, "MIG-<UUID>" from R470 on or "MIG-<GPU UUID>/<GPU instance>/<compute instance>"
-// before. CUDA shows one MIG device, so only the first entry counts.
+// mig sets the place for a list of MIG devices: "MIG-<UUID>" since R470, "MIG-<GPU UUID>/<GPU instance>/<compute
+// instance>" before. CUDA shows only one MIG device, so only the first entry counts.
 func (m *mapping) mig(list []string) {
 	for i, d := range m.devices {
 		for j, in := range d.Instances {
@@ -223,8 +222,8 @@ func (m *mapping) mig(list []string) {
 	}
 }
 
-// leadingNumber returns the number at the beginning of a text; -1 where there is none, or it is negative. plain:
-// nothing follows the number.
+// leadingNumber returns the number at the beginning of a text; -1 if there is none. plain reports whether the text is
+// only the number.
 func leadingNumber(text string) (n int, plain bool) {
 	digits := strings.TrimPrefix(text, "+")
 	end := 0

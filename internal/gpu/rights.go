@@ -11,8 +11,8 @@ import (
 	"ipytracer/internal/host/confine"
 )
 
-// withdraw takes all rights that NVML does not need from this program, in all its threads and for good. A kernel
-// without Landlock or filters takes less.
+// withdraw gives up all rights that NVML does not need, in all threads of this program and for good. On a Linux without
+// Landlock or seccomp filters it gives up less.
 func withdraw(devices []string) error {
 	for _, err := range []error{confine.OnlyPaths(paths(devices)), confine.Allow(rules())} {
 		if err != nil && !errors.Is(err, confine.ErrNoLandlock) && !errors.Is(err, confine.ErrNoFilter) {
@@ -22,7 +22,8 @@ func withdraw(devices []string) error {
 	return nil
 }
 
-// paths are the devices, and the files of the library and of those it needs; nothing is made anywhere.
+// paths returns the paths that NVML needs: the devices, and the files of its library and of the libraries that it
+// loads. Nothing may be created.
 func paths(devices []string) confine.Paths {
 	p := confine.Paths{Read: []string{"/proc", "/sys", "/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
 		"/run/opengl-driver"}}
@@ -47,17 +48,18 @@ func paths(devices []string) confine.Paths {
 	return p
 }
 
-// Commands of /dev/nvidia-uvm, which have no type (uvm_linux_ioctl.h and uvm_ioctl.h of NVIDIA's open kernel modules).
+// ioctl commands of /dev/nvidia-uvm, which have no type (uvm_linux_ioctl.h and uvm_ioctl.h of NVIDIA's open kernel
+// modules).
 const (
 	uvmInitialize   = 0x30000001
 	uvmDeinitialize = 0x30000002
 	uvmMMInitialize = 75
 )
 
-// rules are the system calls of NVML and of the program that asks it. NVML of driver 580 makes these (seen on an H100):
-// it looks at its devices by stat(2), reads /proc and /sys, opens the devices to read and write, asks by ioctls of type
-// 'F' (nv-ioctl-numbers.h of NVIDIA's open kernel modules), and has a thread. Its library, and those it loads, are
-// mapped as code: from files only.
+// rules returns the system calls that NVML and its program may make. NVML of driver 580 makes these (seen on an H100):
+// it calls stat(2) on its devices, reads /proc and /sys, opens the devices to read and write, calls ioctls of type 'F'
+// (nv-ioctl-numbers.h of NVIDIA's open kernel modules), and starts a thread. Its libraries are mapped as code, from
+// files only.
 func rules() []confine.Rule {
 	all := slices.Concat(confine.Program(), confine.Reading(), confine.Always(
 		unix.SYS_SCHED_GET_PRIORITY_MAX,
@@ -79,9 +81,9 @@ func rules() []confine.Rule {
 	return append(all, refused()...)
 }
 
-// refused are calls that NVML tries, and goes on without, as it must for users who are not root: it makes missing
-// devices and links to them in /dev/char, itself and by nvidia-modprobe(1) (nvidia-modprobe-utils.c), and names its
-// threads by a file. Each fails as it does for them.
+// refused returns rules for calls that NVML tries, and can do without, as it must for users who are not root: creating
+// missing devices and links to them in /dev/char, by itself or by nvidia-modprobe(1) (nvidia-modprobe-utils.c), and
+// naming its threads by a file. Each call fails with the error that such users get.
 func refused() (all []confine.Rule) {
 	for errno, calls := range map[unix.Errno][]uintptr{
 		// with any other error it gives up the folder's devices, which are there

@@ -8,11 +8,11 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// ErrNoCUDA is the error for a process that does not use the CUDA driver.
+// ErrNoCUDA says that a process does not use the CUDA driver.
 var ErrNoCUDA = errors.New("the CUDA driver (libcuda.so.1) is not mapped in it")
 
-// UsesCUDA fails with [ErrNoCUDA] for a process that has not loaded the driver: NVIDIA's own tools do not distinguish
-// such a process from others.
+// UsesCUDA fails with [ErrNoCUDA] for a process that has not loaded the CUDA driver. NVIDIA's own tools do not make
+// this distinction.
 func UsesCUDA(fs process.FS, pid int) error {
 	for m, err := range fs.Image(pid).Mappings() {
 		if err != nil {
@@ -25,24 +25,24 @@ func UsesCUDA(fs process.FS, pid int) error {
 	return ErrNoCUDA
 }
 
-// RoomError is the error when the host has no room for a process's memory on its devices.
+// RoomError says that the host has no room for a process's device memory.
 type RoomError struct {
 	Need, Room int64 // bytes
 	// the place with the least room: "the machine's memory", "memory.max of control group /docker/abc"
 	Why string
 }
 
-// Error returns how much is missing.
+// Error says how much memory is needed, and where it has no room.
 func (e *RoomError) Error() string {
 	return fmt.Sprintf("%d bytes, where %s has room for %d", e.Need, e.Why, e.Room)
 }
 
-// spare is left to everybody else.
+// spare is the memory, in bytes, that is left for other programs.
 const spare = 64 << 20
 
-// HasRoom fails with a [*RoomError] if the host's memory, a control group of the process or its own limits have no room
-// for so many bytes more. That the driver puts them into the process itself is not documented, so the smallest room
-// counts. Figures that cannot be read do not.
+// HasRoom fails with a [*RoomError] if the host has no room for need more bytes: in its memory, in a control group of
+// the process, or within the process's own limits. It is not documented that the driver puts the memory into the
+// process, so all of these count. Figures that cannot be read do not count.
 func HasRoom(fs process.FS, pid int, need int64) error {
 	var groups []process.Cgroup
 	if all, err := fs.Proc(pid).MemoryCgroups(); err == nil {
@@ -57,7 +57,8 @@ func HasRoom(fs process.FS, pid int, need int64) error {
 	return room(need, fs.MachineMemory().Available, groups, left)
 }
 
-// room is the rule. available is 0 where it is not known; left is the memory that the process may still map.
+// room compares the needed bytes with each room. available is the machine's free memory, 0 if it is not known. left is
+// how much the process may still map.
 func room(need, available int64, groups []process.Cgroup, left int64) error {
 	smallest := RoomError{Need: need, Room: process.NoLimit}
 	offer := func(bytes int64, why string) {

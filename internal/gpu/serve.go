@@ -15,21 +15,21 @@ import (
 	"ipytracer/internal/host/invoker"
 )
 
-// Limits of the process. NVML of driver 580 with libcuda.so.1 beside it maps 14 MiB to write to, and opens 16 files.
+// Limits of the process. NVML of driver 580, with libcuda.so.1, maps 14 MiB of writable memory and opens 16 files.
 const (
 	maxMemory = 1 << 30 // bytes that are mapped to be written to
 	maxFiles  = 1024
 )
 
-// helperServer is the process's own side.
+// helperServer answers questions in the helper's process.
 type helperServer struct {
 	conn *net.UnixConn
 	nvml *NVML
 	none *NoNVMLError // why it cannot be used, once that is known
 }
 
-// ServeHelper answers questions on the program's descriptor 3, as a user, nil for the present one, until the other side
-// is gone: then the program ends, whatever NVML does meanwhile.
+// ServeHelper answers questions on the program's descriptor 3, as a user; nil stands for the present user. It returns
+// once the other side is gone. The program must then end, even if NVML is still busy.
 func ServeHelper(as *invoker.User) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	conn, err := socket()
@@ -73,7 +73,7 @@ func socket() (*net.UnixConn, error) {
 	return u, nil
 }
 
-// withoutRights becomes a user without capabilities, and sets limits.
+// withoutRights makes this program a process of a user, without capabilities, and sets its limits.
 func withoutRights(as *invoker.User) error {
 	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: maxMemory, unix.RLIMIT_NOFILE: maxFiles,
 		unix.RLIMIT_CORE: 0} {
@@ -94,14 +94,14 @@ func withoutRights(as *invoker.User) error {
 
 func (s *helperServer) answer(questions <-chan uint32) {
 	for number := range questions {
-		a := helperSaid(s.ask())
+		a := newHelperAnswer(s.ask())
 		if _, err := s.conn.Write(packet(number, a)); err != nil {
 			os.Exit(1)
 		}
 	}
 }
 
-// ask starts NVML, if the driver's devices are there, and asks it.
+// ask takes a snapshot. It starts NVML first, as soon as the driver's devices exist.
 func (s *helperServer) ask() (Snapshot, error) {
 	if s.none != nil {
 		return Snapshot{}, s.none

@@ -1,8 +1,8 @@
 package gpu
 
-// A [Mover] moves the device memory of a process that uses CUDA to the host, and back. It knows the order of the
-// driver's calls. It undoes calls when one fails, or when the user changes their mind, so that no process is left
-// waiting by mistake. The messages for people are in cmd/tracer.
+// A [Mover] moves the device memory of a process that uses CUDA to the host, and back. It makes the driver's calls in
+// their order. If a call fails, or if the user wants to undo the move, it reverses the calls so far, so that no process
+// stays locked by mistake. The messages for people are in cmd/tracer.
 
 import (
 	"errors"
@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Driver has the CUDA driver's calls on another process. It is a [Checkpoints], or a [Worker] that makes the same
-// calls.
+// Driver makes the CUDA driver's calls on one other process, as a [Worker] does.
 type Driver interface {
 	State() (CUDAState, error)
 	Lock(patience time.Duration) error
@@ -20,52 +19,52 @@ type Driver interface {
 	Unlock() error
 }
 
-// Step is the present step.
+// Step is a step of a move.
 type Step int
 
 // The steps.
 const (
-	Locking    Step = iota // waiting until the work on the GPUs is over
-	MovingOut              // device memory goes to the host
-	MovingBack             // it comes back
-	Unlocking
+	Locking    Step = iota // wait until the work on the GPUs is over
+	MovingOut              // move the device memory to the host
+	MovingBack             // move it back
+	Unlocking              // let the process go on
 )
 
 // Mover moves the memory of one process.
 type Mover struct {
 	Driver   Driver
 	Patience time.Duration   // the time that the work on the GPUs may take to end
-	Tell     func(Step)      // is called as a step begins
-	Regret   <-chan struct{} // closed: undo, or end the steps that would leave the process waiting
+	Tell     func(Step)      // is called when a step begins; may be nil
+	Regret   <-chan struct{} // is closed when the user wants to undo the move
 }
 
-// Outcome is the result.
+// Outcome is the result of a move.
 type Outcome struct {
 	Before, After CUDAState
-	Known         bool // After is: the driver could be asked
-	Undone        bool // it was moved out and back again, or less, because of [Mover.Regret]
+	Known         bool // After is known: the driver could be asked
+	Undone        bool // the move was undone, or not begun, because of [Mover.Regret]
 }
 
-// StateError is the error for a process in a state in which it cannot be moved.
+// StateError says that a process is in a state in which it cannot be moved.
 type StateError struct{ State CUDAState }
 
 // Error names the state.
 func (e *StateError) Error() string { return "the driver says " + e.State.String() }
 
 var (
-	// ErrGone is the error for a process that has ended.
+	// ErrGone says that the process has ended.
 	ErrGone = errors.New("the process has ended")
-	// ErrGained is the error for a process that has more rights than the user for whom it would be moved. It has
-	// executed a set-user-ID program or a program with capabilities, or has become another user.
+	// ErrGained says that the process has more rights than the user for whom it would be moved: it has executed a
+	// set-user-ID program or a program with capabilities, or has become another user.
 	ErrGained = errors.New("the process has more rights than the user who may move it")
-	// ErrNoAnswer is the error when the driver has not answered for so long that the mover stops to wait.
+	// ErrNoAnswer says that the driver has not answered for so long that the mover no longer waits.
 	ErrNoAnswer = errors.New("the driver does not answer")
-	// ErrLeft is the error when the mover stops to wait at the caller's request.
+	// ErrLeft says that the mover no longer waits, at the caller's request.
 	ErrLeft = errors.New("not waited for")
 )
 
 // Out moves the device memory of a process to the host. It does nothing if the memory is there already. After an error,
-// or if the user changes their mind, the process runs again unless the outcome shows another state.
+// or if the user wants to undo the move, the process runs again, unless the outcome shows another state.
 func (m *Mover) Out() (out Outcome, err error) {
 	if out.Before, err = m.Driver.State(); err != nil {
 		return out, err
@@ -105,8 +104,8 @@ func (m *Mover) Out() (out Outcome, err error) {
 	return m.end(out, nil)
 }
 
-// Back brings the device memory of a process back and lets it go on, from whatever state it was left in. It does
-// nothing to a process that runs. Once begun, it is not interrupted: half way the process would wait.
+// Back moves the device memory of a process back and lets the process go on, whatever state it was left in. It does
+// nothing to a process that runs. Back is not interrupted: a process that is half way would be locked.
 func (m *Mover) Back() (out Outcome, err error) {
 	if out.Before, err = m.Driver.State(); err != nil {
 		return out, err
@@ -121,7 +120,7 @@ func (m *Mover) Back() (out Outcome, err error) {
 	return out, &StateError{out.Before}
 }
 
-// undo makes a process run again, for an error or for none.
+// undo makes a process run again, because of an error or at the user's request (because is nil).
 func (m *Mover) undo(out Outcome, because error) (Outcome, error) {
 	if abandoned(because) {
 		out.Known = false
@@ -139,7 +138,7 @@ func (m *Mover) undo(out Outcome, because error) (Outcome, error) {
 	return m.end(out, err)
 }
 
-// release brings back the memory on the host, and unlocks.
+// release moves the memory back, if it is on the host, and unlocks the process.
 func (m *Mover) release(from CUDAState) error {
 	if from == CUDACheckpointed {
 		m.tell(MovingBack)
@@ -161,7 +160,7 @@ func (m *Mover) unlock() error {
 	return m.Driver.Unlock()
 }
 
-// end finds out the last state of the process.
+// end sets the state of the process after the move.
 func (m *Mover) end(out Outcome, err error) (Outcome, error) {
 	out.Known = false
 	if abandoned(err) {
@@ -176,8 +175,8 @@ func (m *Mover) end(out Outcome, err error) (Outcome, error) {
 	return out, err
 }
 
-// abandoned reports whether the driver cannot be asked any more. A call may still be under way, or the process is gone
-// or must not be touched.
+// abandoned reports whether the driver must not be called any more: a call may still be under way, or the process has
+// ended or must not be touched.
 func abandoned(err error) bool {
 	return errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrLeft) || errors.Is(err, ErrGone) ||
 		errors.Is(err, ErrGained)

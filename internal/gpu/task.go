@@ -8,26 +8,27 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// WorkerCommand is the hidden command by which a [Worker] starts: WorkerCommand PID START out|back UID, a [Task].
+// WorkerCommand is the hidden command by which a [Worker] starts, with the arguments of a [Task]: PID START out|back
+// UID.
 const WorkerCommand = "gpu-move-worker"
 
-// Aim is the purpose of a worker: its acts once nobody asks it any more.
+// Aim says what a worker does at the end, when nobody asks it any more.
 type Aim string
 
 // The aims.
 const (
-	AimOut  Aim = "out"  // a process with a lock of the worker's, and with its memory on the device, is unlocked
-	AimBack Aim = "back" // a process that is locked it unlocks
+	AimOut  Aim = "out"  // unlock the process if this worker has locked it and its memory is still on the device
+	AimBack Aim = "back" // unlock the process if it is locked
 )
 
-// Task is the task of a worker.
+// Task is what a worker is started for.
 type Task struct {
 	ID  process.Identity
 	Aim Aim
-	UID uint32 // a process with more rights than an ordinary one of this user is left alone
+	UID uint32 // the worker leaves a process alone if it has more rights than an ordinary process of this user
 }
 
-// arguments are the command line of a task, which [ParseTask] reads.
+// arguments returns the command line of a task. [ParseTask] parses it.
 func (t Task) arguments() []string {
 	return []string{
 		WorkerCommand, strconv.Itoa(t.ID.PID), strconv.FormatUint(t.ID.StartTicks, 10), string(t.Aim),
@@ -35,7 +36,7 @@ func (t Task) arguments() []string {
 	}
 }
 
-// ParseTask reads the arguments of [WorkerCommand]: PID START AIM UID.
+// ParseTask parses the arguments of [WorkerCommand]: PID START AIM UID.
 func ParseTask(arguments []string) (t Task, err error) {
 	if len(arguments) != 4 {
 		return t, fmt.Errorf("%s takes 4 arguments", WorkerCommand)

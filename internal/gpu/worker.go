@@ -15,10 +15,10 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// Worker is a process that makes the driver's calls. They cannot be interrupted, and the process that they are about
-// must not be left locked when the tracer is interrupted. It runs in a session of its own that no terminal's signals
-// reach. When its pipe is closed, that is when the tracer has gone by whatever cause, it ends the call that it is in,
-// and every state that would leave the process waiting by mistake. It is a [Driver].
+// Worker is a process that makes the driver's calls. The calls cannot be interrupted, and the process that is moved
+// must not stay locked when the tracer is interrupted. So the worker runs in a session of its own, which no terminal's
+// signals reach. When its pipe is closed, because the tracer has gone for any reason, it completes its call, and
+// unlocks the process if that would stay locked by mistake. Worker is a [Driver].
 type Worker struct {
 	cmd     *exec.Cmd
 	to      io.WriteCloser
@@ -34,7 +34,7 @@ type Limits struct {
 	Move time.Duration // for calls that take as long as the memory takes to be copied
 }
 
-// request is a line to the worker.
+// request is one line to the worker.
 type request struct {
 	Do       string
 	Patience time.Duration `json:",omitempty"`
@@ -49,7 +49,7 @@ const (
 	doUnlock     = "unlock"
 )
 
-// answer is the worker's answer to a request. It sends the first one unasked, when it is ready.
+// answer is the worker's answer to a request. The worker sends a first answer without a request, when it is ready.
 type answer struct {
 	State  CUDAState           `json:",omitempty"`
 	CUDA   *CUDAError          `json:",omitempty"`
@@ -75,9 +75,9 @@ func (a answer) err() error {
 	return nil
 }
 
-// StartWorker starts a worker for a process, which does nothing to it once it has more rights than an ordinary process
-// of user uid. It fails with a [*gpu.NoCheckpointsError] where the driver cannot do it. Once left is closed the call
-// that is under way is not waited for: it fails with [ErrLeft].
+// StartWorker starts a worker for a process. The worker does nothing to the process if that has more rights than an
+// ordinary process of user uid. StartWorker fails with a [*NoCheckpointsError] if the driver cannot move memory. Once
+// left is closed, no call is waited for: it fails with [ErrLeft].
 func StartWorker(id process.Identity, uid uint32, aim Aim, left <-chan struct{}, limits Limits) (*Worker, error) {
 	w := &Worker{left: left, limits: limits, answers: make(chan answer)}
 	cmd, release, err := Command(nil, Task{ID: id, Aim: aim, UID: uid}.arguments()...)
@@ -122,31 +122,31 @@ func (w *Worker) read(in *json.Decoder) {
 	}
 }
 
-// State asks for the state of the process.
+// State returns the state of the process.
 func (w *Worker) State() (CUDAState, error) {
 	a, err := w.ask(request{Do: doState}, w.limits.Ask)
 	return a.State, err
 }
 
-// Lock locks it, as [Checkpoints.Lock] does.
+// Lock locks the process, as [Checkpoints.Lock] does.
 func (w *Worker) Lock(patience time.Duration) error {
 	_, err := w.ask(request{Do: doLock, Patience: patience}, patience+w.limits.Ask)
 	return err
 }
 
-// Checkpoint moves its memory to the host.
+// Checkpoint moves the device memory of the process to the host.
 func (w *Worker) Checkpoint() error {
 	_, err := w.ask(request{Do: doCheckpoint}, w.limits.Move)
 	return err
 }
 
-// Restore moves it back.
+// Restore moves the memory back to the device.
 func (w *Worker) Restore() error {
 	_, err := w.ask(request{Do: doRestore}, w.limits.Move)
 	return err
 }
 
-// Unlock lets it go on.
+// Unlock lets the process go on.
 func (w *Worker) Unlock() error {
 	_, err := w.ask(request{Do: doUnlock}, w.limits.Ask)
 	return err
@@ -177,12 +177,12 @@ func (w *Worker) await(limit time.Duration) (answer, error) {
 	}
 }
 
-// Close lets the worker know that it is not asked any more, and does not wait for it: the call that it is in may take
-// its time.
+// Close tells the worker that no further requests come. It does not wait for the worker, whose present call may take
+// long.
 func (w *Worker) Close() {
 	_ = w.to.Close()
 	go func() { // one for each worker; it ends with the worker's process
-		for range w.answers { // so that it is not kept from ending
+		for range w.answers { // else an unread answer could keep w.read, and so the worker, from ending
 		}
 		_ = w.cmd.Wait()
 	}()

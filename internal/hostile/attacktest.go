@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Attempts returns the number of attempts of an attack: TRACER_ATTEMPTS, or the usual number.
+// Attempts returns how often a test tries an attack: TRACER_ATTEMPTS times, or the usual number.
 func Attempts(usual int) int {
 	if n, err := strconv.Atoi(os.Getenv("TRACER_ATTEMPTS")); err == nil {
 		return n
@@ -22,20 +22,19 @@ func Attempts(usual int) int {
 	return usual
 }
 
-// Folder makes a folder that everybody may enter, for programs that give further rights. It takes the first file system
-// for temporary files that is not mounted nosuid, as a /tmp of systemd's is. The folder is removed when the test is
-// over.
+// Folder makes a folder that everybody may enter, for programs that give further rights. It is in the first folder for
+// temporary files whose file system is not mounted nosuid; systemd mounts /tmp so. It is removed when the test is over.
 func Folder(t testing.TB) string {
 	t.Helper()
-	in := os.TempDir()
-	for _, place := range []string{in, "/var/tmp"} {
+	parent := os.TempDir()
+	for _, candidate := range []string{parent, "/var/tmp"} {
 		var st unix.Statfs_t
-		if err := unix.Statfs(place, &st); err == nil && st.Flags&unix.ST_NOSUID == 0 {
-			in = place
+		if err := unix.Statfs(candidate, &st); err == nil && st.Flags&unix.ST_NOSUID == 0 {
+			parent = candidate
 			break
 		}
 	}
-	folder, err := os.MkdirTemp(in, "ipytracer-attack-")
+	folder, err := os.MkdirTemp(parent, "ipytracer-attack-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +45,7 @@ func Folder(t testing.TB) string {
 	return folder
 }
 
-// Copy copies a program, found as a shell finds it, to a file with a mode's bits, set-user-ID and set-group-ID
-// included.
+// Copy copies a program, which it finds as a shell does, to a file. The mode may include set-user-ID and set-group-ID.
 func Copy(t testing.TB, program, to string, mode uint32) {
 	t.Helper()
 	from, err := exec.LookPath(program)
@@ -66,7 +64,8 @@ func Copy(t testing.TB, program, to string, mode uint32) {
 	}
 }
 
-// Await waits until a condition holds, while a process runs. It fails if the process ends before, or after a minute.
+// Await waits until a condition holds. It fails the test if the process ends before, or after a minute. what describes
+// the condition: "it had opened the file".
 func Await(t testing.TB, pid int, what string, holds func() bool) {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -85,12 +84,12 @@ func Await(t testing.TB, pid int, what string, holds func() bool) {
 	}
 }
 
-// MakeCapable gives a program's file a capability, which every process that executes the file has: struct vfs_cap_data,
-// linux/capability.h, permitted and inheritable, twice.
+// MakeCapable gives a program's file a capability below 32, which every process that executes the file gets.
 func MakeCapable(path string, capability uint) error {
-	var own []byte
-	for _, word := range []uint32{0x02000001, 1 << capability, 0, 0, 0} {
-		own = binary.LittleEndian.AppendUint32(own, word)
+	const revision2AndEffective = 0x02000001
+	var attribute []byte // struct vfs_cap_data of linux/capability.h: the magic, and permitted and inheritable twice
+	for _, word := range []uint32{revision2AndEffective, 1 << capability, 0, 0, 0} {
+		attribute = binary.LittleEndian.AppendUint32(attribute, word)
 	}
-	return unix.Setxattr(path, "security.capability", own, 0)
+	return unix.Setxattr(path, "security.capability", attribute, 0)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// JSON makes JSON documents of so many bytes: a value, between the beginning and the end of a document. Each value is
-// well-formed, and takes a decoder as much memory, depth or time as its length allows.
+// JSON yields names and JSON documents of about size bytes. A document is before, a well-formed value and after. Each
+// value costs a decoder much memory, depth or time for its length.
 func JSON(size int, before, after string) iter.Seq2[string, string] {
 	shapes := []struct{ name, begin, unit, end string }{
 		{"empty objects", "[{}", ",{}", "]"},
@@ -43,11 +43,12 @@ func JSON(size int, before, after string) iter.Seq2[string, string] {
 	}
 }
 
-// members returns an object of different members.
+// members returns an object of about size bytes, all members of which have different names.
 func members(size int) string {
+	const mostOfMember = 12 // bytes of a member and the end
 	var b strings.Builder
 	b.WriteString(`{"":0`)
-	for n := 0; b.Len() < size-12; n++ {
+	for n := 0; b.Len() < size-mostOfMember; n++ {
 		b.WriteString(`,"`)
 		for d := n; d > 0; d /= 64 {
 			b.WriteByte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[d%64])

@@ -1,6 +1,5 @@
-// Package hostile serves tests of attacks: it holds readers of a target's bytes to bounds: the memory and the processor
-// time that one input may cost. It has inputs for them, too: well-formed ones with sizes, counts and depths that nobody
-// needs.
+// Package hostile serves tests of attacks. It bounds the memory and the processor time that one input may cost a reader
+// of a target's bytes. It also makes inputs: well-formed ones with sizes, counts and depths that nobody needs.
 package hostile
 
 import (
@@ -17,20 +16,20 @@ import (
 	"time"
 )
 
-// Time is the most processor time that one input may cost any reader, garbage collection included, in a program that
-// counts the coverage of the fuzzer. A busy machine does not add to it.
+// Time is the most processor time that one input may cost a reader, garbage collection included. It is enough for a
+// program with the fuzzer's counters of coverage. It is processor time, so a busy machine does not matter.
 const Time = 5 * time.Second * slowdown
 
-// Cost is the largest cost of one input so far. Bytes is what the input allocated, or, where that is more than the
-// limit, the largest heap that was reachable at once. So the heap was never larger.
+// Cost is the cost of an input. Bytes is what the input allocated. If that is more than the limit, Bytes is the largest
+// memory that was reachable at once. In both cases the input never had more.
 type Cost struct {
 	Bytes uint64
-	Time  time.Duration
+	Time  time.Duration // of processors
 }
 
-// Fuzz is f.Fuzz of a function, each input of which may take so many bytes of heap and stacks, and [Time]. An input
-// beyond that ends the process with the stacks of all goroutines, at once, so that no endless reader takes the machine
-// along. Fuzz bounds the process, too: its address space, and the heap that Go's garbage collector aims at.
+// Fuzz calls f.Fuzz with target. An input may take limit bytes of memory, and [Time]. An input that takes more ends the
+// process at once, with the stacks of all goroutines, so that an endless reader cannot exhaust the machine. Fuzz also
+// bounds the process: its address space, and the heap that Go's garbage collector aims at.
 func Fuzz(f *testing.F, limit uint64, target any) {
 	f.Helper()
 	defer bound(limit)()
@@ -44,7 +43,8 @@ func Fuzz(f *testing.F, limit uint64, target any) {
 	}).Interface())
 }
 
-// Run runs a subtest that is held to a limit as an input of [Fuzz] is. The process must run no other test meanwhile.
+// Run runs a subtest with the bounds of an input of [Fuzz], and returns its cost. No other test of the process may run
+// meanwhile.
 func Run(t *testing.T, name string, limit uint64, test func(*testing.T)) Cost {
 	t.Helper()
 	defer bound(limit)()
@@ -58,34 +58,41 @@ func Run(t *testing.T, name string, limit uint64, test func(*testing.T)) Cost {
 	return w.most
 }
 
-// process limits: an attack that the watcher is too slow for fails to allocate.
+// What a process may have beside an input's memory, in bytes. These limits stop an input that is faster than the
+// watcher: it fails to allocate.
 const (
-	spareSpace  = 1 << 30   // for the runtime, which reserves address space in large pieces
-	workerSpace = 128 << 20 // that the fuzzing coordinator shares with each worker
-	mostSpace   = 64 << 30  // more is the race detector's, which reserves terabytes and is given no limit
+	spareSpace  = 1 << 30   // address space for the runtime, which reserves large pieces
+	workerSpace = 128 << 20 // address space that the fuzzing coordinator shares with each worker
+	mostSpace   = 64 << 30  // a process with more has the race detector, which reserves terabytes: it gets no limit
 	spareHeap   = 128 << 20
 )
 
-// bound bounds the process, and returns a function that restores its bounds.
+// bound limits the address space and the heap of the process, and returns a function that restores the old limits.
 func bound(limit uint64) (restore func()) {
 	debug.SetTraceback("all")
 	heap := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(heap, int64(limit+spareHeap)))
-	var space syscall.Rlimit
-	size := addressSpace()
-	most := size + limit + spareSpace + uint64(runtime.GOMAXPROCS(0))*workerSpace
-	if size > 0 && size < mostSpace && syscall.Getrlimit(syscall.RLIMIT_AS, &space) == nil && most < space.Max {
-		_ = syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: most, Max: space.Max})
-	}
+	restoreSpace := boundSpace(limit)
 	return func() {
 		debug.SetMemoryLimit(heap)
-		if space != (syscall.Rlimit{}) {
-			_ = syscall.Setrlimit(syscall.RLIMIT_AS, &space)
-		}
+		restoreSpace()
 	}
 }
 
-// addressSpace returns the size of this process's address space, or 0 where there is no Linux.
+// boundSpace limits the address space of the process, and returns a function that restores the old limit.
+func boundSpace(limit uint64) (restore func()) {
+	var old syscall.Rlimit
+	size := addressSpace()
+	if size == 0 || size >= mostSpace || syscall.Getrlimit(syscall.RLIMIT_AS, &old) != nil {
+		return func() {}
+	}
+	if most := size + limit + spareSpace + uint64(runtime.GOMAXPROCS(0))*workerSpace; most < old.Max {
+		_ = syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: most, Max: old.Max})
+	}
+	return func() { _ = syscall.Setrlimit(syscall.RLIMIT_AS, &old) }
+}
+
+// addressSpace returns the size of this process's address space, in bytes; 0 on a system that is not Linux.
 func addressSpace() uint64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	var pages uint64
@@ -95,39 +102,60 @@ func addressSpace() uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// hugePages is memory that Linux may add to Go's heap, as it rounds up to huge pages; so is a quarter of a large one.
+// hugePages is the least memory, in bytes, that Linux may add to Go's heap by rounding up to huge pages. For a large
+// heap it is a quarter of the heap.
 const hugePages = 16 << 20
 
-// reading is what the process has taken. Outside is memory that Go's runtime does not know: that of mmap(2).
+// reading is what the process has taken so far, in bytes and processor time.
 type reading struct {
-	allocated, objects, stacks, outside uint64
-	time                                time.Duration
+	allocated uint64 // all allocations on Go's heap
+	objects   uint64 // Go's heap, with garbage
+	stacks    uint64
+	outside   uint64 // memory that Go's runtime does not know, such as that of mmap(2)
+	time      time.Duration
 }
 
 // reader reads what this process has taken.
 type reader struct {
-	samples [5]metrics.Sample
-	statm   *os.File // nil where there is no Linux
+	samples [metricCount]metrics.Sample
+	statm   *os.File // nil on a system that is not Linux
 }
 
+// The indices of metrics in a reader's samples.
+const (
+	allocatedBytes = iota
+	objectBytes
+	stackBytes
+	totalBytes    // all memory that Go's runtime has mapped
+	releasedBytes // the part of totalBytes that was given back to Linux
+	metricCount
+)
+
+// newReader returns a reader of this process.
 func newReader() *reader {
 	statm, _ := os.Open("/proc/self/statm")
-	return &reader{[...]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/total:bytes"},
-		{Name: "/memory/classes/heap/released:bytes"}}, statm}
+	return &reader{[...]metrics.Sample{
+		allocatedBytes: {Name: "/gc/heap/allocs:bytes"}, objectBytes: {Name: "/memory/classes/heap/objects:bytes"},
+		stackBytes: {Name: "/memory/classes/heap/stacks:bytes"}, totalBytes: {Name: "/memory/classes/total:bytes"},
+		releasedBytes: {Name: "/memory/classes/heap/released:bytes"},
+	}, statm}
 }
 
+// read returns what the process has taken so far.
 func (r *reader) read() reading {
 	metrics.Read(r.samples[:])
-	of := func(i int) uint64 { return r.samples[i].Value.Uint64() }
+	value := func(metric int) uint64 { return r.samples[metric].Value.Uint64() }
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	heap := of(3) - of(4)
-	return reading{of(0), of(1), of(2), above(r.anonymous(), heap+max(heap/4, hugePages)),
-		time.Duration(usage.Utime.Nano() + usage.Stime.Nano())}
+	runtimes := value(totalBytes) - value(releasedBytes)
+	return reading{
+		value(allocatedBytes), value(objectBytes), value(stackBytes),
+		above(r.anonymous(), runtimes+max(runtimes/4, hugePages)),
+		time.Duration(usage.Utime.Nano() + usage.Stime.Nano()),
+	}
 }
 
-// anonymous returns the resident memory without files (proc_pid_statm(5)), 0 where it is not known.
+// anonymous returns the resident memory without pages of files (proc_pid_statm(5)), in bytes; 0 if it is not known.
 func (r *reader) anonymous() uint64 {
 	var text [128]byte
 	n, _ := r.statm.ReadAt(text[:], 0)
@@ -138,22 +166,22 @@ func (r *reader) anonymous() uint64 {
 	return above(resident, shared) * uint64(os.Getpagesize())
 }
 
-// watcher holds inputs, one at a time, to a limit.
+// watcher checks that each input, one after another, stays within a limit.
 type watcher struct {
 	limit  uint64
-	target string
+	target string // the name of the test
 	ended  chan struct{}
 
-	mu      sync.Mutex // held while one of the fields below is read or changed
+	mu      sync.Mutex // protects the fields below
 	reader  *reader
-	input   string // the test's name, or empty between two inputs
-	before  reading
-	outside uint64 // the most so far
-	largest uint64 // what was reachable at once, of an input that allocated more than the limit
-	most    Cost
+	input   string  // the name of the subtest; "" between two inputs
+	before  reading // at the beginning of the input
+	outside uint64  // the most memory outside of Go's runtime that the input has had
+	largest uint64  // the most reachable memory that the input has had; 0 if it allocated less than the limit
+	most    Cost    // the largest cost of an input so far
 }
 
-// watch begins to look at the process every few milliseconds.
+// watch returns a watcher that checks the process every 5 milliseconds.
 func watch(t testing.TB, limit uint64) *watcher {
 	w := &watcher{limit: limit, target: t.Name(), ended: make(chan struct{}), reader: newReader()}
 	go func() {
@@ -175,6 +203,7 @@ func watch(t testing.TB, limit uint64) *watcher {
 	return w
 }
 
+// stop ends the checks. No input may run.
 func (w *watcher) stop() {
 	close(w.ended)
 	w.mu.Lock()
@@ -182,12 +211,14 @@ func (w *watcher) stop() {
 	w.reader.statm.Close()
 }
 
+// begin begins an input.
 func (w *watcher) begin(input string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.input, w.outside, w.largest, w.before = input, 0, 0, w.reader.read()
 }
 
+// end ends the input, checks it a last time, and notes its cost if that is the largest.
 func (w *watcher) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,13 +230,15 @@ func (w *watcher) end() {
 	}
 }
 
-// check ends the process if the input has cost more than it may.
+// check returns the cost of the present input so far, and panics if it is over a limit.
 func (w *watcher) check() Cost {
 	now := w.reader.read()
 	w.outside = max(w.outside, above(now.outside, w.before.outside))
-	cost := Cost{now.allocated - w.before.allocated + above(now.stacks, w.before.stacks) + w.outside,
-		now.time - w.before.time}
-	if cost.Bytes > w.limit {
+	cost := Cost{
+		Bytes: now.allocated - w.before.allocated + above(now.stacks, w.before.stacks) + w.outside,
+		Time:  now.time - w.before.time,
+	}
+	if cost.Bytes > w.limit { // a part of what was allocated may be garbage
 		if w.reachable(now) > w.limit {
 			runtime.GC()
 			now = w.reader.read()
@@ -220,17 +253,19 @@ func (w *watcher) check() Cost {
 	return cost
 }
 
+// reachable returns the memory that the input has now, in bytes; with garbage, unless the collector has just run.
 func (w *watcher) reachable(now reading) uint64 {
 	return above(now.objects+now.stacks, w.before.objects+w.before.stacks) + above(now.outside, w.before.outside)
 }
 
+// above returns by how much now is more than before; 0 if it is less.
 func above(now, before uint64) uint64 { return max(now, before) - before }
 
-// costs names the folder in which scripts/fuzz.sh looks for the costs of targets.
+// costs is the variable with the folder in which scripts/fuzz.sh looks for the costs of targets.
 const costs = "TRACER_FUZZ_COSTS"
 
-// note writes the largest costs of a target that this process has seen, for scripts/fuzz.sh: a worker is killed at the
-// end, so it writes as it goes.
+// note writes the largest cost of a target in this process to a file for scripts/fuzz.sh. It is called for each new
+// largest cost, because a worker of the fuzzer is killed in the end.
 func note(target string, most Cost) {
 	folder := os.Getenv(costs)
 	if folder == "" {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory is a page that nobody serves. A page mapped from a user's own file system may be such a page. A thread that
-// writes to it waits in the Linux kernel, with all locks that it has, until the page is released. Memory needs
+// Memory is a page whose page faults nobody handles. A user can make such a page with a file system of his own. A
+// thread that writes to it waits in Linux, with all locks that it has, until [Memory.Release]. Memory needs
 // userfaultfd(2), which only root may use.
 type Memory struct {
 	page []byte
@@ -47,18 +47,20 @@ func NewMemory() (*Memory, error) {
 	return m, nil
 }
 
-func (m *Memory) control(request uintptr, of *[4]uint64) error {
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(m.fd), request, uintptr(unsafe.Pointer(of))); errno != 0 {
+// control makes a request to userfaultfd.
+func (m *Memory) control(request uintptr, argument *[4]uint64) error {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(m.fd), request, uintptr(unsafe.Pointer(argument)))
+	if errno != 0 {
 		return fmt.Errorf("userfaultfd: %w", errno)
 	}
 	return nil
 }
 
-// Receive begins to receive a packet into the memory, and returns once that has begun. The receive ends after
-// [Memory.Release]: over is closed then. There must be a packet.
+// Receive begins to receive a packet into the page, and returns once a thread waits for the page. The socket must have
+// a packet. The channel over is closed when the receive ends, after [Memory.Release].
 func (m *Memory) Receive(socket int) (over <-chan struct{}, err error) {
 	done := make(chan struct{})
-	go func() { // one for each call
+	go func() {
 		defer close(done)
 		_, _, _ = unix.Recvfrom(socket, m.page, 0)
 	}()
@@ -77,5 +79,5 @@ func (m *Memory) Receive(socket int) (over <-chan struct{}, err error) {
 	}
 }
 
-// Release lets the waiting threads go on.
+// Release lets the threads that wait for the page go on.
 func (m *Memory) Release() { unix.Close(m.fd) }

@@ -12,8 +12,8 @@ import (
 
 const inNamespace = "IPYTRACER_TEST_IN_NAMESPACE"
 
-// InPIDNamespace runs a test again in a pid namespace of its own, where no other program takes pids, and reports
-// whether this is that run. It needs root.
+// InPIDNamespace runs the test again, in a new process in a pid namespace of its own, where no other program takes
+// pids. It reports whether this process is the new one. The test must return at once if it is not. It needs root.
 func InPIDNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(inNamespace) != "" {
@@ -35,7 +35,7 @@ func InPIDNamespace(t *testing.T) bool {
 	return false
 }
 
-// NextPID makes a pid the next one of this pid namespace, unless a thread of this program takes it.
+// NextPID makes Linux give this pid to the next process or thread of the pid namespace.
 func NextPID(t *testing.T, pid int) {
 	t.Helper()
 	if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0); err != nil {

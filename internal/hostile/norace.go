@@ -2,4 +2,5 @@
 
 package hostile
 
+// slowdown is 1 without the race detector.
 const slowdown = 1

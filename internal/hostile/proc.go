@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Lines makes texts of so many bytes, as files in /proc are, of a line that one may have: the line again and again,
-// each of its words grown until it fills the text, and texts without lines.
+// Lines yields texts of about size bytes for readers of files in /proc, made from an ordinary line of such a file: the
+// line many times, the line with one word grown to that size or left out, and texts of one character.
 func Lines(size int, line string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		texts := []string{

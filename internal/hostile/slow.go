@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Descriptor returns one that takes hours to close for the process that closes it last: a connection with data that
-// nobody reads, which lingers (SO_LINGER), until the other end is closed. The caller closes both.
+// Descriptor returns a descriptor that takes hours to close, for the process that closes it last: a connection that
+// lingers (SO_LINGER) because nobody reads its data, until the other end is closed. The caller closes both ends.
 func Descriptor() (fd int, end net.Conn, err error) {
 	small := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		return raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 1) })
@@ -35,32 +35,34 @@ func Descriptor() (fd int, end net.Conn, err error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return -1, nil, err
 	}
-	for some := make([]byte, 1<<16); err == nil; {
-		_, err = unix.Write(fd, some)
+	for data := make([]byte, 1<<16); err == nil; { // until the buffers are full
+		_, err = unix.Write(fd, data)
 	}
-	return fd, end, unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: 30000})
+	const hours = 30_000 // seconds
+	return fd, end, unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: hours})
 }
 
-// Send sends a packet together with a descriptor that takes hours to close. From then on only the receiver has that
-// descriptor, and must not drop it before Send returns. Send fails with EPERM where the receiver refuses descriptors.
-// Closing the other end makes the descriptor close.
+// Send sends a packet with a descriptor that takes hours to close, and closes its own copy. The receiver must not close
+// the descriptor before Send returns, or Send itself takes hours. To end the wait, close the returned end. Send fails
+// with EPERM if the receiver refuses descriptors.
 func Send(to int, packet string) (end net.Conn, err error) {
 	return send(to, packet, func(fd int) { unix.Close(fd) })
 }
 
-// SendAnother is [Send] to another process, which may drop the descriptor at once: then the last close is this
-// process's, and lingers in the background.
+// SendAnother is [Send] to a process that may close the descriptor at once. It closes its own copy in the background,
+// because that may then be the last close.
 func SendAnother(to int, packet string) (end net.Conn, err error) {
 	return send(to, packet, func(fd int) { go unix.Close(fd) })
 }
 
+// send sends a packet with a slow descriptor, and closes its own copy with drop.
 func send(to int, packet string, drop func(fd int)) (end net.Conn, err error) {
 	fd, end, err := Descriptor()
 	if err != nil {
 		return end, err
 	}
 	err = unix.Sendmsg(to, []byte(packet), unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL)
-	if err != nil {
+	if err != nil { // nobody got the descriptor: close it at once
 		_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{})
 	}
 	drop(fd)

@@ -11,8 +11,7 @@ import (
 
 // Account has the time that a root's probes may still cost, see bpf/budget.h.
 type Account struct {
-	// Credit includes all that has accrued so far. It is below 0 when the probes used more than there was, but never
-	// below −Full.
+	// Credit includes the time that has accrued so far. It is negative if the probes used more, but never below −Full.
 	Credit time.Duration
 	Full   time.Duration // the upper bound of Credit
 }
@@ -28,8 +27,8 @@ type Accounts struct {
 	prices     prices
 }
 
-// SetBudget opens accounts for the roots that are attached from now on. An account gains share, a fraction of the
-// elapsed time, up to full. Without a budget there is no limit.
+// SetBudget opens accounts for the roots that are attached from now on. An account gains share (a fraction, such as
+// 0.03) of the elapsed time, up to full. Without a call of SetBudget there is no limit.
 func (a *Accounts) SetBudget(share float64, full time.Duration) error {
 	a.prices.share, a.prices.full = uint64(share*1e6), uint64(full)
 	err := errors.Join(a.objects.BudgetShare.Set(a.prices.share), a.objects.BudgetFull.Set(a.prices.full))
@@ -39,13 +38,13 @@ func (a *Accounts) SetBudget(share float64, full time.Duration) error {
 	return nil
 }
 
-// SetPrice sets the cost of one hit of a group's probes, for each kind of site. The price covers the usual work of the
-// probes' programs. Walks up a stack beyond that work are not in it: the kernel half measures them. The group's
-// spending counts as its cost divided by discount, a power of two.
+// SetPrice sets the cost of one hit of a group's probes, for each kind of site. The price contains the usual work of
+// the probes' programs, but no walks up a stack: the kernel half measures these. What the group spends is its cost
+// divided by discount, which must be a power of two.
 func (a *Accounts) SetPrice(g Group, price Costs, discount uint) error {
 	isPowerOfTwo := bits.OnesCount(discount) == 1
 	if g >= GroupCount || !isPowerOfTwo {
-		return fmt.Errorf("price of group %d: a discount of %d", g, discount)
+		return fmt.Errorf("set the price of group %d: discount %d must be a power of two", g, discount)
 	}
 	emulated := int(g) * siteKinds
 	stepped := emulated + 1
@@ -77,15 +76,14 @@ func (a *Accounts) root(root uint32) (r kernelRoot, err error) {
 	return r, nil
 }
 
-// Back ends the stepping down of a group for a whole root, to which the process pid belongs, and draws a MeterBack
-// boundary.
+// Back ends the pause of a group for the root to which the process pid belongs, and draws a MeterBack boundary.
 func (a *Accounts) Back(g Group, pid int) error {
 	_, err := a.operations.run(kernelOperationOP_BACK, pid, kernelControl{Group: uint32(g)})
 	return err
 }
 
-// Late draws a MeterBack boundary for pid, because the group's probes were placed after the first of the events that
-// they observe. The meter keeps its count.
+// Late draws a MeterBack boundary for pid, because the group's probes may have missed events before they were placed.
+// The meter keeps its value.
 func (a *Accounts) Late(g Group, pid int) error {
 	_, err := a.operations.run(kernelOperationOP_LATE, pid, kernelControl{Group: uint32(g)})
 	return err
@@ -93,9 +91,10 @@ func (a *Accounts) Late(g Group, pid int) error {
 
 // prices are written only by user space.
 type prices struct {
-	share, full uint64
-	hit         [int(kernelGroupGROUPS) * siteKinds]uint32 // of each group, one for each kind of site
-	shift       [kernelGroupGROUPS]uint32                  // a group's spending counts as its cost >> shift
+	share uint64                                     // of the elapsed time, in millionths
+	full  uint64                                     // in nanoseconds
+	hit   [int(kernelGroupGROUPS) * siteKinds]uint32 // nanoseconds, of each group and kind of site
+	shift [kernelGroupGROUPS]uint32                  // a group spends its cost >> shift
 }
 
 // gain returns the credit that accrues in a time, by the same rule as top_up in bpf/budget.h.
@@ -111,8 +110,8 @@ func (p *prices) account(r *kernelRoot, now uint64) Account {
 
 // Hits returns how many times each group's probes fired in traced processes.
 func (a *Accounts) Hits() (hits [GroupCount]uint64) {
-	var all [kernelGroupGROUPS]uint64
-	_ = a.objects.GroupHits.Get(&all) // a copy out of mapped memory: cannot fail for the right type
-	copy(hits[:], all[:])
+	var counts [kernelGroupGROUPS]uint64
+	_ = a.objects.GroupHits.Get(&counts) // a copy out of mapped memory: cannot fail for the right type
+	copy(hits[:], counts[:])
 	return hits
 }

@@ -10,17 +10,18 @@ import (
 // Array is a block of NumPy that the ledger knows.
 type Array struct {
 	Address, Size uint64
-	// Doubt: the probes were paused since the block was last certain. It may have been freed.
+	// Doubt: the block may have been freed, because the probes were paused after it was last certain.
 	Doubt bool
 }
 
 // Blocks are the blocks of NumPy's array data.
 type Blocks struct {
+	Pages      Pages
 	objects    *kernelObjects
 	operations *operations
 }
 
-// Arrays returns the blocks of the process in slot, in no order, and the present state of its meters.
+// Arrays returns the blocks of the process in slot, in no order, and the present values of its meters.
 func (b *Blocks) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
 	var p kernelProcess
 	if err := b.objects.Processes.Lookup(slot, &p); err != nil {
@@ -71,9 +72,9 @@ func metersOf(p *kernelProcess) ArrayMeters {
 	return ArrayMeters{NumPy: p.Value[kernelMeterMETER_NUMPY], Mapped: p.Value[kernelMeterMETER_MAPPED]}
 }
 
-// SettleArray reports to the ledger the result of a search for an array, made since the probes were put back. An array
-// in doubt, of known bytes, has found bytes, or was freed (0); an unknown array (known is 0) has found bytes. done is
-// false where the probes have since seen something else: then the probes' result stays.
+// SettleArray reports to the ledger what a search after a pause found at an address: an array of found bytes, or none
+// (0). known is the size that the ledger has for it, 0 if it knows none. done is false if the probes have seen an
+// allocation or free there since: then nothing changes.
 func (b *Blocks) SettleArray(slot uint32, address, known, found uint64) (done bool, err error) {
 	f := kernelFinding{Address: address, Known: int64(known), Found: int64(found), Slot: slot}
 	if _, err := b.objects.SettleArray.Run(&ebpf.RunOptions{Context: &f, ContextOut: &f}); err != nil {
@@ -82,9 +83,14 @@ func (b *Blocks) SettleArray(slot uint32, address, known, found uint64) (done bo
 	return f.Done != 0, nil
 }
 
-// Settled ends the search for arrays in a root, to which the process pid belongs: its NumPy meter is off by at most
-// unsure bytes. It draws a MeterSettled boundary.
+// Settled ends the search for arrays in the root to which the process pid belongs, and draws a MeterSettled boundary.
+// The root's NumPy meter is off by at most unsure bytes.
 func (b *Blocks) Settled(pid int, unsure int64) error {
 	_, err := b.operations.run(kernelOperationOP_SETTLED, pid, kernelControl{Unsure: unsure})
 	return err
+}
+
+// GivePage is [Pages.Give].
+func (b *Blocks) GivePage(pid int, handler, live uint64) (fd int, err error) {
+	return b.Pages.Give(pid, handler, live)
 }

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bell waits for records of a ring, or for somebody who rings it. The wait holds no thread: Go's runtime waits for the
-// descriptor together with all others. A thread that waits in a system call keeps the runtime's monitor awake, which
-// then takes a millisecond of every second (Go 1.26).
+// bell waits for records of a ring, or for a call of ring. The wait holds no thread: Go's runtime waits for the
+// descriptor together with all others. A thread that waits in a system call would keep the runtime's monitor awake,
+// which takes a millisecond of every second (Go 1.26).
 type bell struct {
 	epoll *os.File // readable while the ring has records, or after rings
 	conn  syscall.RawConn
@@ -54,7 +54,7 @@ func newBell(ring int) (_ *bell, err error) {
 	return b, err
 }
 
-// wait returns when the ring has records, when somebody has rung, or at the deadline.
+// wait returns when the ring has records, after a call of ring, or at the deadline.
 func (b *bell) wait(deadline time.Time) error {
 	if err := b.epoll.SetReadDeadline(deadline); err != nil {
 		return fmt.Errorf("wait for a ring: %w", err)
@@ -67,8 +67,8 @@ func (b *bell) wait(deadline time.Time) error {
 			failed = err
 			return true
 		}
-		for _, one := range ready[:n] {
-			if int(one.Fd) == b.wake {
+		for _, ready := range ready[:n] {
+			if int(ready.Fd) == b.wake {
 				var count [8]byte
 				_, _ = unix.Read(b.wake, count[:])
 			}
@@ -84,7 +84,7 @@ func (b *bell) wait(deadline time.Time) error {
 	return nil
 }
 
-// ring makes a wait return, this one or the next. It may be called from any goroutine.
+// ring makes the present wait, or else the next one, return. Any goroutine may call it.
 func (b *bell) ring() error {
 	_, err := unix.Write(b.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	if errors.Is(err, unix.EAGAIN) { // it has been rung 2^64 - 2 times

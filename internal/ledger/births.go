@@ -8,15 +8,15 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Births are the Pythons that processes executed or forked and that are not traced, if [Options.Births] is set. It is
-// safe for concurrent use.
+// Births has the untraced Pythons that processes executed or forked, if [Options.Births] is set. It is safe for
+// concurrent use.
 type Births struct {
 	objects *kernelObjects
 
-	mu   sync.Mutex
-	seen uint64 // number of the last one that was handed out
-	wait uint64 // number of the one that was being written at the last call
-	over bool   // the object is closed
+	mu       sync.Mutex
+	seen     uint64 // number of the last birth that was handed out or missed
+	wait     uint64 // number of the newest birth when Next last found an unwritten one; 0 for never
+	isClosed bool   // the object is closed
 }
 
 // Birth is a process that has executed a file that is named python…, or is the fork of one.
@@ -28,12 +28,12 @@ type Birth struct {
 	Arguments []byte
 }
 
-// Next returns the births since the last call, and how many there was no time to read: the table keeps the last 512.
-// One that is just being written comes with the next call.
+// Next returns the births since the last call. missed counts those that were overwritten: the table keeps the last 512.
+// A birth that is just being written comes with the next call.
 func (b *Births) Next() (list []Birth, missed uint64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over {
+	if b.isClosed {
 		return nil, 0, nil
 	}
 	var born uint64
@@ -46,25 +46,25 @@ func (b *Births) Next() (list []Birth, missed uint64, err error) {
 		b.seen = born - size
 	}
 	for b.seen < born {
-		var one kernelBirth
-		err := b.objects.Births.Lookup(uint32((b.seen+1)%size), &one)
+		var birth kernelBirth
+		err := b.objects.Births.Lookup(uint32((b.seen+1)%size), &birth)
 		if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 			return list, missed, fmt.Errorf("read a birth: %w", err)
 		}
-		if one.Number != b.seen+1 && b.wait < b.seen+1 { // it is being written
+		if birth.Number != b.seen+1 && b.wait < b.seen+1 { // it is being written: give it until the next call
 			b.wait = born
 			return list, missed, nil
 		}
 		b.seen++
-		if one.Number != b.seen { // overwritten, or never written to its end
+		if birth.Number != b.seen { // overwritten, or never written to its end
 			missed++
 			continue
 		}
-		text := make([]byte, min(int(one.Size), len(one.Text)))
+		text := make([]byte, min(int(birth.Size), len(birth.Text)))
 		for i := range text {
-			text[i] = byte(one.Text[i])
+			text[i] = byte(birth.Text[i])
 		}
-		list = append(list, Birth{int(one.Pid), one.Started, one.Forked != 0, text})
+		list = append(list, Birth{int(birth.Pid), birth.Started, birth.Forked != 0, text})
 	}
 	return list, missed, nil
 }
@@ -74,11 +74,11 @@ func (b *Births) Unread() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var born uint64
-	return !b.over && b.objects.Born.Get(&born) == nil && born > b.seen
+	return !b.isClosed && b.objects.Born.Get(&born) == nil && born > b.seen
 }
 
 func (b *Births) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.over = true
+	b.isClosed = true
 }

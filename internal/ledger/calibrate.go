@@ -19,8 +19,8 @@ func unprobed()
 
 var emulatedAddress, steppedAddress uint64
 
-// Calibrate measures the costs of a hit on two functions of this program, in some tens of milliseconds, and in most of
-// a second where its ways to measure do not agree. The cost of a machine counts, however high it is.
+// Calibrate measures the costs of a hit on two functions of this program. It takes some tens of milliseconds, or most
+// of a second if its ways to measure do not agree. A high cost is no error: it is the machine's.
 func (a *Accounts) Calibrate() (Costs, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -34,8 +34,8 @@ func (a *Accounts) Calibrate() (Costs, error) {
 	return measureHits(ownBench{bare: unprobed, atEmulated: emulated, atStepped: stepped})
 }
 
-// calibrationProbe places a probe on an instruction of this program, once an earlier one is out: until then the cost of
-// both would be measured.
+// calibrationProbe places a probe on an instruction of this program. It first waits until an earlier probe there is
+// removed, because the cost of both would be measured.
 func (a *Accounts) calibrationProbe(address uint64) (io.Closer, error) {
 	code := unsafe.Slice((*byte)(codeAt(address)), 1)
 	for range 100 {
@@ -77,7 +77,7 @@ func (ownBench) now() time.Duration { return time.Since(benchEpoch) }
 
 var benchEpoch = time.Now()
 
-var errNotPlaced = errors.New("the kernel took a probe on this very program and did not put it in")
+var errNotPlaced = errors.New("the kernel accepted a probe on this very program, but did not place it")
 
 // threadTime returns the CPU time that the calling thread has used.
 func threadTime() (time.Duration, error) {

@@ -17,8 +17,8 @@ type cpuClocks struct {
 	open    []int
 }
 
-// learn opens a perf event on each CPU that counts its clock: with it bpf/cputime.h computes how long a thread has run
-// since the scheduler's last update.
+// learn opens a perf event on each CPU that counts the CPU's clock. From the count bpf/cputime.h computes how long a
+// thread has run since the scheduler's last update.
 func (c *cpuClocks) learn() error {
 	if err := c.count(); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (c *cpuClocks) observe() error {
 		var before unix.CPUSet
 		if err := unix.SchedGetaffinity(0, &before); err != nil {
 			done <- err
-			return // it ends the thread, which is locked to this goroutine
+			return // the thread is still locked, so it ends with this goroutine
 		}
 		err := c.observeEach(&before)
 		if unix.SchedSetaffinity(0, &before) == nil {
@@ -66,15 +66,16 @@ func (c *cpuClocks) observe() error {
 }
 
 func (c *cpuClocks) observeEach(allowed *unix.CPUSet) error {
+	const observations = 8 // of each CPU
 	for cpu := range c.cpus {
-		var one unix.CPUSet
-		one.Set(cpu)
-		if !allowed.IsSet(cpu) || unix.SchedSetaffinity(0, &one) != nil {
+		var only unix.CPUSet
+		only.Set(cpu)
+		if !allowed.IsSet(cpu) || unix.SchedSetaffinity(0, &only) != nil {
 			continue
 		}
-		for range 8 {
+		for range observations {
 			var used unix.Timespec
-			// this makes the scheduler update its clock (task_sched_runtime)
+			// Reading this clock makes the scheduler update its own (task_sched_runtime).
 			_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used)
 			if _, err := c.objects.ObserveClock.Run(nil); err != nil {
 				return fmt.Errorf("observe the clock of CPU %d: %w", cpu, err)
@@ -92,8 +93,8 @@ func (c *cpuClocks) close() (err error) {
 	return err
 }
 
-// bootOffset is the difference, in nanoseconds, of the time since boot in this time namespace from the kernel's
-// (time_namespaces(7)): /proc/PID/stat has the time of the reader's namespace. It is 0 on kernels without time
+// bootOffset returns, in nanoseconds, the time since boot in this time namespace less the kernel's own
+// (time_namespaces(7)): /proc/PID/stat shows times of the reader's namespace. It returns 0 on kernels without time
 // namespaces.
 func bootOffset() int64 {
 	data, err := os.ReadFile("/proc/self/timens_offsets")

@@ -44,15 +44,15 @@ func (p *Processes) Leave(root uint32) error {
 	return err
 }
 
-// Release forgets a root with processes that have all ended, so that another one can be attached under its number. done
-// is false if there are such processes still, or boundaries that wait: then nothing has changed. All records of the
-// root must have been read.
+// Release forgets a root whose processes have all ended, so that another root can get its number. done is false, and
+// nothing changes, if a process is left or boundaries of the root still wait. All records of the root must have been
+// read.
 func (p *Processes) Release(root uint32) (done bool, err error) {
 	var r kernelRoot
 	if err := p.objects.Roots.Lookup(root, &r); err != nil {
 		return false, fmt.Errorf("read root %d: %w", root, err)
 	}
-	if r.Processes > 0 || r.UntracedNow > 0 || p.stream.order.waits(root) {
+	if r.Processes > 0 || r.UntracedNow > 0 || p.stream.order.isWaiting(root) {
 		return false, nil
 	}
 	if err := p.objects.Roots.Put(root, kernelRoot{}); err != nil {
@@ -67,8 +67,8 @@ func (p *Processes) Release(root uint32) (done bool, err error) {
 	return true, nil
 }
 
-// Look draws a boundary of a root without any event, so that the figures of open windows are current. Where the store
-// is nearly full it draws none: nothing is lost, and the next call will draw one.
+// Look draws a boundary of a root without any event, so that the figures of open windows are current. It draws none
+// while the store is nearly full; then a later call will.
 func (p *Processes) Look(pid int) error {
 	_, err := p.operations.run(kernelOperationOP_LOOK, pid, kernelControl{})
 	return err
@@ -79,7 +79,7 @@ func (p *Processes) Slot(pid int) (uint32, error) {
 	return p.operations.run(kernelOperationOP_NONE, pid, kernelControl{})
 }
 
-// operations run in the kernel, on one task each.
+// operations run in the kernel, each on one task.
 type operations struct {
 	objects  *kernelObjects
 	iterator *link.Iter
@@ -123,9 +123,9 @@ func (o *operations) answer() (after kernelControl, err error) {
 
 // Devices has the facts that the ledger needs about the GPUs of a process.
 type Devices struct {
-	Physical []int // the GPU behind each CUDA device of the process, in order from 0; empty: they are the same
-	Only     int   // the only GPU that the process can or does use; -1: there may be several
-	Late     bool  // it may have used CUDA before the attach
+	Physical []int // the GPU of each CUDA device of the process, from device 0 on; empty: both have the same numbers
+	Only     int   // the only GPU that the process can use, or uses; -1: there may be several
+	Late     bool  // the process may have used CUDA before the attach
 }
 
 // SetDevices sets the GPUs of the process in slot.
@@ -149,10 +149,10 @@ func (p *Processes) SetDevices(slot uint32, d Devices) error {
 	return nil
 }
 
-// Values of Python.Native: the threads that have their native stacks walked.
+// Values of Python.Native: the threads whose native stacks are walked.
 const (
-	NativeThreads = 1 // those of threads that have no Python frames
-	NativeAll     = 2
+	NativeThreads = 1 // threads without Python frames
+	NativeAll     = 2 // all threads
 )
 
 // Python has the facts that the BPF programs need about a process's CPython; see struct python in bpf/wire_python.h.

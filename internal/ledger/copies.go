@@ -32,9 +32,9 @@ const mostCopies = 3
 
 // Tracepoints are the programs at tracepoints, in the wanted number of copies.
 type Tracepoints struct {
-	wanted   uint32 // of each, at most
+	wanted   uint32 // the largest number of copies of each program
 	alike    bool   // for tests: no copy knows of the others, and each does all the work
-	detached uint32 // for tests: this many of the first copies are not attached, but the last one always is
+	detached uint32 // for tests: the number of first copies that are not attached; the last copy always is
 
 	programs [][]*ebpf.Program // by tracepoint; the first copy of each is the object's
 	links    []link.Link       // kept referenced, else the garbage collector closes them
@@ -53,31 +53,31 @@ func copiesOf(f Features, o Options) uint32 {
 	return 1
 }
 
-// load loads the whole object once, and the programs at tracepoints in the wanted number of copies, over the same maps.
+// load loads the object, with further copies of the programs at tracepoints over the same maps.
 func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.CollectionOptions) error {
-	all, err := loadMaps(spec, o)
+	collection, err := loadMaps(spec, o)
 	if err != nil {
 		return err
 	}
-	defer all.Close()
+	defer collection.Close()
 	l := &loader{options: o}
 	first, further := map[string]*loading{}, make([][]*loading, len(tracepoints))
 	for name, p := range spec.Programs {
-		first[name] = l.add(p, all.Maps)
+		first[name] = l.add(p, collection.Maps)
 	}
 	for number := uint32(1); number < t.wanted; number++ {
-		over := maps.Clone(all.Maps)
+		objectMaps := maps.Clone(collection.Maps)
 		if !t.alike {
 			constants, err := loadConstants(spec, number, o)
 			if err != nil {
 				return err
 			}
 			defer constants.Close()
-			maps.Copy(over, constants.Maps)
+			maps.Copy(objectMaps, constants.Maps)
 		}
 		for i, at := range tracepoints {
 			if number < at.copies {
-				further[i] = append(further[i], l.add(spec.Programs[at.program], over))
+				further[i] = append(further[i], l.add(spec.Programs[at.program], objectMaps))
 			}
 		}
 	}
@@ -85,15 +85,15 @@ func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o 
 		return err
 	}
 	for name, p := range first {
-		all.Programs[name] = p.loaded
+		collection.Programs[name] = p.loaded
 	}
 	for i, at := range tracepoints {
-		t.programs = append(t.programs, []*ebpf.Program{all.Programs[at.program]})
+		t.programs = append(t.programs, []*ebpf.Program{collection.Programs[at.program]})
 		for _, p := range further[i] {
 			t.programs[i] = append(t.programs[i], p.loaded)
 		}
 	}
-	return all.Assign(objects)
+	return collection.Assign(objects)
 }
 
 // attach attaches the copies, one after another: a tracepoint runs programs in the order in which they were attached
@@ -116,8 +116,8 @@ func (t *Tracepoints) attach() error {
 
 func (t *Tracepoints) detach() error {
 	var errs []error
-	for _, one := range t.links {
-		errs = append(errs, one.Close())
+	for _, attached := range t.links {
+		errs = append(errs, attached.Close())
 	}
 	t.links = nil
 	return errors.Join(errs...)
@@ -132,46 +132,45 @@ func (t *Tracepoints) Beside(compared func() error) error {
 	return errors.Join(compared(), t.attach())
 }
 
-// close detaches all copies, and unloads the further ones. The first ones belong to the object.
+// close detaches all copies, and unloads the further copies. The first copies belong to the object.
 func (t *Tracepoints) close() error {
 	errs := []error{t.detach()}
-	for _, of := range t.programs {
-		for _, p := range of[1:] {
+	for _, copies := range t.programs {
+		for _, p := range copies[1:] {
 			errs = append(errs, p.Close())
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// missed returns the number of events that each copy missed, by tracepoint. For these events the kernel did not run the
-// copy, because it was already running on that CPU for another thread (recursion_misses of struct bpf_prog_info, Linux
-// 5.12). The counts cover the whole machine, since the kernel does not show the thread of an event for which it ran no
-// program.
+// missed returns the number of events that each copy missed, by tracepoint. For such an event the kernel did not run
+// the copy, which was already running on that CPU for another thread (recursion_misses of struct bpf_prog_info, Linux
+// 5.12). The counts are of the whole machine: the kernel does not show which thread's event was missed.
 //
-// Where the kernel does not count them, each call adds one.
-func (t *Tracepoints) missed() (all [][]uint64) {
-	for i, of := range t.programs {
+// On a kernel that does not count misses, each call adds one.
+func (t *Tracepoints) missed() (counts [][]uint64) {
+	for i, copies := range t.programs {
 		if i == len(t.counts) {
-			t.counts = append(t.counts, make([]uint64, len(of)))
+			t.counts = append(t.counts, make([]uint64, len(copies)))
 		}
-		for number, p := range of {
+		for number, p := range copies {
 			if s, err := p.Stats(); err == nil {
 				t.counts[i][number] = s.RecursionMisses
 			} else {
 				t.counts[i][number]++
 			}
 		}
-		all = append(all, slices.Clone(t.counts[i]))
+		counts = append(counts, slices.Clone(t.counts[i]))
 	}
-	return all
+	return counts
 }
 
-// look counts, from time to time, the events that were lost since the last look but one.
-func (t *Tracepoints) look(now time.Time) {
+// countMissed counts, at most every lookApart, the events that were lost.
+func (t *Tracepoints) countMissed(now time.Time) {
 	if t.wanted > 1 {
-		t.losses.look(now, t.missed)
+		t.losses.count(now, t.missed)
 	}
 }
 
-// passedBy returns an upper bound of the events that no copy of a program saw.
-func (t *Tracepoints) passedBy() uint64 { return t.losses.upTo(t.missed) }
+// missedByAll returns an upper bound of the number of events that no copy of a program saw.
+func (t *Tracepoints) missedByAll() uint64 { return t.losses.bound(t.missed) }

@@ -9,13 +9,15 @@ import (
 // Arrays names the probes that count the NumPy blocks of a process.
 type Arrays uint32
 
-// A process moves from each of these to the next. A foreign module moves it back.
+// The states of a process, in their order. A foreign module moves the process back to the first.
 const (
-	ArraysTracked = Arrays(kernelArraysARRAYS_TRACKED) // those on PyTraceMalloc_Track: the initial state
-	// the probes in NumPy. Those on PyTraceMalloc_Track are still in place, and add the blocks that NumPy's have not
-	// seen
+	// ArraysTracked, the initial state: the probes on PyTraceMalloc_Track count.
+	ArraysTracked = Arrays(kernelArraysARRAYS_TRACKED)
+	// ArraysSettling: the probes in NumPy count. The probes on PyTraceMalloc_Track are still in place, and add blocks
+	// that the others have not seen.
 	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING)
-	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE) // those in NumPy alone
+	// ArraysInside: only the probes in NumPy count.
+	ArraysInside = Arrays(kernelArraysARRAYS_INSIDE)
 )
 
 // MaxModules is the number of files that ForeseeModules accepts.
@@ -41,13 +43,13 @@ func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 // CountArrays sets which probes count the NumPy blocks of a process from now on. These probes must be in place. It
 // returns the probes that actually count. If the probes in NumPy would miss some blocks, it returns ArraysTracked and
 // the origin of these blocks.
-func (b *Blocks) CountArrays(pid int, by Arrays) (Arrays, Foreign, error) {
-	if _, err := b.operations.run(kernelOperationOP_ARRAYS, pid, kernelControl{Group: uint32(by)}); err != nil {
-		return by, 0, err
+func (b *Blocks) CountArrays(pid int, probes Arrays) (Arrays, Foreign, error) {
+	if _, err := b.operations.run(kernelOperationOP_ARRAYS, pid, kernelControl{Group: uint32(probes)}); err != nil {
+		return probes, 0, err
 	}
 	after, err := b.operations.answer()
 	if err != nil {
-		return by, 0, err
+		return probes, 0, err
 	}
 	return Arrays(after.Group), Foreign(after.Request), nil
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/binary"
+	"math"
 	"strings"
 	"unicode/utf16"
 	"unsafe"
@@ -26,7 +27,7 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 	return (*T)(unsafe.Pointer(unsafe.SliceData(raw))), true
 }
 
-// changeFlags are flags of a change that are stored in its meter.
+// changeFlags are the flags of a change, which share a field with its meter.
 const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_FOREIGN | kernelChangeFlagCHANGE_LEARNED |
 	kernelChangeFlagCHANGE_BLOCK | kernelChangeFlagCHANGE_COLLECTED | kernelChangeFlagCHANGE_SAMPLE |
 	kernelChangeFlagCHANGE_UNCHAINED | kernelChangeFlagCHANGE_FOUND
@@ -50,9 +51,29 @@ func decodeCaller(raw uint32) event.Caller {
 	return event.Caller(raw / uint32(kernelChangeFlagCHANGE_CALLER))
 }
 
+// decodeInterval returns the interval of a sample that the process has drawn itself, in bytes; 0 for another one. A
+// target can write any, so it is bounded.
+func decodeInterval(raw uint32) float64 {
+	const least, most = 1 << 10, 20 // see python/src/ipytracer/counts/samples.c
+	drawn := raw / uint32(kernelChangeFlagCHANGE_CALLER) & 0x1f
+	if drawn == 0 {
+		return 0
+	}
+	return math.Ldexp(least, int(min(drawn-1, most)))
+}
+
+// standsFor returns how many bytes a sample stands for. A block is one with a probability of 1 - exp(-size / interval).
+func standsFor(size event.Bytes, interval float64) event.Bytes {
+	bytes := math.Abs(float64(size))
+	if interval == 0 || bytes == 0 {
+		return 0
+	}
+	return event.Bytes(math.Round(bytes / -math.Expm1(-bytes/interval)))
+}
+
 func decodeChange(c *kernelChange) event.Change {
 	has := func(f kernelChangeFlag) bool { return c.Meter&uint32(f) != 0 }
-	return event.Change{
+	change := event.Change{
 		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
 		Meter: decodeMeter(c.Meter), Value: event.Bytes(c.Value), Size: event.Bytes(c.Size), Address: c.Address,
 		Stack:     c.Stack,
@@ -65,6 +86,10 @@ func decodeChange(c *kernelChange) event.Change {
 		Unchained: has(kernelChangeFlagCHANGE_UNCHAINED),
 		Found:     has(kernelChangeFlagCHANGE_FOUND),
 	}
+	if change.Sample {
+		change.Caller, change.StandsFor = 0, standsFor(change.Size, decodeInterval(c.Meter))
+	}
+	return change
 }
 
 func decodeRefusal(c *kernelChange) event.Refusal {
@@ -159,8 +184,8 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	return out, extra
 }
 
-// decodeUnions decodes the unions of a boundary (bpf/wire.h) by its kind. Go has them under the names of their first
-// members.
+// decodeUnions decodes the unions of a boundary (bpf/wire.h) by its kind. A union has the name of its first member in
+// Go: FirstLine, Outcome and Group.
 func decodeUnions(b *kernelBoundary, out *event.Boundary) (extra BoundaryExtra) {
 	late, told, namedPython := b.FirstLine != 0, b.FirstLine == outcomeTold, b.FirstLine != 0
 	foreign, status, imports := Foreign(b.FirstLine), b.Outcome, Imports(b.Group)
@@ -180,7 +205,7 @@ func decodeUnions(b *kernelBoundary, out *event.Boundary) (extra BoundaryExtra) 
 		extra.Group, extra.Foreign = Group(b.Group), foreign
 		fallthrough
 	case event.MeterSettled:
-		out.CPUTime = 0 // no window begins or ends there, and the time is that of the boundary before
+		out.CPUTime = 0 // it is the time of an earlier boundary, and no window begins or ends here
 	}
 	return extra
 }

@@ -2,12 +2,12 @@ package ledger
 
 import "ipytracer/event"
 
-// deviceReadings completes readings with the meters of the GPUs. The kernel sends those of a device only when they
-// changed, in front of the record to which they belong; a meter that it does not send is unchanged.
+// deviceReadings completes readings with the meters of the GPUs. The kernel half sends the meters of a GPU in a record
+// of their own, in front of the record to which they belong, and only if they have changed.
 type deviceReadings struct {
-	records map[deviceKey][]kernelBoundary
-	process map[int32]*event.Readings
-	tree    map[uint32]*event.Readings
+	records map[deviceKey][]kernelBoundary // records whose boundary or reading is still to come
+	process map[int32]*event.Readings      // the last readings, by pid
+	tree    map[uint32]*event.Readings     // the last readings, by root
 }
 
 type deviceKey struct {
@@ -15,7 +15,7 @@ type deviceKey struct {
 	pid    int32
 }
 
-// keep holds a device's record until the record it belongs to comes.
+// keep keeps a device's record until the record to which it belongs comes.
 func (d *deviceReadings) keep(b *kernelBoundary) {
 	if d.records == nil {
 		d.records = map[deviceKey][]kernelBoundary{}
@@ -24,7 +24,7 @@ func (d *deviceReadings) keep(b *kernelBoundary) {
 	d.records[key] = append(d.records[key], *b)
 }
 
-// boundary fills in the readings of the records in front of it, and the unchanged ones.
+// boundary fills in the meters of the GPUs at a boundary: those in the records in front of it, and the unchanged ones.
 func (d *deviceReadings) boundary(b *event.Boundary) {
 	if b.Kind == event.ProcessExec || b.Kind == event.ProcessStart { // the pid has no reading of its earlier program
 		delete(d.process, b.PID)
@@ -42,16 +42,14 @@ func (d *deviceReadings) boundary(b *event.Boundary) {
 	if tree == nil {
 		tree = remember(&d.tree, b.Root)
 	}
-	fill(&b.Value, &b.High, own, records,
-		func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Value, r.High })
-	fill(&b.Tree, &b.TreeHigh, tree, records,
-		func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Tree, r.TreeHigh })
+	fill(&b.Value, &b.High, own, records, ofProcess)
+	fill(&b.Tree, &b.TreeHigh, tree, records, ofTree)
 	if b.Kind == event.ProcessExit {
 		delete(d.process, b.PID)
 	}
 }
 
-// reading fills in the readings of another process of the tree.
+// reading fills in the meters of the GPUs in the reading of another process of the tree.
 func (d *deviceReadings) reading(r *event.Reading) {
 	key := deviceKey{r.Number, r.PID}
 	records := d.records[key]
@@ -63,22 +61,29 @@ func (d *deviceReadings) reading(r *event.Reading) {
 		}
 		own = remember(&d.process, r.PID)
 	}
-	fill(&r.Value, &r.High, own, records,
-		func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Value, r.High })
+	fill(&r.Value, &r.High, own, records, ofProcess)
 }
 
-func remember[K comparable](in *map[K]*event.Readings, key K) *event.Readings {
-	if *in == nil {
-		*in = map[K]*event.Readings{}
+// ofProcess returns the readings of the process in a device's record.
+func ofProcess(r *kernelBoundary) (value, high [event.CPUMeters]int64) { return r.Value, r.High }
+
+// ofTree returns the readings of the tree in a device's record.
+func ofTree(r *kernelBoundary) (value, high [event.CPUMeters]int64) { return r.Tree, r.TreeHigh }
+
+// remember adds empty readings to known, which it makes if it is nil, and returns them.
+func remember[K comparable](known *map[K]*event.Readings, key K) *event.Readings {
+	if *known == nil {
+		*known = map[K]*event.Readings{}
 	}
 	fresh := &event.Readings{}
-	(*in)[key] = fresh
+	(*known)[key] = fresh
 	return fresh
 }
 
-// fill copies the known readings, and then those of the records. It updates known.
+// fill sets the meters of the GPUs in value and high: first to the last known values, then to those of the records. It
+// updates known.
 func fill(value, high, known *event.Readings, records []kernelBoundary,
-	of func(*kernelBoundary) (value, high [event.CPUMeters]int64)) {
+	readingsOf func(*kernelBoundary) (value, high [event.CPUMeters]int64)) {
 	copy(value[event.CPUMeters:], known[event.CPUMeters:])
 	copy(high[event.CPUMeters:], known[event.CPUMeters:])
 	for i := range records {
@@ -86,11 +91,11 @@ func fill(value, high, known *event.Readings, records []kernelBoundary,
 		if n >= event.MaxDevices {
 			continue
 		}
-		now, most := of(&records[i])
+		current, highest := readingsOf(&records[i])
 		for k := range event.DeviceMeter(deviceMeters) {
 			m := event.OfDevice(n, k)
-			value[m] = event.Bytes(now[k])
-			high[m] = max(high[m], event.Bytes(most[k])) // two records of one device: the maximum covers both
+			value[m] = event.Bytes(current[k])
+			high[m] = max(high[m], event.Bytes(highest[k])) // two records of one device: the maximum covers both
 		}
 	}
 	copy(known[event.CPUMeters:], value[event.CPUMeters:])

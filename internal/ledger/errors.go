@@ -17,7 +17,8 @@ var (
 	ErrFull         = errors.New("the ledger is full")
 )
 
-// classify adds the meaning of the error. Here EPERM from the bpf system call means missing privileges, not MEMLOCK.
+// classify wraps an error with the matching error of this package. EPERM of the bpf system call means missing
+// privileges here, not the limit MEMLOCK.
 func classify(doing string, err error) error {
 	var verifier *ebpf.VerifierError
 	switch {

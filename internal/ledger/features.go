@@ -18,7 +18,7 @@ type Features struct {
 	Loop          bool // bpf_loop, upstream since 5.17; else bpf_for_each_map_elem makes the loops
 	Growing       bool // hash tables may grow, upstream since 6.1; else all their entries are allocated at the load
 	Cast          bool // bpf_rdonly_cast, upstream since 6.2; else a helper reads the kernel's memory
-	ExactResident bool // RSS counters per CPU, upstream since 6.2
+	ExactResident bool // RSS counters are per CPU, upstream since 6.2
 	Preemptible   bool // threads can be preempted within a program at a tracepoint, upstream since 7.0
 	// Missing are helpers that the programs call but the kernel lacks, such as "bpf_get_attach_cookie".
 	Missing []string
@@ -78,7 +78,7 @@ func (f Features) err() error {
 	if len(f.Missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: Linux %s has no %s; 5.15 is the first that has all of it, 6.2 or newer can do everything",
+	return fmt.Errorf("%w: Linux %s has no %s; tracing needs Linux 5.15 or newer, and 6.2 or newer for all features",
 		ErrNotSupported, KernelRelease(), strings.Join(f.Missing, ", "))
 }
 
@@ -98,8 +98,8 @@ func helpersOf(kernel *btf.Spec) (map[uint64]bool, error) {
 }
 
 // missing returns the helpers that the programs call but the kernel lacks. One of the two helpers for loops is enough.
-// bpf_map_lookup_percpu_elem (5.19) is not needed where RSS counters are not per CPU, and bpf_find_vma (5.17) not where
-// areas are in a tree.
+// bpf_map_lookup_percpu_elem (5.19) is needed only if RSS counters are per CPU, bpf_find_vma (5.17) only if areas are
+// not in a tree.
 func missing(helpers map[uint64]bool, spec *ebpf.CollectionSpec, f Features) (names []string) {
 	seen := map[asm.BuiltinFunc]bool{asm.FnLoop: true, asm.FnMapLookupPercpuElem: true,
 		asm.FnForEachMapElem: f.Loop, asm.FnFindVma: f.treeOffset != 0}
@@ -139,27 +139,27 @@ func (f *Features) findCounters(kernel *btf.Spec) error {
 	if err := kernel.TypeByName("mm_struct", &mm); err != nil {
 		return fmt.Errorf("%w: no mm_struct in its BTF: %v", ErrNotSupported, err)
 	}
-	at, typ, ok := findMember(mm, "rss_stat", 0)
+	offset, typ, ok := findMember(mm, "rss_stat", 0)
 	if !ok {
 		return fmt.Errorf("%w: no mm_struct.rss_stat", ErrNotSupported)
 	}
-	f.rssOffset = at
+	f.rssOffset = offset
 	if _, f.ExactResident = btf.UnderlyingType(typ).(*btf.Array); f.ExactResident {
 		return nil
 	}
 	if err := kernel.TypeByName("task_struct", &task); err != nil {
 		return fmt.Errorf("%w: no task_struct in its BTF: %v", ErrNotSupported, err)
 	}
-	at, typ, ok = findMember(task, "rss_stat", 0)
+	offset, typ, ok = findMember(task, "rss_stat", 0)
 	if held, isStruct := btf.UnderlyingType(typ).(*btf.Struct); ok && isStruct {
 		if count, _, ok := findMember(held, "count", 0); ok {
-			f.heldOffset = at + count
+			f.heldOffset = offset + count
 		}
 	}
 	return nil
 }
 
-// findTree finds the tree of a process's areas, which gave way to a maple tree.
+// findTree finds the red-black tree of a process's memory areas, which newer kernels have replaced by a maple tree.
 func (f *Features) findTree(kernel *btf.Spec) {
 	var mm, area *btf.Struct
 	if kernel.TypeByName("mm_struct", &mm) != nil || kernel.TypeByName("vm_area_struct", &area) != nil {
@@ -172,7 +172,8 @@ func (f *Features) findTree(kernel *btf.Spec) {
 	}
 }
 
-// findMember searches for a field, also in anonymous members; the offset is in bytes.
+// findMember searches for a field of a structure, also in its anonymous members, down to a depth of 4. The offset is in
+// bytes.
 func findMember(s *btf.Struct, name string, depth int) (offset uint32, typ btf.Type, ok bool) {
 	for _, m := range s.Members {
 		if m.Name == name {

@@ -19,11 +19,12 @@ const (
 type Costs struct {
 	Emulated time.Duration // on an instruction that the kernel emulates: push, nop, jmp, call
 	Stepped  time.Duration // on any other instruction, which the kernel single-steps
-	// Noisy: the measurements did not agree, and the costs are the highest of them; a later measurement may be lower.
+	// Noisy: the measurements did not agree, and the costs are the highest ones. A later measurement may be lower.
 	Noisy bool
 }
 
-// UsualCosts are used where the costs cannot be measured. They are those of a small virtual machine with kernel 6.18.
+// UsualCosts are assumed if the costs cannot be measured. They were measured on a small virtual machine with Linux
+// 6.18.
 var UsualCosts = Costs{Emulated: 600 * time.Nanosecond, Stepped: 10 * time.Microsecond}
 
 // AreDear reports whether a hit costs more than on most machines.
@@ -35,8 +36,8 @@ func (c Costs) Agree(other Costs) bool {
 		agree(min(c.Stepped, other.Stepped), max(c.Stepped, other.Stepped))
 }
 
-// Least returns the lower value of each cost of two measurements, because a disturbance can only increase a cost. A
-// noisy one counts only if both are.
+// Least returns the lower value of each cost of two measurements: a disturbance can only increase a cost. A noisy
+// measurement counts only if both are noisy.
 func (c Costs) Least(other Costs) Costs {
 	switch {
 	case c.Noisy && !other.Noisy:
@@ -51,17 +52,17 @@ func (c Costs) Least(other Costs) Costs {
 type hitBench interface {
 	run(function, calls int) (spell, error) // calls a function, and returns the time that the calls took
 	rest(time.Duration)                     // lets time pass
-	now() time.Duration                     // reads the clock on the wall
+	now() time.Duration                     // reads the wall clock
 }
 
-// spell is a duration by two clocks: the one on the wall, and the processor time of the thread.
+// spell is a duration by two clocks: the wall clock and the processor time of the thread.
 type spell struct{ wall, cpu time.Duration }
 
 // The ways in which a round finds the cost of a hit.
 const (
-	byCPU   = iota // the quietest batches with a probe, less the quietest without
-	byWall         // the same by the clock on the wall
-	byPairs        // the median of the differences between neighbours
+	byCPU   = iota // processor time of a quiet batch with a probe, less that of a quiet batch without
+	byWall         // the same by the wall clock
+	byPairs        // the median of the differences between consecutive batches with and without a probe
 	ways
 )
 
@@ -70,20 +71,21 @@ var batchCalls = [benchFunctions]int{bare: 64, atEmulated: 64, atStepped: 8}
 
 const (
 	roundBatches = 24 // of each function in a round
-	quiet        = 8  // an eighth of the batches of a round may be quieter than the one that counts
-	leastRounds  = 7  // with rests between them: what disturbs some may be over at others
+	quietPart    = 8  // an eighth of the batches of a round may be quieter than the one that counts
+	leastRounds  = 7  // with rests between them, so that a disturbance does not affect all
 	roundsRest   = 5 * time.Millisecond
-	tolerance    = 10 // a tenth: figures that differ by less agree
-	// as many rounds confirm a price, and at least a part of all: in noise, some agree by chance
+	tolerance    = 10 // figures agree if they differ by at most a tenth
+	// A cost is confirmed if this many rounds agree, and at least a fifth of all rounds: in noise, some agree by
+	// chance.
 	confirming, confirmingImplausible = 3, 5
 	confirmingPart                    = 5
-	// no more rounds begin after this time
+	// No round begins after this time.
 	longestBench, longestImplausible = 300 * time.Millisecond, 600 * time.Millisecond
 )
 
-// The range of costs that need no special care. An emulated hit is an exception with a program in it: 0.34 to 0.9 µs
-// on many machines, and 5.2 µs on one with page-table isolation below a hypervisor. A single-stepped hit has a second
-// exception. A result beyond the range is measured more often, and then it counts.
+// The range of plausible costs. An emulated hit is an exception that runs a program: 0.34 to 0.9 µs on many machines,
+// and 5.2 µs on one with page-table isolation below a hypervisor. A single-stepped hit has a second exception. A cost
+// beyond the range counts only after more measurements.
 const (
 	leastHit     = 100 * time.Nanosecond
 	mostEmulated = 2500 * time.Nanosecond
@@ -95,17 +97,17 @@ var errNoCost = errors.New("the calls with a probe took no longer than those wit
 // hitCost gathers the figures of rounds for one kind of place.
 type hitCost struct {
 	calls       time.Duration // of one batch
-	most        time.Duration // the end of the range that needs no special care
+	plausible   time.Duration // the end of the range that needs no special care
 	rounds      int
 	agreed      []time.Duration // by processor time, of rounds in which the ways agree
 	least, bare spell           // the least of all batches with a probe and without
 }
 
-func (h *hitCost) add(of, bare figures) {
-	h.least, h.bare = of.least.atMost(h.least), bare.least.atMost(h.bare)
+func (h *hitCost) add(probed, bare figures) {
+	h.least, h.bare = probed.least.atMost(h.least), bare.least.atMost(h.bare)
 	h.rounds++
-	if found := of.ways[:]; agree(slices.Min(found), slices.Max(found)) {
-		h.agreed = append(h.agreed, of.ways[byCPU])
+	if results := probed.ways[:]; agree(slices.Min(results), slices.Max(results)) {
+		h.agreed = append(h.agreed, probed.ways[byCPU])
 		slices.Sort(h.agreed)
 	}
 }
@@ -113,7 +115,7 @@ func (h *hitCost) add(of, bare figures) {
 // agree reports whether two positive figures differ by no more than the tolerance.
 func agree(low, high time.Duration) bool { return low > 0 && high <= low+low/tolerance }
 
-// confirmed returns the quietest rounds of which enough agree; none where there are no such rounds.
+// confirmed returns the costs of the quietest rounds of which enough agree, nil if there are none.
 func (h *hitCost) confirmed() []time.Duration {
 	for i, low := range h.agreed {
 		n := i
@@ -121,7 +123,7 @@ func (h *hitCost) confirmed() []time.Duration {
 			n++
 		}
 		switch {
-		case n-i < max(confirming, h.rounds/confirmingPart): // by chance
+		case n-i < max(confirming, h.rounds/confirmingPart): // too few: they may agree by chance
 		case h.isPlausible(low) || n-i >= confirmingImplausible:
 			return h.agreed[i:n]
 		default:
@@ -131,18 +133,21 @@ func (h *hitCost) confirmed() []time.Duration {
 	return nil
 }
 
-func (h *hitCost) isPlausible(cost time.Duration) bool { return cost >= leastHit && cost <= h.most }
+func (h *hitCost) isPlausible(cost time.Duration) bool {
+	return cost >= leastHit && cost <= h.plausible
+}
 
 func (h *hitCost) isImplausible() bool { return len(h.agreed) > 0 && !h.isPlausible(h.agreed[0]) }
 
 // isSettled reports whether enough rounds agree.
 func (h *hitCost) isSettled() bool { return h.rounds >= leastRounds && h.confirmed() != nil }
 
-// cost returns the agreed cost. Without agreement it is the cost in the quietest batches, by the clock that says more.
+// cost returns the confirmed cost. If there is none, cost returns the cost in the quietest batches, by the clock that
+// shows more.
 func (h *hitCost) cost() (cost time.Duration, settled bool, err error) {
 	if h.isSettled() {
-		all := h.confirmed()
-		return all[(len(all)-1)/2], true, nil
+		agreed := h.confirmed()
+		return agreed[(len(agreed)-1)/2], true, nil
 	}
 	cost = max(h.least.cpu-h.bare.cpu, h.least.wall-h.bare.wall) / h.calls
 	if cost <= 0 {
@@ -151,7 +156,7 @@ func (h *hitCost) cost() (cost time.Duration, settled bool, err error) {
 	return cost, false, nil
 }
 
-// atMost returns the lower of two durations by each clock; the other may be zero.
+// atMost returns the lower of two durations by each clock. A zero other counts as none.
 func (s spell) atMost(other spell) spell {
 	if other == (spell{}) {
 		return s
@@ -161,8 +166,8 @@ func (s spell) atMost(other spell) spell {
 
 // measureHits measures the costs of a hit in rounds until the ways and the rounds agree, or the time is over.
 func measureHits(b hitBench) (Costs, error) {
-	emulated := hitCost{calls: time.Duration(batchCalls[atEmulated]), most: mostEmulated}
-	stepped := hitCost{calls: time.Duration(batchCalls[atStepped]), most: mostStepped}
+	emulated := hitCost{calls: time.Duration(batchCalls[atEmulated]), plausible: mostEmulated}
+	stepped := hitCost{calls: time.Duration(batchCalls[atStepped]), plausible: mostStepped}
 	for began := b.now(); ; b.rest(roundsRest) {
 		found, err := benchRound(b)
 		if err != nil {
@@ -170,21 +175,21 @@ func measureHits(b hitBench) (Costs, error) {
 		}
 		emulated.add(found[atEmulated], found[bare])
 		stepped.add(found[atStepped], found[bare])
-		most := longestBench
+		longest := longestBench
 		if emulated.isImplausible() || stepped.isImplausible() {
-			most = longestImplausible
+			longest = longestImplausible
 		}
-		over := emulated.rounds >= leastRounds && b.now()-began >= most
-		if over || emulated.isSettled() && stepped.isSettled() {
+		isOver := emulated.rounds >= leastRounds && b.now()-began >= longest
+		if isOver || emulated.isSettled() && stepped.isSettled() {
 			break
 		}
 	}
-	emulatedCost, sure, err := emulated.cost()
+	emulatedCost, emulatedSettled, err := emulated.cost()
 	if err != nil {
 		return Costs{}, err
 	}
-	steppedCost, sureToo, err := stepped.cost()
-	return Costs{Emulated: emulatedCost, Stepped: steppedCost, Noisy: !sure || !sureToo}, err
+	steppedCost, steppedSettled, err := stepped.cost()
+	return Costs{Emulated: emulatedCost, Stepped: steppedCost, Noisy: !emulatedSettled || !steppedSettled}, err
 }
 
 // figures are the figures of one function in a round.
@@ -215,8 +220,8 @@ func benchRound(b hitBench) (found [benchFunctions]figures, err error) {
 		calls := time.Duration(batchCalls[f])
 		found[f].least = spell{wall[f][0], cpu[f][0]}
 		found[f].ways = [ways]time.Duration{
-			byCPU:   (cpu[f][roundBatches/quiet] - cpu[bare][roundBatches/quiet]) / calls,
-			byWall:  (wall[f][roundBatches/quiet] - wall[bare][roundBatches/quiet]) / calls,
+			byCPU:   (cpu[f][roundBatches/quietPart] - cpu[bare][roundBatches/quietPart]) / calls,
+			byWall:  (wall[f][roundBatches/quietPart] - wall[bare][roundBatches/quietPart]) / calls,
 			byPairs: pairs[f][roundBatches/2] / calls,
 		}
 	}

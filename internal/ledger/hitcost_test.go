@@ -139,7 +139,7 @@ func near(got, want time.Duration) bool { return got >= want-want/10 && got <= w
 
 // TestImplausibleHits: a cost that few machines have is measured more often, and not replaced.
 func TestImplausibleHits(t *testing.T) {
-	all := hitCost{most: mostEmulated}
+	all := hitCost{plausible: mostEmulated}
 	for range leastRounds - confirmingImplausible {
 		all.add(figures{ways: [ways]time.Duration{5800, 5800, 5800}}, figures{}) // disturbed
 	}

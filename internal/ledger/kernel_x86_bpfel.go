@@ -191,6 +191,7 @@ type kernelControl struct {
 	Cell      uint64
 	Outer     uint64
 	Started   uint64
+	Handler   uint64
 	Operation uint32
 	Pid       int32
 	Parent    int32
@@ -199,6 +200,8 @@ type kernelControl struct {
 	Done      uint32
 	Slot      uint32
 	Request   uint32
+	Page      uint32
+	Padding   uint32
 }
 
 type kernelCopy struct {
@@ -213,6 +216,15 @@ type kernelCopy struct {
 	Slot   uint32
 	Size   uint32
 	Memory [16384]uint8
+}
+
+type kernelCounts struct {
+	_       structs.HostLayout
+	Current uint64
+	Peak    uint64
+	Lost    uint64
+	Last    uint64
+	Sample  uint64
 }
 
 type kernelCudaDevices struct {
@@ -356,6 +368,7 @@ type kernelForeign uint32
 const (
 	kernelForeignFOREIGN_HANDLER kernelForeign = 1
 	kernelForeignFOREIGN_MODULE  kernelForeign = 2
+	kernelForeignFOREIGN_COUNTED kernelForeign = 4
 )
 
 type kernelForesight struct {
@@ -422,6 +435,15 @@ const (
 	kernelHeapOperationHEAP_RESIZE_ARRAY  kernelHeapOperation = 6
 	kernelHeapOperationHEAP_FREE          kernelHeapOperation = 7
 	kernelHeapOperationHEAP_OPERATIONS    kernelHeapOperation = 8
+)
+
+type kernelHeapState uint32
+
+const (
+	kernelHeapStateHEAP_NOT_OFFERED kernelHeapState = 0
+	kernelHeapStateHEAP_OFFERED     kernelHeapState = 1
+	kernelHeapStateHEAP_COUNTED     kernelHeapState = 2
+	kernelHeapStateHEAP_REFUSED     kernelHeapState = 3
 )
 
 type kernelImports uint32
@@ -532,7 +554,9 @@ const (
 	kernelOperationOP_CELL_END kernelOperation = 8
 	kernelOperationOP_SETTLED  kernelOperation = 9
 	kernelOperationOP_LOOK     kernelOperation = 10
-	kernelOperationOP_LEAVE    kernelOperation = 11
+	kernelOperationOP_COUNTS   kernelOperation = 11
+	kernelOperationOP_HEAP     kernelOperation = 12
+	kernelOperationOP_LEAVE    kernelOperation = 13
 )
 
 type kernelOutcome uint32
@@ -610,6 +634,9 @@ type kernelProcess struct {
 	Listed    uint32
 	Untold    uint32
 	Padding   uint32
+	Handler   uint64
+	Paged     [2]int64
+	Pages     [2]uint32
 }
 
 type kernelPython struct {
@@ -869,6 +896,7 @@ const (
 	kernelMapCodeNumbers         = "code_numbers"
 	kernelMapCodes               = "codes"
 	kernelMapCopyNotes           = "copy_notes"
+	kernelMapCountPages          = "count_pages"
 	kernelMapCudaObjects         = "cuda_objects"
 	kernelMapCudaThreads         = "cuda_threads"
 	kernelMapDeviceTrees         = "device_trees"
@@ -971,6 +999,7 @@ const (
 	kernelVarExportChangeFlag    = "export_change_flag"
 	kernelVarExportCode          = "export_code"
 	kernelVarExportCopy          = "export_copy"
+	kernelVarExportCounts        = "export_counts"
 	kernelVarExportCudaMover     = "export_cuda_mover"
 	kernelVarExportCudaOperation = "export_cuda_operation"
 	kernelVarExportDeviceMeter   = "export_device_meter"
@@ -979,6 +1008,7 @@ const (
 	kernelVarExportForesight     = "export_foresight"
 	kernelVarExportGroup         = "export_group"
 	kernelVarExportHeapOperation = "export_heap_operation"
+	kernelVarExportHeapState     = "export_heap_state"
 	kernelVarExportImports       = "export_imports"
 	kernelVarExportLoss          = "export_loss"
 	kernelVarExportMeter         = "export_meter"
@@ -1135,6 +1165,7 @@ type kernelMapSpecs struct {
 	CodeNumbers  *ebpf.MapSpec `ebpf:"code_numbers"`
 	Codes        *ebpf.MapSpec `ebpf:"codes"`
 	CopyNotes    *ebpf.MapSpec `ebpf:"copy_notes"`
+	CountPages   *ebpf.MapSpec `ebpf:"count_pages"`
 	CudaObjects  *ebpf.MapSpec `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
@@ -1196,6 +1227,7 @@ type kernelVariableSpecs struct {
 	ExportChangeFlag    *ebpf.VariableSpec `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.VariableSpec `ebpf:"export_code"`
 	ExportCopy          *ebpf.VariableSpec `ebpf:"export_copy"`
+	ExportCounts        *ebpf.VariableSpec `ebpf:"export_counts"`
 	ExportCudaMover     *ebpf.VariableSpec `ebpf:"export_cuda_mover"`
 	ExportCudaOperation *ebpf.VariableSpec `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.VariableSpec `ebpf:"export_device_meter"`
@@ -1204,6 +1236,7 @@ type kernelVariableSpecs struct {
 	ExportForesight     *ebpf.VariableSpec `ebpf:"export_foresight"`
 	ExportGroup         *ebpf.VariableSpec `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.VariableSpec `ebpf:"export_heap_operation"`
+	ExportHeapState     *ebpf.VariableSpec `ebpf:"export_heap_state"`
 	ExportImports       *ebpf.VariableSpec `ebpf:"export_imports"`
 	ExportLoss          *ebpf.VariableSpec `ebpf:"export_loss"`
 	ExportMeter         *ebpf.VariableSpec `ebpf:"export_meter"`
@@ -1285,6 +1318,7 @@ type kernelMaps struct {
 	CodeNumbers  *ebpf.Map `ebpf:"code_numbers"`
 	Codes        *ebpf.Map `ebpf:"codes"`
 	CopyNotes    *ebpf.Map `ebpf:"copy_notes"`
+	CountPages   *ebpf.Map `ebpf:"count_pages"`
 	CudaObjects  *ebpf.Map `ebpf:"cuda_objects"`
 	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
@@ -1331,6 +1365,7 @@ func (m *kernelMaps) Close() error {
 		m.CodeNumbers,
 		m.Codes,
 		m.CopyNotes,
+		m.CountPages,
 		m.CudaObjects,
 		m.CudaThreads,
 		m.DeviceTrees,
@@ -1393,6 +1428,7 @@ type kernelVariables struct {
 	ExportChangeFlag    *ebpf.Variable `ebpf:"export_change_flag"`
 	ExportCode          *ebpf.Variable `ebpf:"export_code"`
 	ExportCopy          *ebpf.Variable `ebpf:"export_copy"`
+	ExportCounts        *ebpf.Variable `ebpf:"export_counts"`
 	ExportCudaMover     *ebpf.Variable `ebpf:"export_cuda_mover"`
 	ExportCudaOperation *ebpf.Variable `ebpf:"export_cuda_operation"`
 	ExportDeviceMeter   *ebpf.Variable `ebpf:"export_device_meter"`
@@ -1401,6 +1437,7 @@ type kernelVariables struct {
 	ExportForesight     *ebpf.Variable `ebpf:"export_foresight"`
 	ExportGroup         *ebpf.Variable `ebpf:"export_group"`
 	ExportHeapOperation *ebpf.Variable `ebpf:"export_heap_operation"`
+	ExportHeapState     *ebpf.Variable `ebpf:"export_heap_state"`
 	ExportImports       *ebpf.Variable `ebpf:"export_imports"`
 	ExportLoss          *ebpf.Variable `ebpf:"export_loss"`
 	ExportMeter         *ebpf.Variable `ebpf:"export_meter"`

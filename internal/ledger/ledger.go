@@ -16,15 +16,15 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// Capabilities are the capabilities of the loaded object on this kernel.
+// Capabilities are what the loaded object can do on this kernel.
 type Capabilities struct {
 	CPUs          int
 	ExactResident bool // RSS counters are per CPU and are summed (kernel 6.2)
 	// ResidentBound is the largest error of resident memory where it is not exact, in bytes for each thread.
 	ResidentBound int64
 	MultiUprobe   bool // one link for many sites, without perf events; a trial confirmed it
-	// NoClock is the reason why CPU times are as of the last tick or switch of each thread; nil if they are as of the
-	// boundary.
+	// NoClock is the reason why CPU times at a boundary are those of each thread's last tick or switch; nil if they are
+	// exact.
 	NoClock error
 }
 
@@ -53,8 +53,8 @@ type loaded struct {
 	fixedMemory int64 // of the maps that do not grow, in bytes; 0 until it was read
 }
 
-// Load loads the object and attaches the kernel-wide probes, which observe every mm that the ledger knows; at first it
-// knows none. The error matches ErrNotPermitted or ErrNotSupported if that is the reason.
+// Load loads the object and attaches the kernel-wide probes. They observe the address spaces that the ledger knows, at
+// first none. The error matches ErrNotPermitted or ErrNotSupported if that is the reason.
 func Load(o Options) (*Ledger, error) {
 	if err := CheckFiles(); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func newLedger() *Ledger {
 	l.Cells.objects, l.Cells.operations = &l.objects, &l.operations
 	l.Probes.objects = &l.objects
 	l.Accounts.objects, l.Accounts.operations, l.Accounts.probes = &l.objects, &l.operations, &l.Probes
-	l.Blocks = Blocks{&l.objects, &l.operations}
+	l.Blocks = Blocks{Pages{objects: &l.objects, operations: &l.operations}, &l.objects, &l.operations}
 	l.Rules.objects, l.Births.objects = &l.objects, &l.objects
 	return l
 }
@@ -101,7 +101,7 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	if err := l.Tracepoints.load(spec, &l.objects, ebpf.CollectionOptions{Cache: from.kernel}); err != nil {
 		return nil, classify("load the BPF object", err)
 	}
-	if err := l.prepare(); err != nil {
+	if err := l.prepare(spec, o); err != nil {
 		return nil, err
 	}
 	if err := l.Tracepoints.attach(); err != nil {
@@ -123,10 +123,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	o.sizes(spec, f.Growing && !o.OldKernel)
 	spec.Maps["changes"].MaxEntries, spec.Maps["boundaries"].MaxEntries = uint32(o.ChangeRing), uint32(o.BoundaryRing)
 	if !o.Heap {
-		spec.Maps["heap_blocks"].MaxEntries = 1
-		for _, name := range []string{"heap_enter", "heap_leave", "heap_leave_late"} { // no hits: nothing to verify
-			spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0).WithSymbol(name), asm.Return()}
-		}
+		omitHeap(spec)
 	}
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
@@ -139,8 +136,9 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	spec.Maps["clocks"].MaxEntries = uint32(cpus)
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: from.multiUprobe, ExactResident: f.ExactResident}
 	l.clocks.cpus, l.Probes.multi = cpus, from.multiUprobe
-	if !f.ExactResident { // a thread adds its pages to the process's at its 66th fault (check_sync_rss_stat)
-		l.cap.ResidentBound = 66 * int64(o.page())
+	if !f.ExactResident {
+		const heldPages = 66 // a thread adds its pages to the process's at its 66th fault (check_sync_rss_stat)
+		l.cap.ResidentBound = heldPages * int64(o.page())
 	}
 	l.Tracepoints.wanted, l.Tracepoints.alike, l.Tracepoints.detached = copiesOf(f, o), o.alike, o.detached
 	loop := f.Loop && !o.OldKernel
@@ -172,8 +170,17 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	return nil
 }
 
-// prepare sets everything that BPF needs before the first event: CPU offsets, free slots, the readers of the rings.
-func (l *Ledger) prepare() error {
+// omitHeap removes what serves only [Options.Heap]: room for malloc's blocks, and programs that are never hit. Empty
+// programs take no time to verify.
+func omitHeap(spec *ebpf.CollectionSpec) {
+	spec.Maps["heap_blocks"].MaxEntries = 1
+	for _, name := range []string{"heap_enter", "heap_leave", "heap_leave_late"} {
+		spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0).WithSymbol(name), asm.Return()}
+	}
+}
+
+// prepare does what must be done before the first event: CPU offsets, free slots, the readers of the rings.
+func (l *Ledger) prepare(spec *ebpf.CollectionSpec, o Options) error {
 	code, err := l.objects.DiscoverCpus.Run(&ebpf.RunOptions{})
 	if err != nil || code != 0 {
 		return classify("find the per-CPU counters", errors.Join(err, codeError(code)))
@@ -183,12 +190,15 @@ func (l *Ledger) prepare() error {
 			return fmt.Errorf("fill the free slots: %w", err)
 		}
 	}
+	if err := l.Blocks.Pages.prepare(spec.Maps["count_pages"], o.HeapPage); err != nil {
+		return err
+	}
 	if err := l.Stream.openRings(); err != nil {
 		return err
 	}
 	l.Stream.expected = 1
 	if err := l.objects.Callees.Put(uint32(kernelCalleeSETTLE_ACCOUNT), l.objects.SettleAccount); err != nil {
-		return fmt.Errorf("name the programs that others call: %w", err)
+		return fmt.Errorf("register the programs that other programs call: %w", err)
 	}
 	l.cap.NoClock = l.clocks.learn()
 	if l.operations.iterator, err = link.AttachIter(link.IterOptions{Program: l.objects.ControlTask}); err != nil {
@@ -210,7 +220,7 @@ func (l *Ledger) Capabilities() Capabilities { return l.cap }
 // Close detaches everything and frees the object. Traced processes go on undisturbed.
 func (l *Ledger) Close() error {
 	l.Births.close()
-	errs := []error{l.Tracepoints.close()}
+	errs := []error{l.Tracepoints.close(), l.Blocks.Pages.close()}
 	if l.operations.iterator != nil {
 		errs = append(errs, l.operations.iterator.Close())
 	}

@@ -22,16 +22,16 @@ import (
 // some MiB of kernel memory.
 const mostAtOnce = 8
 
-// together calls do for each number below n, in ascending order, several at the same time: on as many threads as Go
-// uses, but at most mostAtOnce. After an error no further call begins. The returned error is that of the lowest number
-// with an error: all calls below it succeeded. So it is always the same.
+// together calls do for each number below n, in ascending order, several at the same time: at most mostAtOnce and
+// GOMAXPROCS. After an error no further call begins. The returned error is that of the lowest number with an error, so
+// the same input always gives the same error.
 func together(n int, do func(i int) error) error {
-	var all sync.WaitGroup
+	var group sync.WaitGroup
 	var next atomic.Int64
 	var failed atomic.Bool
 	errs := make([]error, n)
 	for range min(runtime.GOMAXPROCS(0), mostAtOnce, n) {
-		all.Go(func() {
+		group.Go(func() {
 			for !failed.Load() {
 				i := int(next.Add(1)) - 1
 				if i >= n {
@@ -43,15 +43,15 @@ func together(n int, do func(i int) error) error {
 			}
 		})
 	}
-	all.Wait()
+	group.Wait()
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		return errs[i]
 	}
 	return nil
 }
 
-// section returns the spec of one map of an object, with the variables in it.
-func section(object *ebpf.CollectionSpec, name string) *ebpf.CollectionSpec {
+// mapAlone returns the spec of one map of an object, with the variables in it.
+func mapAlone(object *ebpf.CollectionSpec, name string) *ebpf.CollectionSpec {
 	inside := maps.Clone(object.Variables)
 	maps.DeleteFunc(inside, func(_ string, v *ebpf.VariableSpec) bool { return v.SectionName != name })
 	return &ebpf.CollectionSpec{Maps: map[string]*ebpf.MapSpec{name: object.Maps[name]}, Variables: inside,
@@ -69,28 +69,28 @@ func loadMaps(object *ebpf.CollectionSpec, o ebpf.CollectionOptions) (*ebpf.Coll
 	})
 	parts := make([]*ebpf.Collection, len(names))
 	err := together(len(names), func(i int) (err error) {
-		parts[i], err = ebpf.NewCollectionWithOptions(section(object, names[i]), o)
+		parts[i], err = ebpf.NewCollectionWithOptions(mapAlone(object, names[i]), o)
 		return err
 	})
-	all := &ebpf.Collection{Programs: map[string]*ebpf.Program{}, Maps: map[string]*ebpf.Map{},
+	whole := &ebpf.Collection{Programs: map[string]*ebpf.Program{}, Maps: map[string]*ebpf.Map{},
 		Variables: map[string]*ebpf.Variable{}}
 	for _, part := range parts {
 		if part != nil {
-			maps.Copy(all.Maps, part.Maps)
-			maps.Copy(all.Variables, part.Variables)
+			maps.Copy(whole.Maps, part.Maps)
+			maps.Copy(whole.Variables, part.Variables)
 		}
 	}
 	if err != nil {
-		all.Close()
+		whole.Close()
 		return nil, err
 	}
-	return all, nil
+	return whole, nil
 }
 
-// loadConstants creates the constants of a further copy of programs. The caller must close them.
+// loadConstants creates the read-only variables for copy copyNumber of the programs. The caller must close them.
 func loadConstants(object *ebpf.CollectionSpec, copyNumber uint32, o ebpf.CollectionOptions) (*ebpf.Collection, error) {
 	const variable = "program_copy"
-	constants := section(object, ".rodata")
+	constants := mapAlone(object, ".rodata")
 	own := constants.Variables[variable].Copy()
 	if err := own.Set(copyNumber); err != nil {
 		return nil, fmt.Errorf("set %s: %w", variable, err)
@@ -119,9 +119,8 @@ func (l *loader) add(spec *ebpf.ProgramSpec, over map[string]*ebpf.Map) *loading
 	return p
 }
 
-// run loads the registered programs, the longest first. The caller must close them. If the kernel refuses one, none
-// stays loaded, and the error is that of the longest refused one. So a user who may not load anything, or has a kernel
-// that refuses several, reads one reason, and always the same.
+// run loads the registered programs, the longest first. The caller must close them. If the kernel refuses any, none
+// stays loaded, and the error is that of the longest refused program: a user always reads the same single reason.
 func (l *loader) run() error {
 	slices.SortStableFunc(l.programs, func(a, b *loading) int {
 		return cmp.Or(cmp.Compare(len(b.spec.Instructions), len(a.spec.Instructions)),
@@ -155,11 +154,11 @@ func (l *loader) load(p *loading) (*ebpf.Program, error) {
 	}
 	// It is loaded as a collection, since only a collection accepts a cache of the kernel's types.
 	alone := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{spec.Name: spec}}
-	one, err := ebpf.NewCollectionWithOptions(alone, l.options)
+	collection, err := ebpf.NewCollectionWithOptions(alone, l.options)
 	if err != nil {
 		return nil, err
 	}
-	return one.Programs[spec.Name], nil
+	return collection.Programs[spec.Name], nil
 }
 
 // close unloads everything that was loaded.
@@ -176,12 +175,12 @@ func (l *loader) close() error {
 // ErrFiles is the error for a limit on open files that is too low.
 var ErrFiles = errors.New("too few files may be open at once")
 
-// leastFiles is the number of files that a session must be allowed to have open: the object and its links take 140, a
+// leastFiles is the number of files that a session must be allowed to have open: the object and its links take 172, a
 // Jupyter kernel and its libraries some dozens, and the processes that it starts some more.
-const leastFiles = 256
+const leastFiles = 288
 
-// CheckFiles fails with [ErrFiles] where so few files may be open that the object could not be loaded. Without this
-// check the errors would look like those of a kernel that lacks needed features.
+// CheckFiles fails with [ErrFiles] if the limit on open files is too low to load the object. Without this check, the
+// errors would look like those of a kernel that lacks needed features.
 func CheckFiles() error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -57,7 +57,7 @@ func (l *Ledger) Losses() []event.Loss {
 	if n := l.Stream.overtaken.abandoned.Load(); n > 0 {
 		out = append(out, event.Loss{Reason: event.LostRecords, Count: n})
 	}
-	if n := l.Tracepoints.passedBy(); n > 0 {
+	if n := l.Tracepoints.missedByAll(); n > 0 {
 		out = append(out, event.Loss{Reason: event.LostEvents, Count: n})
 	}
 	return out

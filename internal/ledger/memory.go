@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory returns approximately how many bytes Linux keeps for the object's maps and rings, by their fdinfo (memlock).
-// Since 6.4 that is the present size. Before it is the values of all entries (bpf_map_memory_usage,
-// kernel/bpf/syscall.c), so the size of tables that do not grow is computed. Linux charges the memory to the control
-// group of the process that loaded the maps.
+// Memory returns approximately the bytes that Linux keeps for the object's maps and rings, by their fdinfo (memlock).
+// Since Linux 6.4 fdinfo has the present size. Before, it has only the values of all entries (bpf_map_memory_usage,
+// kernel/bpf/syscall.c), so Memory computes the size of tables that do not grow. Linux charges the memory to the
+// control group of the process that loaded the maps.
 //
-// A map that does not grow is read once.
+// Memory reads a map that does not grow only once.
 func (l *Ledger) Memory() (sum int64) {
 	maps := reflect.ValueOf(&l.objects.kernelMaps).Elem()
 	fixed := int64(0)

@@ -27,11 +27,11 @@ func TestMissedEvents(t *testing.T) {
 		var e missedEvents
 		now := time.Now()
 		for _, s := range c.looks {
-			e.look(now, func() [][]uint64 { return s })
-			e.look(now.Add(lookApart-1), func() [][]uint64 { t.Error("a look too early"); return s })
+			e.count(now, func() [][]uint64 { return s })
+			e.count(now.Add(lookApart-1), func() [][]uint64 { t.Error("a look too early"); return s })
 			now = now.Add(lookApart)
 		}
-		if got := e.upTo(func() [][]uint64 { return c.last }); got != c.want {
+		if got := e.bound(func() [][]uint64 { return c.last }); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}

@@ -35,13 +35,13 @@ func multiUprobeWorks() bool {
 	if err != nil {
 		return false
 	}
-	tried, err := file.UprobeMulti(nil, program,
+	probe, err := file.UprobeMulti(nil, program,
 		&link.UprobeMultiOptions{Addresses: []uint64{offset}, PID: uint32(os.Getpid())})
 	if err != nil {
 		return false
 	}
 	callOnAnotherThread(emulated)
-	go tried.Close() // the kernel takes some time for that
+	go probe.Close() // the kernel takes some time for that
 	var seen uint64
 	return hits.Lookup(uint32(0), &seen) == nil && seen > 0
 }

@@ -54,15 +54,15 @@ const (
 	BaseBPDeref   = Base(kernelRuleBaseRULE_BP_DEREF)
 )
 
-// Rule leads from a place to its caller.
+// Rule tells how to unwind from a place in machine code to its caller.
 type Rule struct {
 	Base      Base
 	CFAOffset int32
 	BPOffset  int32 // from the frame's address to the saved frame pointer of the caller; 0: still in its register
-	// Return is how many words below the frame's address the return address was put; 0: it is where a call leaves it.
+	// Return is the place of the return address, in words below the frame's address; 0: where a call leaves it.
 	Return uint32
-	// Mapping numbers the mapping at that place, over all that there have been: stacks through another library at the
-	// same address have other numbers.
+	// Mapping is the number of the mapping at the place. No two mappings have the same number, so stacks through
+	// another library at the same address differ.
 	Mapping uint32
 }
 
@@ -75,20 +75,20 @@ func ruleKey(slot uint32, pc uint64, leaf bool) uint64 {
 	return key
 }
 
-// Rules are used to unwind stacks of machine code: user space supplies them to the kernel.
+// Rules supplies the kernel half with the rules by which it unwinds stacks of machine code.
 type Rules struct {
 	objects *kernelObjects
-	checked [MaxProcesses]uint32 // by slot: the kernel's value after CodeChecked
+	checked [MaxProcesses]uint32 // by slot: the changes for which rules were checked, plus 1; 0: use no rules
 }
 
 // SetRule supplies the kernel with the rule for a return address of the process in slot, or for an instruction (leaf).
 // The error matches [ErrFull] where there is no room.
 func (r *Rules) SetRule(slot uint32, pc uint64, leaf bool, rule Rule) error {
-	as := kernelRule{
+	raw := kernelRule{
 		Base: uint32(rule.Base) | rule.Return<<8, CfaOffset: rule.CFAOffset, BpOffset: rule.BPOffset,
 		Mapping: rule.Mapping,
 	}
-	if err := r.objects.Rules.Put(ruleKey(slot, pc, leaf), as); err != nil {
+	if err := r.objects.Rules.Put(ruleKey(slot, pc, leaf), raw); err != nil {
 		return fmt.Errorf("write a rule: %w: %w", ErrFull, err)
 	}
 	return nil
@@ -104,15 +104,15 @@ func (r *Rules) DropRule(slot uint32, pc uint64, leaf bool) error {
 
 // CodeChanges returns the number of times that the process in slot has loaded or unloaded libraries.
 func (r *Rules) CodeChanges(slot uint32) (uint32, error) {
-	var all [MaxProcesses]uint32
-	if err := r.objects.CodeChanges.Get(&all); err != nil {
+	var changes [MaxProcesses]uint32
+	if err := r.objects.CodeChanges.Get(&changes); err != nil {
 		return 0, fmt.Errorf("read the changes of code: %w", err)
 	}
-	return all[slot%MaxProcesses], nil
+	return changes[slot%MaxProcesses], nil
 }
 
-// CodeChecked confirms that no rule of the process in slot is wrong after this number of changes. Until then the kernel
-// uses none of them.
+// CodeChecked confirms that the rules of the process in slot are right after changes changes. Until then the kernel
+// half uses none of them.
 func (r *Rules) CodeChecked(slot, changes uint32) error {
 	r.checked[slot%MaxProcesses] = changes + 1
 	return r.writeCodeChecked()

@@ -17,22 +17,24 @@ type Options struct {
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
 	Counters     bool // page faults and switches are read at boundaries
 	Births       bool // Pythons that processes execute are noted: see [Births]
-	Small        bool // tables and rings for a tracer that may use little memory: see [smallTables]
-	OldKernel    bool // make loops and tables as on kernels before 5.17 and 6.1, for tests
+	Small        bool // tables and rings are small, for a tracer with little memory: see [smallTables]
+	OldKernel    bool // for tests: loops and tables as on kernels before 5.17 and 6.1
+
+	HeapPage *HeapPage // the page of a command that counts malloc's blocks itself; nil: none does
 
 	// for tests
-	lingering   uint32        // boundaries last longer by this many readings of the clock
-	readingWait time.Duration // instead of [usualReadingWait]
-	copies      uint32        // of the programs at tracepoints; 0: as many as the kernel requires
+	lingering   uint32        // number of readings of the clock by which a boundary lasts longer
+	readingWait time.Duration // replaces [usualReadingWait]
+	copies      uint32        // number of copies of the programs at tracepoints; 0: as many as the kernel requires
 	alike       bool          // each copy does all the work
-	detached    uint32        // this many of the first copies are not attached, but the last one always is
+	detached    uint32        // number of first copies that are not attached; the last copy always is
 	pageSize    uint32        // bytes; 0: the machine's
 }
 
 // page returns the size of a page of memory, in bytes.
 func (o *Options) page() uint32 { return cmp.Or(o.pageSize, uint32(os.Getpagesize())) }
 
-// flag returns a condition in BPF's form.
+// flag returns 1 for true and 0 for false, as the kernel half's variables have it.
 func flag(on bool) uint32 {
 	if on {
 		return 1
@@ -40,21 +42,21 @@ func flag(on bool) uint32 {
 	return 0
 }
 
-// smallTables are the numbers of entries of the largest tables with [Options.Small]. A table in the kernel takes 16
+// smallTables has the numbers of entries of the largest tables with [Options.Small]. A table in the kernel takes 16
 // bytes for each entry that it may have, and some 100 for each entry that it has (struct bucket and htab_elem_free in
-// kernel/bpf/hashtab.c); so the usual tables take 54 MiB, and these 6; room for malloc's blocks takes 32 MiB, and 4.
-// Blocks beyond them find no room, as with the usual tables: they are counted, and the figures without them are bounds.
+// kernel/bpf/hashtab.c). So these tables take 6 MiB instead of 54, and the table of malloc's blocks 4 MiB instead of
+// 32. Blocks that find no room are counted, as with the usual tables, and the figures without them are bounds.
 var smallTables = map[string]uint32{
 	"blocks": 1 << 17, "torch_blocks": 1 << 16, "cuda_objects": 1 << 16, "torch_batches": 1 << 14,
 	"arrow_blocks": 1 << 16, "heap_blocks": 1 << 18, "stacks": 1 << 14, "codes": 1 << 13, "rules": 1 << 14,
 	"paths": 1 << 12, "code_numbers": 1 << 12,
 }
 
-// allocatedTables are the numbers of entries, usual and with [Options.Small], of the largest tables where all entries
-// are allocated at the load: where the kernel has no allocator for BPF programs (bpf_mem_alloc). There the verifier
-// refuses a table that grows in a program that may sleep, and warns in the kernel's log about one in any other program
-// (check_map_prog_compatibility in kernel/bpf/verifier.c of 5.15). All maps and rings take 97 MiB then instead of 80,
-// and 31 with small tables, as without; room for malloc's blocks takes 80 MiB instead of 32.
+// allocatedTables has the numbers of entries, usual and with [Options.Small], of the largest tables on kernels that
+// allocate all entries at the load: kernels without an allocator for BPF programs (bpf_mem_alloc). There the verifier
+// refuses a growing table in a program that may sleep, and warns in the kernel's log about one in any other program
+// (check_map_prog_compatibility in kernel/bpf/verifier.c of 5.15). All maps and rings then take 97 MiB instead of 80;
+// with small tables 31 MiB in both cases. The table of malloc's blocks takes 80 MiB instead of 32.
 var allocatedTables = map[string][2]uint32{
 	"blocks": {1 << 18, 1 << 15}, "torch_blocks": {1 << 16, 1 << 13}, "arrow_blocks": {1 << 16, 1 << 13},
 	"heap_blocks": {1 << 20, 1 << 18}, "cuda_objects": {1 << 16, 1 << 13}, "torch_batches": {1 << 14, 1 << 11},
@@ -68,8 +70,8 @@ const (
 	smallRing = 1 << 20
 )
 
-// sizes sets the sizes of tables, and of those rings that no option sets. growing: tables may grow.
-func (o *Options) sizes(spec *ebpf.CollectionSpec, growing bool) {
+// sizes sets the sizes of tables, and of the rings for which no option sets a size. mayGrow: tables may grow.
+func (o *Options) sizes(spec *ebpf.CollectionSpec, mayGrow bool) {
 	ring := usualRing
 	if o.Small {
 		ring = smallRing
@@ -77,7 +79,7 @@ func (o *Options) sizes(spec *ebpf.CollectionSpec, growing bool) {
 			spec.Maps[name].MaxEntries = entries
 		}
 	}
-	if !growing {
+	if !mayGrow {
 		o.allocate(spec)
 	}
 	if !o.Births {
@@ -91,7 +93,7 @@ func (o *Options) sizes(spec *ebpf.CollectionSpec, growing bool) {
 	}
 }
 
-// allocate has the entries of all tables allocated at the load.
+// allocate makes the kernel allocate the entries of all tables at the load.
 func (o *Options) allocate(spec *ebpf.CollectionSpec) {
 	for name, m := range spec.Maps {
 		if m.Flags&unix.BPF_F_NO_PREALLOC == 0 {

@@ -14,8 +14,8 @@ import (
 	"ipytracer/event"
 )
 
-// Group names probes that are paused together when they cost more than the budget. Their numbers are the
-// kernel's.
+// Group names probes that are paused together when they cost more than the budget. The numbers are those of the kernel
+// half.
 type Group uint32
 
 // step is the class in which a group is paused, as in enum step_class of bpf/budget.h.
@@ -231,13 +231,13 @@ type File interface{ Fd() uintptr }
 // Probe places programs on a file for one process; pid 0 means every process that maps it. The descriptor identifies
 // the file to the kernel: exactly this one, whatever its path and mount namespace. The file itself is neither read nor
 // stat'ed. Either all programs are placed or none. The closer removes them.
-func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, err error) {
-	for _, one := range placements {
-		if slices.Contains(one.Offsets, 0) {
+func (p *Probes) Probe(f File, pid int, placements []Placement) (_ io.Closer, err error) {
+	for _, placement := range placements {
+		if slices.Contains(placement.Offsets, 0) {
 			return nil, errHeader
 		}
 	}
-	file, path, closeFile, err := executable(of)
+	file, path, closeFile, err := executable(f)
 	if err != nil {
 		return nil, err
 	}
@@ -248,8 +248,8 @@ func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, e
 			_ = placed.Close()
 		}
 	}()
-	for _, one := range placements {
-		links, err := p.place(file, pid, one)
+	for _, placement := range placements {
+		links, err := p.place(file, pid, placement)
 		placed = append(placed, links...)
 		if err != nil {
 			return nil, classify(fmt.Sprintf("probe %s", path), err)
@@ -258,13 +258,13 @@ func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, e
 	return placed, nil
 }
 
-// errHeader is the error for a probe at offset 0, where a file has its header. Package link would take that for no
-// offset at all, and read the symbols of the file.
-var errHeader = errors.New("a probe at the header of a file")
+// errHeader is the error for a probe at offset 0, where a file has its header. Package link would take 0 for a missing
+// offset, and read the symbols of the file.
+var errHeader = errors.New("a probe cannot be at offset 0, the header of a file")
 
-// executable returns a file for package link, which first looks at the file at the path. A file's server may not answer
-// that, so the path leads to another file until that look is over.
-func executable(of File) (file *link.Executable, path string, closeFile func(), err error) {
+// executable returns a file for package link. OpenExecutable calls stat on the path, which a file server may never
+// answer. So the path leads to /dev/null until that call is over, and then to the file.
+func executable(f File) (file *link.Executable, path string, closeFile func(), err error) {
 	fd, err := unix.Open("/dev/null", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("open a place for the file: %w", err)
@@ -272,7 +272,7 @@ func executable(of File) (file *link.Executable, path string, closeFile func(), 
 	closeFile = func() { unix.Close(fd) }
 	path = fmt.Sprintf("/proc/self/fd/%d", fd)
 	if file, err = link.OpenExecutable(path); err == nil {
-		err = unix.Dup3(int(of.Fd()), fd, unix.O_CLOEXEC)
+		err = unix.Dup3(int(f.Fd()), fd, unix.O_CLOEXEC)
 	}
 	if err != nil {
 		closeFile()
@@ -281,28 +281,29 @@ func executable(of File) (file *link.Executable, path string, closeFile func(), 
 	return file, path, closeFile, nil
 }
 
-// standIn returns a program to be placed instead of another one, and false for none. There is one only in a build with
-// the tag hollow.
+// standIn returns the program to place for p, which is p itself except in a build with the tag hollow; false if none is
+// to be placed.
 var standIn = func(p Program) (Program, bool) { return p, true }
 
+// place places one program on a file for a process.
 func (p *Probes) place(file *link.Executable, pid int, at Placement) (links linkSet, err error) {
-	instead, any := standIn(at.Program)
-	if !any {
+	standingIn, isPlaced := standIn(at.Program)
+	if !isPlaced {
 		return nil, nil
 	}
-	program := p.program(instead)
+	program := p.program(standingIn)
 	if p.multi {
 		place := file.UprobeMulti
 		if at.Program.onReturn() {
 			place = file.UretprobeMulti
 		}
-		one, err := place(nil, program, &link.UprobeMultiOptions{
+		placed, err := place(nil, program, &link.UprobeMultiOptions{
 			Addresses: at.Offsets, Cookies: at.Cookies, PID: uint32(pid),
 		})
 		if err != nil {
 			return nil, err
 		}
-		return linkSet{one}, nil
+		return linkSet{placed}, nil
 	}
 	for i, offset := range at.Offsets {
 		options := &link.UprobeOptions{Address: offset, PID: pid}
@@ -313,11 +314,11 @@ func (p *Probes) place(file *link.Executable, pid int, at Placement) (links link
 		if at.Program.onReturn() {
 			place = file.Uretprobe
 		}
-		one, err := place("", program, options)
+		placed, err := place("", program, options)
 		if err != nil {
 			return links, err
 		}
-		links = append(links, one)
+		links = append(links, placed)
 	}
 	return links, nil
 }
@@ -325,8 +326,8 @@ func (p *Probes) place(file *link.Executable, pid int, at Placement) (links link
 // linkSet has links that are closed together.
 type linkSet []link.Link
 
-// maxClosing is how many probes of all are removed at a time. More than a thousand threads that wait for the kernel's
-// locks of probes keep each other, and the machine, from going on.
+// maxClosing is the largest number of probes that are removed at the same time. Thousands of threads that wait for the
+// kernel's locks of probes would stop the machine.
 const maxClosing = 32
 
 var closing = make(chan struct{}, maxClosing)
@@ -334,14 +335,14 @@ var closing = make(chan struct{}, maxClosing)
 // Close removes every probe, many at the same time: the kernel waits some milliseconds for each (RCU).
 func (p linkSet) Close() error {
 	errs := make([]error, len(p))
-	var all sync.WaitGroup
-	for i, one := range p {
-		all.Go(func() {
+	var removals sync.WaitGroup
+	for i, probe := range p {
+		removals.Go(func() {
 			closing <- struct{}{}
 			defer func() { <-closing }()
-			errs[i] = one.Close()
+			errs[i] = probe.Close()
 		})
 	}
-	all.Wait()
+	removals.Wait()
 	return errors.Join(errs...)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// A boundary of a tree of several processes is read as soon as it is sent, and its readings are sent after it: the CPU
-// that draws it may be held up in between. If a reader closed windows at the boundary without these readings, it would
-// miss the other processes' maxima, and their peaks would be too low.
+// The readings of a boundary are sent after the boundary, and the CPU that draws it may be held up in between. If a
+// reader closed windows at the boundary without these readings, it would miss the highs of the tree's other processes,
+// and their peaks would be too low.
 
 // usualReadingWait bounds the time that delivered boundaries wait for their readings. It is longer than the time for
 // which a scheduler keeps a task from a CPU on a loaded machine.
@@ -19,16 +19,16 @@ const usualReadingWait = 250 * time.Millisecond
 // that it began to send, and sent counts those that it sent completely.
 type sharedCounts struct{ begun, sent *ebpf.Variable }
 
-// finish calls read, which hands on all available records, again and again. It ends when all delivered boundaries have
-// their readings, or after the time most. It reports whether they have them.
-func (t sharedCounts) finish(most time.Duration, read func() error) (all bool, err error) {
+// finish calls read, which hands on all available records, until all delivered boundaries have their readings, or until
+// the time longest has passed. complete is false in the second case.
+func (t sharedCounts) finish(longest time.Duration, read func() error) (complete bool, err error) {
 	begun, sent, err := t.counts()
-	for until := time.Now().Add(most); err == nil; {
+	for until := time.Now().Add(longest); err == nil; {
 		if err := read(); err != nil {
 			return false, err
 		}
-		before, wereThrough := begun, begun == sent
-		if begun, sent, err = t.counts(); wereThrough && begun == before {
+		begunBefore, wereComplete := begun, begun == sent
+		if begun, sent, err = t.counts(); wereComplete && begun == begunBefore {
 			return true, err
 		}
 		if time.Now().After(until) {

@@ -2,7 +2,7 @@ package ledger
 
 import "ipytracer/event"
 
-// Sink receives the contents of the rings. A *event.Change is only valid during the call.
+// Sink receives the contents of the rings. An *event.Change is valid only during the call.
 type Sink interface {
 	Change(*event.Change)
 	Refusal(*event.Refusal)
@@ -58,13 +58,13 @@ type BoundaryExtra struct {
 	FirstLine int32   // StatementOpen: co_firstlineno
 	LineTable []byte  // StatementOpen: the beginning of the code object's line table
 	Group     Group   // MeterShed, MeterBack
-	Foreign   Foreign // not 0: about blocks that the probes in NumPy do not see, and not about the budget
+	Foreign   Foreign // not 0: the pause is due to blocks that the probes in NumPy do not see, not to the budget
 	Told      bool    // CellResult, CellClose: the outcome is IPython's own report, and final
 	Status    int32   // ProcessExit: the status of wait(2)
 	// OutOfMemory: ProcessExit of a process that the kernel's OOM killer had chosen.
 	OutOfMemory bool
 	NamedPython bool    // ProcessExec: the program's file is named python…, as every CPython's is
-	Imports     Imports // ProcessExec: of the process before; ProcessExit
+	Imports     Imports // ProcessExec, ProcessExit: of the program that ended
 }
 
 // Imports are libraries that allocate and that a process has mapped as code since its exec, by the names of their
@@ -86,5 +86,7 @@ type Foreign uint32
 const (
 	// NumPy got another memory handler than its own (NEP 49)
 	ForeignHandler = Foreign(kernelForeignFOREIGN_HANDLER)
+	// small blocks of NumPy that the process counts itself from now on: [Pages]
+	ForeignCounted = Foreign(kernelForeignFOREIGN_COUNTED)
 	ForeignModule  = Foreign(kernelForeignFOREIGN_MODULE) // another NumPy was mapped than those of ForeseeModules
 )

@@ -14,24 +14,24 @@ import (
 	"ipytracer/event"
 )
 
-// Stream reads the records of both rings, in order, and knows how far it has read.
+// Stream reads the records of both rings in their order.
 type Stream struct {
 	objects     *kernelObjects
 	tracepoints *Tracepoints // the source of their counts of misses
 	copied      func() error // reports to the kernel that a copy of a stack has been read: copyRead
 
-	opening     sync.Mutex // held while the readers below are changed, and by Wake
+	opening     sync.Mutex // held while bell, boundaries and changes are replaced, and by Wake
 	bell        *bell      // of the boundary ring
 	boundaries  *ringbuf.Reader
 	changes     *ringbuf.Reader
-	resting     bool
+	resting     bool // the rings are unmapped: see Rest
 	record      ringbuf.Record
 	change      ringbuf.Record
 	expected    uint64 // ticket of the next record
-	delivered   uint64 // changes that were read
-	records     uint64 // read from the boundary ring
-	recovered   uint64 // boundary records that came from the store
-	copies      uint64 // copies of stacks that were read
+	delivered   uint64 // number of changes that were read
+	records     uint64 // number of records read from the boundary ring
+	recovered   uint64 // number of boundary records that came from the store
+	copies      uint64 // number of copies of stacks that were read
 	overtaken   overtaken
 	readingWait time.Duration // longest wait of delivered boundaries for their readings
 	incomplete  atomic.Uint64 // polls that may have handed on a boundary without the readings of other processes
@@ -43,7 +43,7 @@ type Stream struct {
 func (s *Stream) Wake() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	if s.bell == nil { // nothing is read at this time
+	if s.bell == nil { // the rings are closed: nothing waits
 		return nil
 	}
 	return s.bell.ring()
@@ -65,8 +65,8 @@ func (s *Stream) openRings() (err error) {
 	return nil
 }
 
-// Rest unmaps the rings until the next Poll, so that they take no memory of this process: each ring is otherwise mapped
-// twice as a whole. Records that come meanwhile wait in the rings.
+// Rest unmaps the rings until the next Poll, so that they take no memory of this process, where each is mapped twice.
+// Records that come meanwhile wait in the rings.
 func (s *Stream) Rest() error {
 	s.resting = true
 	return s.closeRings()
@@ -102,20 +102,20 @@ func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 	if err := s.readBoundaries(sink); err != nil {
 		return err
 	}
-	s.tracepoints.look(time.Now())
-	all, err := sharedCounts{s.objects.SharedBegun, s.objects.SharedTold}.finish(s.readingWait, func() error {
+	s.tracepoints.countMissed(time.Now())
+	complete, err := sharedCounts{s.objects.SharedBegun, s.objects.SharedTold}.finish(s.readingWait, func() error {
 		var next uint64
 		if err := s.objects.NextTicket.Get(&next); err != nil {
 			return fmt.Errorf("read the next ticket: %w", err)
 		}
-		// By now every record with a ticket is in the ring, unless the ring was full. The store is read only after
-		// another read of the ring: else boundaries would overtake the changes and the source in front of them.
+		// Every record with a ticket below next is in the ring now, unless the ring was full. So the ring is read once
+		// more before the store: otherwise boundaries would overtake the changes and the source in front of them.
 		if err := s.readBoundaries(sink); err != nil {
 			return err
 		}
 		return s.recover(next, false, sink)
 	})
-	if err == nil && !all { // as if there had been no room for them: the next boundary reports it
+	if err == nil && !complete { // counts as refused readings: the next boundary reports them
 		s.incomplete.Add(1)
 	}
 	return err
@@ -160,32 +160,43 @@ func (s *Stream) drainChanges(sink Sink) error {
 			return fmt.Errorf("read the change ring: record of %d bytes", len(s.change.RawSample))
 		}
 		s.delivered++
-		if c.Meter&uint32(kernelChangeFlagCHANGE_REFUSED) != 0 {
-			out := decodeRefusal(c)
-			sink.Refusal(&out)
-			continue
-		}
-		if c.Meter&uint32(kernelChangeFlagCHANGE_FOREIGN) != 0 {
-			out := decodeForeign(c)
-			sink.Foreign(&out)
-			continue
-		}
+		deliverChange(c, sink)
+	}
+}
+
+// deliverChange hands on one record of the change ring.
+func deliverChange(c *kernelChange, sink Sink) {
+	switch {
+	case c.Meter&uint32(kernelChangeFlagCHANGE_REFUSED) != 0:
+		out := decodeRefusal(c)
+		sink.Refusal(&out)
+	case c.Meter&uint32(kernelChangeFlagCHANGE_FOREIGN) != 0:
+		out := decodeForeign(c)
+		sink.Foreign(&out)
+	default:
 		out := decodeChange(c)
 		sink.Change(&out)
 	}
 }
 
-// deliver hands on one record of the boundary ring, and before it the records for which the ring had no room.
+// deliver hands on one record of the boundary ring. Before a boundary it hands on the earlier ones for which the ring
+// had no room.
 func (s *Stream) deliver(raw []byte, sink Sink) error {
-	if b, ok := view[kernelBoundary](raw); ok && b.Ticket != 0 {
-		if b.Ticket < s.expected {
-			return nil // it already came from the store, or its time was over
-		}
-		if err := s.recover(b.Ticket, true, sink); err != nil {
-			return err
-		}
-		return s.accept(b, sink)
+	b, ok := view[kernelBoundary](raw)
+	if !ok || b.Ticket == 0 {
+		return s.deliverOther(raw, sink)
 	}
+	if b.Ticket < s.expected {
+		return nil // it already came from the store, or was given up
+	}
+	if err := s.recover(b.Ticket, true, sink); err != nil {
+		return err
+	}
+	return s.accept(b, sink)
+}
+
+// deliverOther hands on a record of the boundary ring without a ticket: code, a stack, source, or a changed library.
+func (s *Stream) deliverOther(raw []byte, sink Sink) error {
 	h, ok := viewPrefix[kernelHeader](raw)
 	if !ok || h.Ticket != 0 {
 		return fmt.Errorf("read the boundary ring: record of %d bytes", len(raw))
@@ -236,7 +247,7 @@ func (s *Stream) copyRead() error {
 	return nil
 }
 
-// accept hands on the next record.
+// accept hands on the record with the next ticket, and acknowledges it.
 func (s *Stream) accept(b *kernelBoundary, sink Sink) error {
 	s.expected = b.Ticket + 1
 	switch kernelBoundaryKind(b.Kind) {
@@ -245,14 +256,14 @@ func (s *Stream) accept(b *kernelBoundary, sink Sink) error {
 	case kernelBoundaryKindRECORD_READING:
 		r := decodeReading(b)
 		s.devices.reading(&r)
-		if !s.order.takes(&r) {
+		if !s.order.keepReading(&r) {
 			sink.Reading(&r)
 		}
 	default:
 		out, extra := decodeBoundary(b)
 		out.Refused[event.RefusedReadings] += s.incomplete.Load()
 		s.devices.boundary(&out)
-		if err := s.order.accepts(&out, extra, s.objects.NextTicket, sink); err != nil {
+		if err := s.order.handOnOrKeep(&out, extra, s.objects.NextTicket, sink); err != nil {
 			return err
 		}
 	}
@@ -275,9 +286,11 @@ func (s *Stream) Received() uint64 { return s.delivered + s.records }
 // Delivered returns the number of changes that were read.
 func (s *Stream) Delivered() uint64 { return s.delivered }
 
-// SourceLimit is the largest number of bytes that are sent of a cell's typed source. CompiledLimit is the largest
-// number of its compiled source.
+// SourceLimit is the largest number of bytes that are sent of a cell's typed source, CompiledLimit that of its compiled
+// source.
 const (
-	SourceLimit   = 64 * len(kernelSource{}.Text)
-	CompiledLimit = 64 * (len(kernelSource{}.Text) - 1)
+	SourceLimit   = maxChunks * len(kernelSource{}.Text)
+	CompiledLimit = maxChunks * (len(kernelSource{}.Text) - 1)
+
+	maxChunks = 64
 )

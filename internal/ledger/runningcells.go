@@ -32,7 +32,7 @@ type RunningThread struct {
 type Cells struct {
 	objects    *kernelObjects
 	operations *operations
-	found      uint64 // opened by OpenRunning
+	found      uint64 // number of cells that OpenRunning opened
 }
 
 // OpenRunning draws the boundaries at which running cells open, and registers the cells for the probes. Call it before

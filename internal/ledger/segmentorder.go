@@ -10,13 +10,13 @@ import (
 )
 
 // A CPU draws the ticket of a boundary before it cuts the tree. It may be held up in between: by an interrupt, by a
-// hypervisor or, on Linux 7.x, by the scheduler. Another CPU that draws the next ticket then cuts first. Windows are
-// runs of segments, so the boundaries of a tree are handed on in the order of their segments; each boundary has one
-// segment, and each segment one boundary.
+// hypervisor or, on Linux 7.x, by the scheduler. Then another CPU may draw the next ticket and cut first. Windows are
+// runs of segments, so the boundaries of a tree are handed on in the order of their segments: each segment ends with
+// one boundary.
 
-// segmentOrder keeps boundaries that came too early: a boundary of an earlier segment of the tree is still to come.
+// segmentOrder keeps boundaries that came early: a boundary of an earlier segment of the tree is still to come.
 type segmentOrder struct {
-	next  map[uint32]uint64 // by root: the segment of the boundary that is due next; none: 1
+	next  map[uint32]uint64 // the segment that is due next, by root; 1 if missing
 	early []*earlyBoundary  // at most as many as the store has places
 }
 
@@ -25,14 +25,14 @@ type earlyBoundary struct {
 	boundary event.Boundary
 	extra    BoundaryExtra
 	readings []*event.Reading
-	until    uint64 // every boundary of an earlier segment has a ticket before this one
+	until    uint64 // boundaries of earlier segments have tickets below this one
 }
 
 // due returns the segment of a tree that is due next.
 func (o *segmentOrder) due(root uint32) uint64 { return max(1, o.next[root]) }
 
-// waits reports whether boundaries of a tree wait.
-func (o *segmentOrder) waits(root uint32) bool {
+// isWaiting reports whether boundaries of a tree wait.
+func (o *segmentOrder) isWaiting(root uint32) bool {
 	return slices.ContainsFunc(o.early, func(e *earlyBoundary) bool { return e.boundary.Root == root })
 }
 
@@ -48,8 +48,8 @@ func (o *segmentOrder) handOn(b *event.Boundary, extra BoundaryExtra, sink Sink)
 	sink.Boundary(b, extra)
 }
 
-// takes reports whether a reading belongs to a waiting boundary. If it does, it waits with that boundary.
-func (o *segmentOrder) takes(r *event.Reading) bool {
+// keepReading adds a reading to the waiting boundary that it belongs to, and returns false if there is none.
+func (o *segmentOrder) keepReading(r *event.Reading) bool {
 	for _, e := range o.early {
 		if e.boundary.Number == r.Number {
 			e.readings = append(e.readings, r)
@@ -59,8 +59,8 @@ func (o *segmentOrder) takes(r *event.Reading) bool {
 	return false
 }
 
-// release hands on the boundaries that need not wait any longer, now that every record before a ticket has come or will
-// not come.
+// release hands on the boundaries that need not wait any longer, now that every record before a ticket has come or was
+// given up.
 func (o *segmentOrder) release(ticket uint64, sink Sink) {
 	for {
 		i := o.ripe(ticket)
@@ -76,7 +76,7 @@ func (o *segmentOrder) release(ticket uint64, sink Sink) {
 	}
 }
 
-// ripe returns the place of a boundary that need not wait any longer: the first waiting one of its tree; -1 for none.
+// ripe returns the index in early of a boundary that need not wait any longer: the first one of its tree; -1 for none.
 func (o *segmentOrder) ripe(ticket uint64) int {
 	for _, e := range o.early {
 		if e.boundary.Segment > o.due(e.boundary.Root) && e.until > ticket {
@@ -94,9 +94,10 @@ func (o *segmentOrder) ripe(ticket uint64) int {
 	return -1
 }
 
-// accepts hands on a boundary, or keeps it until the boundaries of earlier segments have come. A CPU that cut the tree
-// earlier had drawn its ticket by then.
-func (o *segmentOrder) accepts(b *event.Boundary, extra BoundaryExtra, nextTicket *ebpf.Variable, sink Sink) error {
+// handOnOrKeep hands on a boundary, or keeps it until the boundaries of earlier segments have come. These have tickets
+// below the present next ticket: each was drawn before its CPU cut the tree.
+func (o *segmentOrder) handOnOrKeep(b *event.Boundary, extra BoundaryExtra, nextTicket *ebpf.Variable,
+	sink Sink) error {
 	if b.Segment <= o.due(b.Root) {
 		o.handOn(b, extra, sink)
 		return nil

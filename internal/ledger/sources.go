@@ -8,22 +8,22 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// sources are the inputs of a load. They do not change once they are read.
+// sources are the inputs of a load. They never change once they are read.
 type sources struct {
 	object      *ebpf.CollectionSpec // as it was compiled
 	kernel      *btf.Cache           // the kernel's own types
 	multiUprobe bool                 // multi-uprobe links work here
 }
 
-// kept are the sources of the last load that succeeded, as long as they are wanted.
+// kept has the sources of the last load that succeeded, while wanted (the number of callers of KeepSources) is not 0.
 var kept struct {
 	sync.Mutex
 	wanted int
 	last   *sources
 }
 
-// toConfigure is the object for one load, which changes its own copies of maps, variables and programs. Most of it are
-// instructions, which are shared: they are replaced, not changed.
+// toConfigure returns a copy of the object for one load, which may change its maps, variables and programs. The copies
+// share their instructions, which a load may replace, but not change.
 func (s *sources) toConfigure() *ebpf.CollectionSpec {
 	own := &ebpf.CollectionSpec{
 		Maps: map[string]*ebpf.MapSpec{}, Programs: map[string]*ebpf.ProgramSpec{},
@@ -43,8 +43,8 @@ func (s *sources) toConfigure() *ebpf.CollectionSpec {
 	return own
 }
 
-// KeepSources is for a program that loads more than once: it keeps the files that a load reads, and the features that
-// it tries, for the next load, until release is called. They take 10 MiB.
+// KeepSources keeps what a load reads and tries for the next load, until release is called. It takes 10 MiB, and helps
+// a program that loads more than once.
 func KeepSources() (release func()) {
 	kept.Lock()
 	defer kept.Unlock()
@@ -68,8 +68,8 @@ func (s *sources) keep() {
 	}
 }
 
-// readSources reads the sources, all at the same time, unless they are kept. A kernel without types is no error here: a
-// caller that requests the types gets it.
+// readSources returns the kept sources, or reads them, all at the same time. A kernel without types is no error here:
+// the error comes when a caller asks for the types.
 func readSources() (*sources, error) {
 	kept.Lock()
 	last := kept.last
@@ -78,11 +78,11 @@ func readSources() (*sources, error) {
 		return last, nil
 	}
 	s := &sources{kernel: btf.NewCache()}
-	var all sync.WaitGroup
-	all.Go(func() { _, _ = s.kernel.Kernel() })
-	all.Go(func() { s.multiUprobe = multiUprobeWorks() })
+	var readers sync.WaitGroup
+	readers.Go(func() { _, _ = s.kernel.Kernel() })
+	readers.Go(func() { s.multiUprobe = multiUprobeWorks() })
 	object, err := loadKernel()
-	all.Wait()
+	readers.Wait()
 	if err != nil {
 		return nil, fmt.Errorf("read the BPF object: %w", err)
 	}

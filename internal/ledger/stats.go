@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Work has the number of runs of a program, and their time, while the kernel counted.
+// Work has the number of runs of a program, and the time of all runs, while [Tracepoints.CountWork] was on.
 type Work struct {
 	Runs  uint64
 	Spent time.Duration

@@ -14,19 +14,19 @@ import (
 // draws boundaries cannot be interrupted, so the wait takes microseconds, or as long as a hypervisor keeps the CPU from
 // running.
 
-// overtaken counts records of the store that later records overtook.
+// overtaken counts the records that later records overtook.
 type overtaken struct {
-	waited    uint64        // records for which the reader waited
-	abandoned atomic.Uint64 // records that did not come
+	waited    uint64        // number of records for which the reader waited
+	abandoned atomic.Uint64 // number of records that did not come
 	meanwhile func()        // for tests: the work of another CPU during the wait
 }
 
 // patience is the longest wait for a record that is being written. After that the record is lost, and counted.
 const patience = 2 * time.Second
 
-// recover hands on every record before ticket, from the store. If a record is due, recover waits for a record that is
-// being written: later records must not be handed on before it. If none is due, the unwritten record is left to the
-// ring, or to the next call.
+// recover hands on the records before ticket that are in the store. If due is set, the record with ticket is to be
+// handed on next, so recover waits for an earlier record that is still being written. Otherwise it leaves such a
+// record, and those after it, to the ring or to the next call.
 func (s *Stream) recover(ticket uint64, due bool, sink Sink) error {
 	var waiting wait
 	for s.expected < ticket {
@@ -41,7 +41,7 @@ func (s *Stream) recover(ticket uint64, due bool, sink Sink) error {
 			if err := s.accept(&b, sink); err != nil {
 				return err
 			}
-			waiting = wait{} // the next record is another CPU's
+			waiting = wait{} // the next record has a wait of its own
 		case !due:
 			return nil
 		case b.Ticket > s.expected || waiting.isOver():
@@ -58,15 +58,14 @@ func (s *Stream) recover(ticket uint64, due bool, sink Sink) error {
 	return nil
 }
 
-// read returns the number of records that were read from both rings.
-func (s *Stream) read() uint64 { return s.records + s.delivered }
+// bytesInRings returns the number of bytes in the rings, including those of records that are being written.
+func (s *Stream) bytesInRings() int {
+	return s.boundaries.AvailableBytes() + s.changes.AvailableBytes()
+}
 
-// hold returns the number of bytes in the rings, including those of records that are being written.
-func (s *Stream) hold() int { return s.boundaries.AvailableBytes() + s.changes.AvailableBytes() }
-
-// releases is the largest number of waits, at the end, for boundaries that wait for others. Each wait hands on at least
-// one boundary.
-const releases = 64
+// maxReleases is the largest number of waits, at the end, for boundaries that wait for others. Each wait hands on at
+// least one boundary.
+const maxReleases = 64
 
 // Drain hands on every record that has been drawn so far, including those that other CPUs are still writing. It ends a
 // session; in [Stream.Poll] such records come with the next call.
@@ -78,10 +77,10 @@ func (s *Stream) Drain(sink Sink) error {
 	if err := s.objects.NextTicket.Get(&next); err != nil {
 		return fmt.Errorf("read the next ticket: %w", err)
 	}
-	// A record that a CPU has begun to write into a ring blocks later records from being read. A process that still
-	// runs writes more records, so this need not end.
+	// A record that a CPU is still writing into a ring keeps the reader from later records. Processes that still run
+	// write more records, so the rings need not become empty.
 	var waiting wait
-	for before := s.read(); before == s.read() && !waiting.isOver() && s.hold() > 0; {
+	for before := s.Received(); before == s.Received() && !waiting.isOver() && s.bytesInRings() > 0; {
 		s.overtaken.pause(&waiting)
 		if err := s.readBoundaries(sink); err != nil {
 			return err
@@ -90,7 +89,7 @@ func (s *Stream) Drain(sink Sink) error {
 	if err := s.recover(next, true, sink); err != nil {
 		return err
 	}
-	for i := 0; i < releases && len(s.order.early) > 0; i++ { // for boundaries that wait for others
+	for i := 0; i < maxReleases && len(s.order.early) > 0; i++ { // for boundaries that wait for others
 		if err := s.recover(s.order.early[0].until, true, sink); err != nil {
 			return err
 		}
@@ -104,7 +103,7 @@ type wait struct {
 	turns int
 }
 
-// begins reports whether the wait has not begun yet.
+// begins reports whether the wait is about to begin.
 func (w *wait) begins() bool { return w.since.IsZero() }
 
 func (w *wait) isOver() bool { return !w.since.IsZero() && time.Since(w.since) > patience }

@@ -15,6 +15,7 @@ const (
 	tableUnreadable    = 0x80000000
 	outcomeTold        = 1       // the outcome is from IPython itself, and final
 	statementAwaits    = 0x10000 // in statement_open's cookie: eval() calls there
+	heapTells          = 0xff    // in heap_leave's cookie, in place of a register: heap_told
 	Audited            = 1       // in cell_compile's cookie: a call of PySys_Audit
 	Prompt             = 1       // in cell_signal's cookie: PyOS_Readline
 	outcomeOutOfMemory = 0x10000

@@ -5,25 +5,25 @@ import "ipytracer/model"
 // clock is the clock of one boot of a machine.
 type clock struct {
 	boot      string
-	mono, now int64 // a moment by this clock, and by the wall clock
-	began     int64 // of the earliest recording
+	mono, now int64 // what this clock and the wall clock showed at the same moment
+	began     int64 // the beginning of the earliest recording
 	post      post
 
-	by       string
+	by       string // how the clock was placed: one of model.By…
 	above    *clock // the clock to which its distance is bounded; nil for the reference and for unbounded ones
 	distance distance
-	depth    int
-	messages int
-	ahead    int64 // of the reference, as estimated
+	depth    int   // the number of clocks between this one and the reference, and 1
+	messages int   // messages to and from the clock above
+	ahead    int64 // by how much it is ahead of the reference, as estimated
 }
 
-// maxDepth is the most clocks between one and the reference.
+// maxDepth bounds the clocks between a clock and the reference.
 const maxDepth = 16
 
-// bounded reports whether the place of the clock on the timeline has bounds.
+// bounded reports whether the clock's place on the timeline has bounds.
 func (c *clock) bounded() bool { return c.by == model.ByReference || c.above != nil }
 
-// earliest and latest return bounds of the reference's time at a time of this clock.
+// earliest and latest return bounds of what the reference shows when this clock shows at.
 func (c *clock) earliest(at int64) int64 {
 	for ; c.above != nil; c = c.above {
 		at = c.distance.earliest(at)
@@ -38,17 +38,40 @@ func (c *clock) latest(at int64) int64 {
 	return at
 }
 
-// place places the clocks: the first is the reference. The others follow by messages, with as few clocks between as
-// there can be; then by the error of the wall clocks, if the user states one; then by the wall clocks alone. It returns
-// the pairs of clocks with messages that contradict each other.
-func place(clocks []*clock, wallError int64, all []message) (contradictions [][2]*clock) {
+// placeClocks places the clocks on the timeline. The first clock is the reference. Other clocks are placed by messages,
+// with as few clocks between them and the reference as possible; else by the error of wall clocks, if the user states
+// it; else by the wall clocks alone. placeClocks returns the pairs of clocks whose messages contradict each other.
+func placeClocks(clocks []*clock, wallError int64, all []message) (contradictions [][2]*clock) {
 	if len(clocks) == 0 {
 		return nil
 	}
-	links := linked(all)
 	reference := clocks[0]
 	reference.by = model.ByReference
-	queue := []*clock{reference}
+	contradictions = placeByMessages(clocks, all)
+	for _, c := range clocks {
+		if c.bounded() {
+			continue
+		}
+		c.by = model.ByWallClock
+		if wallError >= 0 {
+			c.by, c.above = model.ByClockError, reference
+			c.distance = distance{
+				up:   newCeiling([]limit{{c.mono, c.aheadByWallClock(reference) + wallError}}),
+				down: newCeiling([]limit{{c.mono, wallError - c.aheadByWallClock(reference)}}),
+			}
+		}
+	}
+	for _, c := range clocks {
+		c.estimate(reference)
+	}
+	return contradictions
+}
+
+// placeByMessages places the clocks that messages connect with the reference, clocks[0], breadth first. It returns the
+// pairs of clocks whose messages contradict each other.
+func placeByMessages(clocks []*clock, all []message) (contradictions [][2]*clock) {
+	links := messagesByPair(all)
+	queue := []*clock{clocks[0]}
 	index := map[*clock]int64{}
 	for i, c := range clocks {
 		index[c] = int64(i)
@@ -73,31 +96,18 @@ func place(clocks []*clock, wallError int64, all []message) (contradictions [][2
 			queue = append(queue, c)
 		}
 	}
-	for _, c := range clocks {
-		if c.bounded() {
-			continue
-		}
-		c.by = model.ByWallClock
-		if wallError >= 0 {
-			c.by, c.above = model.ByClockError, reference
-			c.distance = distance{
-				up:   newCeiling([]limit{{c.mono, c.apart(reference) + wallError}}),
-				down: newCeiling([]limit{{c.mono, wallError - c.apart(reference)}}),
-			}
-		}
-	}
-	for _, c := range clocks {
-		c.estimate(reference)
-	}
 	return contradictions
 }
 
-// apart returns by how much the clock is ahead of another by the wall clocks.
-func (c *clock) apart(of *clock) int64 { return (c.mono - c.now) - (of.mono - of.now) }
+// aheadByWallClock returns by how much the clock is ahead of another one, according to the wall clocks.
+func (c *clock) aheadByWallClock(other *clock) int64 {
+	return (c.mono - c.now) - (other.mono - other.now)
+}
 
-// estimate takes the distance by the wall clocks if it is within the bounds, else the middle of the bounds.
+// estimate sets by how much the clock is ahead of the reference: the distance by the wall clocks if the bounds allow
+// it, and else the middle of the bounds.
 func (c *clock) estimate(reference *clock) {
-	c.ahead = c.apart(reference)
+	c.ahead = c.aheadByWallClock(reference)
 	if c.above == nil {
 		return
 	}
@@ -109,8 +119,8 @@ func (c *clock) estimate(reference *clock) {
 
 func pairOf(a, b int64) [2]int64 { return [2]int64{min(a, b), max(a, b)} }
 
-// linked sorts messages by the pair of clocks.
-func linked(all []message) map[[2]int64][]message {
+// messagesByPair groups messages by their pair of clocks.
+func messagesByPair(all []message) map[[2]int64][]message {
 	links := map[[2]int64][]message{}
 	for _, m := range all {
 		pair := pairOf(m.from, m.to)
@@ -119,12 +129,13 @@ func linked(all []message) map[[2]int64][]message {
 	return links
 }
 
-// distanceOf bounds by how much a clock is ahead of the other one of the messages. When it received a message, the
-// other showed at least the time of sending. When it sent one, the other showed at most the time of receiving.
-func distanceOf(between []message, of int64) (d distance, n int) {
+// distanceOf bounds by how much the clock with an index is ahead of the other clock of the messages. When it received a
+// message, the other clock showed at least the time of sending. When it sent a message, the other clock showed at most
+// the time of receiving.
+func distanceOf(between []message, index int64) (d distance, n int) {
 	var up, down []limit
 	for _, m := range between {
-		if m.to == of {
+		if m.to == index {
 			up = append(up, limit{m.got, m.got - m.sent})
 		} else {
 			down = append(down, limit{m.sent, m.got - m.sent})

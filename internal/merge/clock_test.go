@@ -84,7 +84,7 @@ func TestPlacesHoldTheTruth(t *testing.T) {
 			exchange(random, all, clocks, above, i, 2+random.IntN(100), stretches)
 		}
 		pairs, ambiguous := messages(clocks)
-		if c := place(clocks, -1, pairs); len(c) > 0 || ambiguous > 0 {
+		if c := placeClocks(clocks, -1, pairs); len(c) > 0 || ambiguous > 0 {
 			t.Fatalf("seed %d: %d contradictions", seed, len(c))
 		}
 		for i, c := range clocks[1:] {
@@ -122,7 +122,7 @@ func TestClockError(t *testing.T) {
 		a, b := drifting(random, 40), drifting(random, 40)
 		off := random.Int64N(20e6) - 10e6
 		clocks := []*clock{{mono: a.at(1e9), now: 1e18 + 1e9}, {mono: b.at(3e9), now: 1e18 + 3e9 + off, began: b.at(0)}}
-		place(clocks, 11e6, nil)
+		placeClocks(clocks, 11e6, nil)
 		for range 50 {
 			now := random.Int64N(40 * stretch)
 			truth, shown := a.at(now), b.at(now)
@@ -131,7 +131,7 @@ func TestClockError(t *testing.T) {
 			}
 		}
 		clocks[1].above = nil
-		place(clocks, -1, nil)
+		placeClocks(clocks, -1, nil)
 		if clocks[1].bounded() || clocks[1].by != model.ByWallClock {
 			t.Errorf("placed by %s", clocks[1].by)
 		}
@@ -150,12 +150,12 @@ func TestContradictions(t *testing.T) {
 		},
 	} {
 		clocks := []*clock{{}, {}}
-		if got := place(clocks, -1, all); len(got) != 1 || clocks[1].bounded() {
+		if got := placeClocks(clocks, -1, all); len(got) != 1 || clocks[1].bounded() {
 			t.Errorf("%s: %d contradictions, placed by %s", name, len(got), clocks[1].by)
 		}
 	}
 	clocks := []*clock{{}, {}}
-	if got := place(clocks, -1, []message{{0, 1, 5, 9}}); len(got) != 0 || clocks[1].bounded() {
+	if got := placeClocks(clocks, -1, []message{{0, 1, 5, 9}}); len(got) != 0 || clocks[1].bounded() {
 		t.Errorf("messages one way bound both sides: %d contradictions, placed by %s", len(got), clocks[1].by)
 	}
 }

@@ -6,19 +6,20 @@ import (
 	"ipytracer/event"
 )
 
-// course is how high a tree of processes stood, from boundary to boundary, by the clock of the tree's machine.
+// course has the values of a tree of processes from boundary to boundary, by the clock of the tree's machine.
 type course struct {
 	pid      int
 	segments []segment
 	highest  int64
 }
 
-// segment is the time between two boundaries. high is the tree's largest value in it, and value is the tree's value at
-// its end.
+// segment is the time between two boundaries. high is the tree's largest value in it, and value the tree's value at its
+// end.
 type segment struct{ from, to, high, value int64 }
 
-// add adds the segment that ends at a time. A CPU reads the clock a moment before the meter, so boundaries of two CPUs
-// can be out of order by that time. Their segment has the times of both.
+// add adds the segment that ends at a time. A CPU reads the clock a moment before the meters, so the boundaries of two
+// CPUs can be out of order by that moment: then a segment spans the times of both. add returns false if it only
+// extended the last segment.
 func (c *course) add(at, high, value int64) (added bool) {
 	c.highest = max(c.highest, high)
 	last := len(c.segments) - 1
@@ -35,7 +36,7 @@ func (c *course) add(at, high, value int64) (added bool) {
 	return true
 }
 
-// halve joins each two segments into one that is as high as the higher of the two.
+// halve joins every two segments into one that is as high as the higher of them.
 func (c *course) halve() {
 	kept := c.segments[:0]
 	for pair := range slices.Chunk(c.segments, 2) {
@@ -49,7 +50,7 @@ func (c *course) halve() {
 	c.segments = slices.Clip(kept)
 }
 
-// at returns the value at the last boundary up to a time; 0 before the first and after the last.
+// at returns the value at the last boundary up to a time; 0 before the first boundary and after the last.
 func (c *course) at(time int64) int64 {
 	if len(c.segments) == 0 || time > c.segments[len(c.segments)-1].to {
 		return 0
@@ -65,31 +66,31 @@ func (c *course) at(time int64) int64 {
 }
 
 const (
-	// maxSegments is the most segments of all recordings together.
+	// maxSegments bounds the segments of all recordings together.
 	maxSegments = 1 << 20
-	// leastSegments is the number of segments that each recording may have, however many there are.
+	// leastSegments is the number of segments that each recording may have, however many recordings there are.
 	leastSegments = 1 << 10
-	// maxTrees is the most attached processes of a recording.
+	// maxTrees bounds the attached processes of a recording.
 	maxTrees = 1 << 10
-	// latestTime is an upper limit of times of a clock: 36 years after its boot.
+	// latestTime bounds the times of a clock: 36 years after boot.
 	latestTime = 1 << 60
-	// highestValue is an upper limit of values: 256 TiB, so that the sum over all trees does not overflow.
+	// highestValue bounds values, at 256 TiB, so that the sum over all trees does not overflow.
 	highestValue = 1 << 48
 )
 
-// Reader takes in the events of one recording.
+// Reader reads the events of one recording.
 type Reader struct {
-	meter    event.Meter
-	room     int
-	segments int
-	start    *event.Host
-	trees    map[uint32]*course
-	order    []*course
-	crowded  bool // more trees than maxTrees
-	strange  bool // a time, or a value, that no machine has
+	meter        event.Meter
+	room         int
+	segments     int
+	start        *event.Host
+	trees        map[uint32]*course
+	order        []*course
+	tooManyTrees bool // more trees than maxTrees
+	isStrange    bool // a time, or a value, that no machine has
 }
 
-// Add takes in an event. It keeps no reference to the event.
+// Add adds an event. It keeps no reference to the event.
 func (r *Reader) Add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
@@ -102,15 +103,16 @@ func (r *Reader) Add(e event.Event) {
 	}
 }
 
+// boundary adds the segment of a tree that ends at a boundary. It halves all courses when they have no more room.
 func (r *Reader) boundary(b *event.Boundary) {
 	if b.Time < 0 || b.Time >= latestTime {
-		r.strange = true
+		r.isStrange = true
 		return
 	}
 	c := r.trees[b.Root]
-	if c == nil || b.Kind == event.Attached { // a number is used again once its tree is gone
+	if c == nil || b.Kind == event.Attached { // a later tree may get the number of one that has ended
 		if len(r.order) >= maxTrees {
-			r.crowded = true
+			r.tooManyTrees = true
 			return
 		}
 		c = &course{pid: int(b.PID)}
@@ -119,7 +121,7 @@ func (r *Reader) boundary(b *event.Boundary) {
 	}
 	high, value := int64(b.TreeHigh[r.meter]), int64(b.Tree[r.meter])
 	if high > highestValue || value > highestValue {
-		r.strange = true
+		r.isStrange = true
 		return
 	}
 	if !c.add(int64(b.Time), max(0, high), max(0, value)) {

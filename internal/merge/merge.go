@@ -16,12 +16,12 @@ import (
 	"ipytracer/model"
 )
 
-// Merge puts the recordings on one timeline. The set takes in no more then.
+// Merge puts the recordings on one timeline. Add must not be called afterwards.
 func (s *Set) Merge() *model.Merge {
 	m := &model.Merge{Schema: model.MergeSchema, Meter: s.options.Meter, Nodes: []model.MergeNode{},
 		Cells: []model.MergeCell{}, Doubts: []string{}}
 	all, ambiguous := messages(s.clocks)
-	contradictions := place(s.clocks, s.options.WallError, all)
+	contradictions := placeClocks(s.clocks, s.options.WallError, all)
 	for i, n := range s.nodes {
 		if at := n.began - n.clock.ahead; i == 0 || at < s.zero {
 			s.zero = at
@@ -31,10 +31,10 @@ func (s *Set) Merge() *model.Merge {
 		c := s.clocks[0]
 		m.Started = time.Unix(0, s.zero-c.mono+c.now).UTC().Format(time.RFC3339Nano)
 	}
-	s.name()
+	s.numberNames()
 	m.Together = s.together()
 	for _, n := range s.nodes {
-		s.timed(n)
+		s.placeNode(n)
 		m.Nodes = append(m.Nodes, n.MergeNode)
 	}
 	s.prune()
@@ -47,8 +47,8 @@ func (s *Set) Merge() *model.Merge {
 	return m
 }
 
-// name gives nodes of the same name numbers.
-func (s *Set) name() {
+// numberNames appends a number to names that several nodes have.
+func (s *Set) numberNames() {
 	count, used := map[string]int{}, map[string]int{}
 	for _, n := range s.nodes {
 		n.Name = cmp.Or(n.Name, "unnamed")
@@ -62,8 +62,8 @@ func (s *Set) name() {
 	}
 }
 
-// timed places a recording on the timeline.
-func (s *Set) timed(n *node) {
+// placeNode sets the node's times on the timeline.
+func (s *Set) placeNode(n *node) {
 	c := n.clock
 	n.ClockBy, n.Messages = c.by, c.messages
 	n.StartNS, n.EndNS = n.began-c.ahead-s.zero, n.ended-c.ahead-s.zero
@@ -75,10 +75,10 @@ func (s *Set) timed(n *node) {
 	n.EarliestEnd, n.LatestEnd = at(c.earliest(n.ended)), at(c.latest(n.ended))
 }
 
-// doubts says which parts of the timeline are not certain.
+// doubts returns sentences about the uncertain parts of the timeline.
 func (s *Set) doubts(contradictions [][2]*clock, ambiguous int) (all []string) {
 	for _, pair := range contradictions {
-		all = append(all, words.MessagesContradict(s.of(pair[0]), s.of(pair[1]), driftParts))
+		all = append(all, words.MessagesContradict(s.nameOf(pair[0]), s.nameOf(pair[1]), driftParts))
 	}
 	wall, cut, unknown := 0, "", ""
 	for _, n := range s.nodes {
@@ -110,11 +110,11 @@ func (s *Set) doubts(contradictions [][2]*clock, ambiguous int) (all []string) {
 	return all
 }
 
-// reasonCut is the value of Finished of a recording that was cut.
+// reasonCut is the value of Finished for a recording that was cut.
 const reasonCut = "recording cut"
 
-// of returns the name of a node with the clock.
-func (s *Set) of(c *clock) string {
+// nameOf returns the name of a node with the clock.
+func (s *Set) nameOf(c *clock) string {
 	for _, n := range s.nodes {
 		if n.clock == c {
 			return n.Name

@@ -10,17 +10,17 @@ const (
 	gotTag    = "@got:"
 	maxTags   = 8
 	maxID     = 64
-	longest   = 160     // bytes of a marker's name (NAME_SIZE in bpf/wire.h); a longer one is cut, perhaps in an id
+	maxMarker = 160     // bytes of a marker's name (NAME_SIZE in bpf/wire.h); a longer one is cut, perhaps in an id
 	maxEvents = 1 << 19 // messages that are kept, of all recordings
 )
 
-// Tags returns the messages in the name of an experiment: "load@got:ID" began after the message ID had arrived, and
-// "load@sent:ID" ended before ID was sent. A name may have several tags, one directly after another at its end. An id
-// has 1 to 64 letters, digits, "-", "_" and ".", so that a W3C traceparent is one. The name
-// is ASCII.
+// Tags returns the ids of the messages that the name of an experiment mentions. "load@got:ID" began after message ID
+// had arrived, and "load@sent:ID" ended before message ID was sent. A name may end with several tags, one directly
+// after another. An id has 1 to 64 letters, digits, "-", "_" and ".", so a W3C traceparent is an id. The whole name
+// must be ASCII.
 func Tags(name string) (sent, got []string) {
-	if len(name) >= longest || strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return nil, nil // it is cut at fewer characters if some are wide
+	if len(name) >= maxMarker || strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return nil, nil // the name may be cut: wide characters make the limit shorter
 	}
 	for range maxTags {
 		at := strings.LastIndexByte(name, '@')
@@ -54,49 +54,50 @@ func isID(id string) bool {
 	return true
 }
 
-// post has the sent and received messages of one clock: for each, the earliest time.
+// post has the messages that one clock sent and received, with the earliest time of each.
 type post struct{ sent, got map[string]int64 }
 
-// note records that a message was sent or received at a time. The earliest of several times counts.
-func (s *Set) note(to *map[string]int64, id string, at int64) {
-	if *to == nil {
-		*to = map[string]int64{}
+// addMessage records that a message was sent or received at a time. If it was so several times, the earliest time
+// counts.
+func (s *Set) addMessage(times *map[string]int64, id string, at int64) {
+	if *times == nil {
+		*times = map[string]int64{}
 	}
-	known, is := (*to)[id]
+	earliest, known := (*times)[id]
 	switch {
-	case is:
-		(*to)[id] = min(known, at)
+	case known:
+		(*times)[id] = min(earliest, at)
 	case s.marks >= maxEvents:
 		s.dropped++
 	default:
 		s.marks++
-		(*to)[strings.Clone(id)] = at
+		(*times)[strings.Clone(id)] = at
 	}
 }
 
-// message was sent at a time of one clock and received at a time of another.
+// message is a message between two clocks: sent at a time of the clock from, received (got) at a time of the clock to.
 type message struct{ from, to, sent, got int64 }
 
-// messages pairs what the clocks sent and received. A message that several clocks sent says nothing.
+// messages pairs what the clocks sent and received. It leaves out messages that several clocks sent, and counts them.
 func messages(clocks []*clock) (all []message, ambiguous int) {
-	by := map[string]int{}
+	senders := map[string]int{} // the index of the clock, by id; -1 for several clocks
 	for i, c := range clocks {
 		for id := range c.post.sent {
-			if _, known := by[id]; known {
-				by[id] = -1
+			if _, known := senders[id]; known {
+				senders[id] = -1
 			} else {
-				by[id] = i
+				senders[id] = i
 			}
 		}
 	}
-	for _, from := range by {
+	for _, from := range senders {
 		if from < 0 {
 			ambiguous++
 		}
 	}
 	for i, c := range clocks {
 		for id, got := range c.post.got {
-			if from, known := by[id]; known && from >= 0 && from != i {
+			if from, known := senders[id]; known && from >= 0 && from != i {
 				all = append(all, message{int64(from), int64(i), clocks[from].post.sent[id], got})
 			}
 		}

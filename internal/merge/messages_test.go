@@ -40,13 +40,13 @@ func TestMessages(t *testing.T) {
 	s := &Set{}
 	a, b := &clock{}, &clock{}
 	for _, at := range []int64{5, 3, 4} {
-		s.note(&a.post.sent, "one", at)
-		s.note(&b.post.got, "one", at+10)
+		s.addMessage(&a.post.sent, "one", at)
+		s.addMessage(&b.post.got, "one", at+10)
 	}
-	s.note(&a.post.got, "one", 1)
-	s.note(&a.post.sent, "two", 1)
-	s.note(&b.post.sent, "two", 1)
-	s.note(&b.post.got, "two", 2)
+	s.addMessage(&a.post.got, "one", 1)
+	s.addMessage(&a.post.sent, "two", 1)
+	s.addMessage(&b.post.sent, "two", 1)
+	s.addMessage(&b.post.got, "two", 2)
 	all, ambiguous := messages([]*clock{a, b})
 	if len(all) != 1 || all[0] != (message{0, 1, 3, 13}) || ambiguous != 1 {
 		t.Errorf("%+v, %d ambiguous", all, ambiguous)
@@ -54,7 +54,7 @@ func TestMessages(t *testing.T) {
 	for s.marks < maxEvents {
 		s.marks = maxEvents
 	}
-	if s.note(&a.post.sent, "three", 1); s.dropped != 1 || len(a.post.sent) != 2 {
+	if s.addMessage(&a.post.sent, "three", 1); s.dropped != 1 || len(a.post.sent) != 2 {
 		t.Errorf("%d dropped, %d kept", s.dropped, len(a.post.sent))
 	}
 }

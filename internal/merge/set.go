@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	// ErrStrange says that times or values in a recording are ones that no machine has.
+	// ErrStrange says that a recording has times or values that no machine has.
 	ErrStrange = errors.New("the recording has times or values that no machine has")
 	// ErrNoStart says that a recording was cut before it names its machine.
 	ErrNoStart = errors.New("the recording was cut before its first event, which names the machine: leave it out")
 )
 
-// SameError says that a recording was taken in before, or follows a process that another one follows at that time.
+// SameError says that two recordings are of the same session, or follow the same process at the same time.
 type SameError struct {
 	File, Other string
 	PID         int // 0: they are of the same session
@@ -33,14 +33,15 @@ func (e *SameError) Error() string {
 		"leave one out", e.File, e.Other, e.PID)
 }
 
-// Options are settings of a merge.
+// Options are the options of a merge.
 type Options struct {
 	Meter string // of figures: an id of a CPU meter; "" is cpu.resident
-	// WallError is the most that the wall clocks of two machines are apart, in nanoseconds; below 0: not known.
+	// WallError is the largest difference between the wall clocks of two machines, in nanoseconds; below 0 if it is not
+	// known.
 	WallError int64
 }
 
-// Set takes in recordings, one after another.
+// Set is a merge to which recordings are added, one after another.
 type Set struct {
 	options Options
 	meter   event.Meter
@@ -48,43 +49,44 @@ type Set struct {
 	nodes   []*node
 	clocks  []*clock
 	byBoot  map[string]*clock
-	// sessions have the files of sessions.
+	// sessions has the file of each session.
 	sessions map[string]string
 	alive    map[process][]life
 	lives    int
-	cells    []model.MergeCell // the heaviest, and those of the last recordings
+	cells    []model.MergeCell // the heaviest cells, and cells that came since the last prune
 	count    int               // cells of all nodes
 	marks    int               // messages of all clocks
 	dropped  int               // messages beyond the limit
 	zero     int64             // the reference's time at the beginning of the timeline
 }
 
-// node is a recording that was taken in.
+// node is a recording that was added.
 type node struct {
 	model.MergeNode
 	clock        *clock
-	began, ended int64 // by its clock
+	began, ended int64 // by the clock
 	courses      []*course
-	known        bool  // the highest of its trees are known, up to extra
-	extra, least int64 // by how much they can be off; so much was there at some moment
+	known        bool  // the courses have the highest values of all trees, up to extra
+	extra        int64 // by how much the trees together can have been higher than the courses
+	least        int64 // the node certainly had so much at some moment
 }
 
-// process is a process of a boot.
+// process is a process of one boot.
 type process struct {
 	boot string
 	pid  int
 }
 
-// life is the time for which a recording follows a process.
+// life is the time in which a recording follows a process.
 type life struct {
 	node     int
 	from, to int64
 }
 
-// maxLives is the most processes that are compared with those of other recordings.
+// maxLives bounds the processes that are compared with those of other recordings.
 const maxLives = 1 << 20
 
-// New begins a merge of so many recordings. It fails if the meter is not one of the CPU side.
+// New begins a merge of the given number of recordings. It fails if the meter is not one of the CPU.
 func New(o Options, recordings int) (*Set, error) {
 	o.Meter = cmp.Or(o.Meter, event.Resident.String())
 	m, ok := event.ParseMeter(o.Meter)
@@ -97,29 +99,29 @@ func New(o Options, recordings int) (*Set, error) {
 	}, nil
 }
 
-// Reader returns a reader for the events of the next recording.
+// Reader returns the reader for the events of the next recording.
 func (s *Set) Reader() *Reader {
 	return &Reader{meter: s.meter, room: s.room, trees: map[uint32]*course{}}
 }
 
-// Add takes in a recording: its events are in the reader, and r is its report. It fails with a [SameError],
-// [ErrStrange] or [ErrNoStart].
+// Add adds a recording: its events, which are in the reader, and its report. It fails with a [SameError], [ErrStrange]
+// or [ErrNoStart].
 func (s *Set) Add(file string, in *Reader, r *model.Report) error {
 	switch {
 	case in.start == nil:
 		return ErrNoStart
-	case in.strange:
+	case in.isStrange:
 		return ErrStrange
 	}
 	n := &node{MergeNode: model.MergeNode{Name: r.Host.Name, File: file, Host: r.Host, Complete: r.Certificate.Complete,
-		Finished: r.Certificate.Finished}, courses: in.order, known: !in.crowded}
+		Finished: r.Certificate.Finished}, courses: in.order, known: !in.tooManyTrees}
 	if err := s.time(n, in.start, r); err != nil {
 		return err
 	}
 	if n.clock = s.clockOf(n, in.start); n.clock == nil {
 		return &SameError{File: s.sessions[sessionOf(in.start)], Other: n.File}
 	}
-	if err := s.lived(n, r); err != nil {
+	if err := s.addProcesses(n, r); err != nil {
 		return err
 	}
 	figures := map[int]model.Figure{}
@@ -129,12 +131,12 @@ func (s *Set) Add(file string, in *Reader, r *model.Report) error {
 		}
 		s.window(n, w, figures)
 	}
-	n.figured(figures)
+	n.compareFigures(figures)
 	s.nodes = append(s.nodes, n)
 	return nil
 }
 
-// time computes when the recording began and ended.
+// time sets when the recording began and ended.
 func (s *Set) time(n *node, h *event.Host, r *model.Report) error {
 	n.began = int64(h.MonoNow)
 	if r.Host.Started != "" {
@@ -155,12 +157,12 @@ func (s *Set) time(n *node, h *event.Host, r *model.Report) error {
 	return nil
 }
 
-// sessionOf returns a text that only recordings of one session have.
+// sessionOf returns a text that identifies a session.
 func sessionOf(h *event.Host) string {
 	return fmt.Sprintf("%q %q %d %d", h.BootID, h.Name, h.WallNow, h.MonoNow)
 }
 
-// clockOf returns the clock of a recording: that of its boot; nil if the session has been taken in.
+// clockOf returns the clock of the recording's boot; nil if another recording of the same session was added.
 func (s *Set) clockOf(n *node, h *event.Host) *clock {
 	session := sessionOf(h)
 	if _, known := s.sessions[session]; known {
@@ -180,8 +182,9 @@ func (s *Set) clockOf(n *node, h *event.Host) *clock {
 	return c
 }
 
-// lived compares the processes of a recording with those of others of the same boot.
-func (s *Set) lived(n *node, r *model.Report) error {
+// addProcesses adds the processes of a recording. It fails if another recording of the same boot follows one of them at
+// the same time.
+func (s *Set) addProcesses(n *node, r *model.Report) error {
 	at := len(s.nodes)
 	for i := range r.Processes {
 		p := &r.Processes[i]
@@ -202,7 +205,7 @@ func (s *Set) lived(n *node, r *model.Report) error {
 	return nil
 }
 
-// window takes what is needed of a window.
+// window adds the facts of one window. figures collects the figures of the attached processes.
 func (s *Set) window(n *node, w *model.Window, figures map[int]model.Figure) {
 	switch w.Kind {
 	case model.Session:
@@ -215,7 +218,7 @@ func (s *Set) window(n *node, w *model.Window, figures map[int]model.Figure) {
 			}
 		}
 	case model.Experiment:
-		s.marked(n, w)
+		s.addMarkers(n, w)
 	case model.Cell:
 		n.Cells++
 		s.count++
@@ -223,27 +226,27 @@ func (s *Set) window(n *node, w *model.Window, figures map[int]model.Figure) {
 			n.Failed++
 		}
 		if f, ok := w.Together(s.options.Meter); ok {
-			s.weigh(n, w, f)
+			s.addCell(n, w, f)
 		}
 	}
 }
 
-// marked takes in the messages that an experiment names.
-func (s *Set) marked(n *node, w *model.Window) {
+// addMarkers adds the messages that an experiment's name mentions.
+func (s *Set) addMarkers(n *node, w *model.Window) {
 	sent, got := Tags(w.Name)
 	for _, id := range got {
-		s.note(&n.clock.post.got, id, n.began+w.StartNS)
+		s.addMessage(&n.clock.post.got, id, n.began+w.StartNS)
 	}
 	if w.Status == model.Incomplete { // nothing is known of its end
 		return
 	}
 	for _, id := range sent {
-		s.note(&n.clock.post.sent, id, n.began+w.StartNS+w.DurationNS)
+		s.addMessage(&n.clock.post.sent, id, n.began+w.StartNS+w.DurationNS)
 	}
 }
 
-// figured compares the courses of a recording with the figures of its report.
-func (n *node) figured(figures map[int]model.Figure) {
+// compareFigures compares the courses of a recording with the figures of its report, which may be higher.
+func (n *node) compareFigures(figures map[int]model.Figure) {
 	for _, f := range figures {
 		least := f.Peak
 		if f.Bound != nil {
@@ -258,32 +261,32 @@ func (n *node) figured(figures map[int]model.Figure) {
 			continue
 		}
 		if f.Bound != nil {
-			n.extra = plus(n.extra, max(0, *f.Bound))
+			n.extra = sumOrOverflow(n.extra, max(0, *f.Bound))
 		}
-		n.extra = plus(n.extra, max(0, f.Peak-c.highest))
+		n.extra = sumOrOverflow(n.extra, max(0, f.Peak-c.highest))
 	}
 }
 
-// unending stands for a sum of figures that is too large for a number.
-const unending = 1<<63 - 1
+// overflow stands for a sum that an int64 cannot hold.
+const overflow = 1<<63 - 1
 
-// plus adds two figures that are not negative; a sum that is too large is unending.
-func plus(a, b int64) int64 {
+// sumOrOverflow adds two figures that are not negative.
+func sumOrOverflow(a, b int64) int64 {
 	if sum := a + b; sum >= 0 {
 		return sum
 	}
-	return unending
+	return overflow
 }
 
 const (
-	// maxCells is the most cells of a merge.
+	// maxCells bounds the cells of a merge.
 	maxCells = 1000
-	// maxExcerpt is the most bytes of a cell's source.
+	// maxExcerpt bounds the bytes of a cell's source.
 	maxExcerpt = 200
 )
 
-// weigh takes in a cell.
-func (s *Set) weigh(n *node, w *model.Window, f model.Figure) {
+// addCell adds a cell.
+func (s *Set) addCell(n *node, w *model.Window, f model.Figure) {
 	c := model.MergeCell{
 		Node: len(s.nodes), Window: w.ID, PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, Silent: w.Silent,
 		Status: w.Status, AtNS: w.StartNS, DurationNS: w.DurationNS, Figure: f, Source: excerpt(w.Source),
@@ -296,7 +299,7 @@ func (s *Set) weigh(n *node, w *model.Window, f model.Figure) {
 	}
 }
 
-// prune keeps the cells that needed most, those first.
+// prune keeps the maxCells cells with the largest need, the largest first.
 func (s *Set) prune() {
 	slices.SortFunc(s.cells, func(a, b model.MergeCell) int {
 		return cmp.Or(cmp.Compare(b.Figure.Need(), a.Figure.Need()), cmp.Compare(a.Node, b.Node),
@@ -305,7 +308,7 @@ func (s *Set) prune() {
 	s.cells = s.cells[:min(len(s.cells), maxCells)]
 }
 
-// excerpt returns the beginning of a text.
+// excerpt returns a copy of at most maxExcerpt bytes of the beginning of a text.
 func excerpt(text string) string {
 	if len(text) > maxExcerpt {
 		text = strings.ToValidUTF8(text[:maxExcerpt], "")

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// edge is where a segment begins or ends on the timeline.
+// edge is the beginning or the end of a segment on the timeline.
 type edge struct {
 	at      int64
 	course  int32
@@ -16,8 +16,9 @@ type edge struct {
 	ends    bool
 }
 
-// most returns the most that the courses can have had at once: each segment as early and as late as its clock may be.
-func most(courses []*course, clocks []*clock) (highest int64) {
+// highestPossible returns the most that the courses can have had at once, if each segment begins as early and ends as
+// late as its clock's bounds allow.
+func highestPossible(courses []*course, clocks []*clock) (highest int64) {
 	var edges []edge
 	for i, c := range courses {
 		of := clocks[i]
@@ -51,13 +52,14 @@ func most(courses []*course, clocks []*clock) (highest int64) {
 	return highest
 }
 
-// active is an open segment.
+// active is a segment that has begun and not ended.
 type active struct {
 	high    int64
 	segment int32
 }
 
-// actives are the open segments of a course, the highest first, and ended ones that are not the highest.
+// actives are the open segments of a course, as a heap with the highest first. Ended segments stay in it until they are
+// the highest.
 type actives struct {
 	all   []active
 	ended map[int32]bool
@@ -91,7 +93,7 @@ func (o *actives) close(segment int32) {
 	}
 }
 
-// step is a boundary on the timeline.
+// step is a boundary on the timeline, or the end of a course.
 type step struct {
 	at     int64
 	course int32
@@ -99,9 +101,9 @@ type step struct {
 	value  int64
 }
 
-// standing returns the most that the courses had at once, and when, if meters stood still between boundaries and the
-// clocks are as estimated.
-func standing(courses []*course, clocks []*clock) (highest, at int64) {
+// highestEstimated returns the most that the courses had at once, and when. It supposes that values stay the same
+// between boundaries, and that the clocks are as estimated.
+func highestEstimated(courses []*course, clocks []*clock) (highest, at int64) {
 	var steps []step
 	for i, c := range courses {
 		for j, s := range c.segments {
@@ -133,10 +135,10 @@ func standing(courses []*course, clocks []*clock) (highest, at int64) {
 	return highest, at
 }
 
-// maxShares is the most nodes that are named in a moment.
+// maxShares bounds the nodes that are listed for a moment.
 const maxShares = 16
 
-// shares returns the parts of nodes in a moment.
+// shares returns the memory of each node at a moment of the reference clock.
 func (s *Set) shares(at int64) []model.TogetherShare {
 	all := []model.TogetherShare{}
 	for i, n := range s.nodes {
@@ -152,18 +154,18 @@ func (s *Set) shares(at int64) []model.TogetherShare {
 	return slices.Clip(all[:min(len(all), maxShares)])
 }
 
-// together computes how much all nodes had at once.
+// together returns how much memory all nodes had at once.
 func (s *Set) together() (t model.Together) {
-	groups := map[*clock][]int{} // courses, by the clocks that are placed alone; nil for the bounded ones
+	groups := map[*clock][]int{} // indexes of courses, by clock; clocks with bounds form one group, nil
 	var courses []*course
 	var clocks []*clock
-	known, extra, all := true, int64(0), int64(0)
+	known, extra, highestSum := true, int64(0), int64(0)
 	for _, n := range s.nodes {
 		known = known && n.known
-		extra = plus(extra, n.extra)
+		extra = sumOrOverflow(extra, n.extra)
 		t.Least = max(t.Least, n.least)
 		for _, c := range n.courses {
-			all = plus(all, c.highest)
+			highestSum = sumOrOverflow(highestSum, c.highest)
 			group := n.clock
 			if group.bounded() {
 				group = nil
@@ -172,23 +174,23 @@ func (s *Set) together() (t model.Together) {
 			courses, clocks = append(courses, c), append(clocks, n.clock)
 		}
 	}
-	if t.Shares = []model.TogetherShare{}; all == unending {
+	if t.Shares = []model.TogetherShare{}; highestSum == overflow {
 		return t
 	}
 	sum := int64(0)
-	for _, group := range groups { // of those that nothing bounds each may have been highest at any time
-		var some []*course
-		var of []*clock
+	for _, group := range groups { // clocks without bounds may all have been at their highest at the same time
+		var groupCourses []*course
+		var groupClocks []*clock
 		for _, i := range group {
-			some, of = append(some, courses[i]), append(of, clocks[i])
+			groupCourses, groupClocks = append(groupCourses, courses[i]), append(groupClocks, clocks[i])
 		}
-		sum += most(some, of)
+		sum += highestPossible(groupCourses, groupClocks)
 	}
 	if known {
-		sum = max(plus(sum, extra), t.Least)
+		sum = max(sumOrOverflow(sum, extra), t.Least)
 		t.Most = &sum
 	}
-	t.Standing, t.StandingNS = standing(courses, clocks)
+	t.Standing, t.StandingNS = highestEstimated(courses, clocks)
 	t.Shares = s.shares(t.StandingNS)
 	t.StandingNS -= s.zero
 	return t

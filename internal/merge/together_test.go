@@ -64,14 +64,14 @@ func TestTogetherHoldsTheTruth(t *testing.T) {
 		for _, s := range sum {
 			highest = max(highest, s)
 		}
-		got := most(courses, clocks)
+		got := highestPossible(courses, clocks)
 		if got < highest || got > all {
 			t.Fatalf("seed %d: at most %d, in truth %d, all peaks are %d", seed, got, highest, all)
 		}
 		if got < all {
 			tighter++
 		}
-		if about, _ := standing(courses, clocks); about > all {
+		if about, _ := highestEstimated(courses, clocks); about > all {
 			t.Errorf("seed %d: about %d of %d", seed, about, all)
 		}
 	}
@@ -89,7 +89,7 @@ func TestStandingShares(t *testing.T) {
 	}
 	on := &clock{by: model.ByReference}
 	other := &clock{by: model.ByWallClock, ahead: 1000}
-	about, at := standing([]*course{a, b}, []*clock{on, other})
+	about, at := highestEstimated([]*course{a, b}, []*clock{on, other})
 	if about != 100 || at != 150 {
 		t.Errorf("%d at %d", about, at)
 	}

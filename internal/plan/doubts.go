@@ -7,10 +7,10 @@ import (
 	"ipytracer/model"
 )
 
-// maxReasons is the number of reasons that each run has at most.
+// maxReasons bounds the reasons that are listed for each run.
 const maxReasons = 8
 
-// cut is the value of Finished of a recording that was cut.
+// cut is the value of Finished for a recording that was cut.
 const cut = "recording cut"
 
 // doubts returns the reasons why the notebook may need more than the plan says.
@@ -39,14 +39,14 @@ func doubts(runs []*Run, p *model.Plan) []string {
 	return out
 }
 
-// stopped reports whether a run's memory might have risen further than was seen: its recording was cut, the OOM killer
-// ended a process, or a signal ended one in the middle of a cell.
+// stopped reports whether a run ended before its notebook did, so that memory might have risen further: the recording
+// was cut, the OOM killer ended a process, or a signal ended a process within a cell.
 func (r *Run) stopped() bool {
 	return r.Finished == cut || r.killed ||
 		slices.ContainsFunc(r.ended, func(d words.Doubt) bool { return d.Kind == words.KilledForMemory })
 }
 
-// doubts returns those of one recording.
+// doubts returns the doubts about one recording.
 func (r *Run) doubts() (all []words.Doubt) {
 	add := func(d words.Doubt) { all = append(all, d) }
 	if r.Finished == cut {

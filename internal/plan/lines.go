@@ -10,9 +10,9 @@ import (
 	"ipytracer/model"
 )
 
-// look finds the lines of the notebook with memory at the peak of a cell.
-func (x *reader) look(d *demand, t *top) {
-	t.lines = map[place]*share{}
+// findLines fills in the notebook's lines that have memory at the peak of a window.
+func (x *reader) findLines(d *demand, t *highWindow) {
+	t.lines = map[place]*lineMemory{}
 	w := x.window(t.id)
 	if w == nil {
 		return
@@ -29,7 +29,7 @@ func (x *reader) look(d *demand, t *top) {
 		}
 		s := t.lines[at]
 		if s == nil {
-			s = &share{count: count}
+			s = &lineMemory{count: count}
 			t.lines[at] = s
 		}
 		if blocks {
@@ -43,7 +43,7 @@ func (x *reader) look(d *demand, t *top) {
 	}
 	for at, s := range t.lines {
 		s.touched = max(s.blocks, s.mapped)
-		if rose, ok := x.rose(t.pid, at); ok && !words.OfGPU(d.rank) {
+		if rose, ok := x.riseOf(t.pid, at); ok && !words.OfGPU(d.rank) {
 			s.touched = min(s.touched, rose)
 		}
 		if at.execution > 0 {
@@ -52,8 +52,8 @@ func (x *reader) look(d *demand, t *top) {
 	}
 }
 
-// counts reports whether the memory of a meter is a part of the demand, and whether the meter counts blocks, which lie
-// in mapped memory.
+// counts reports whether memory of a meter is a part of the demand, and whether the meter counts blocks: these lie in
+// mapped memory, which another meter counts, too.
 func (d *demand) counts(meter string) (counts, blocks bool) {
 	if words.OfGPU(d.rank) {
 		return meter == d.rank, true
@@ -62,7 +62,7 @@ func (d *demand) counts(meter string) (counts, blocks bool) {
 	return !words.OfGPU(meter) && (blocks || meter == mapped), blocks
 }
 
-// mapped is the meter in which the blocks of all others lie.
+// mapped is the meter of mapped memory. The blocks of all other meters of the CPU lie in mapped memory.
 const mapped = "cpu.mapped"
 
 // text returns the text of a line of a cell.
@@ -84,7 +84,8 @@ func (x *reader) text(pid int, at place) string {
 	return lineOfText(source, at.line)
 }
 
-// lineOfText returns a line of a source, bounded.
+// lineOfText returns a line of a source, at most maxLine bytes. For the line of a magic such as %%time it returns the
+// beginning of the whole source, because the cell is one statement.
 func lineOfText(source string, number int) string {
 	for l := range strings.Lines(source) {
 		if number--; number == 0 {
@@ -97,7 +98,7 @@ func lineOfText(source string, number int) string {
 	return ""
 }
 
-// window makes one window again, with the stacks that allocated in it.
+// window returns a window by its id, with its allocations; nil if there is none.
 func (x *reader) window(id int) *model.Window {
 	if x.r.Find != nil {
 		w, ok := x.r.Find(id)
@@ -115,8 +116,8 @@ func (x *reader) window(id int) *model.Window {
 	return nil
 }
 
-// lineOf returns the outermost line of a cell on a stack, which is the user's own; without one the innermost line of a
-// file of the user's. within is the innermost function of the user's below that line.
+// lineOf returns the user's line that called: the outermost line of a cell on the stack, or else the innermost line in
+// one of the user's files. within describes the user's innermost function below the line of a cell.
 func lineOf(stack []model.Frame) (at place, count *int, within string) {
 	inner, users := model.Users(stack)
 	for i := len(stack) - 1; i >= 0; i-- {
@@ -132,7 +133,7 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 		}
 		return place{execution: f.Execution, line: f.Line}, count, within
 	}
-	at = placeOf(stack)
+	at = outermostPlace(stack)
 	at.file, at.function = strings.Clone(at.file), strings.Clone(at.function)
 	if users && inner.ExecutionCount != nil { // of a cell that ran before the session
 		count = new(*inner.ExecutionCount)
@@ -140,8 +141,8 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 	return at, count, ""
 }
 
-// placeOf returns the line of [lineOf], with texts of the stack's own memory.
-func placeOf(stack []model.Frame) place {
+// outermostPlace returns the same place as [lineOf]. Its texts are parts of the stack's texts.
+func outermostPlace(stack []model.Frame) place {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if f := &stack[i]; f.Execution > 0 {
 			return place{execution: f.Execution, line: f.Line}
@@ -153,7 +154,7 @@ func placeOf(stack []model.Frame) place {
 	return place{}
 }
 
-// nameOf returns a call for people. Its text is untrusted and not escaped.
+// nameOf describes a call for people: file, line and function. The text is untrusted and not escaped.
 func nameOf(f model.Frame) string {
 	where := path.Base(f.File)
 	if f.InCell() {
@@ -168,9 +169,9 @@ func nameOf(f model.Frame) string {
 	return strings.Clone(where[:min(len(where), 400)])
 }
 
-// rose returns the rise of resident memory in the statement that a line is in; ok is false where there is no such
-// statement.
-func (x *reader) rose(pid int, at place) (bytes int64, ok bool) {
+// riseOf returns by how much resident memory rose in the statement that contains a line, or else in the cell; ok is
+// false if neither is known.
+func (x *reader) riseOf(pid int, at place) (bytes int64, ok bool) {
 	key := cellRun{pid, at.execution}
 	best := -1
 	for i, s := range x.statements[key] {

@@ -13,20 +13,20 @@ const (
 	mib = int64(1) << 20
 	gib = int64(1) << 30
 
-	roundTo     = 16 * mib
-	otherRun    = 20       // 1/20: by how much another run of the notebook may go higher
-	kernelShare = 256      // 1/256 of the need, for page tables and other data that Linux keeps for each page
-	kernelBase  = 32 * mib // added to that share, whatever the need is
-	mattering   = 3        // lines
-	untouched   = 4        // times as much mapped as resident
-	notMuch     = 16 * mib
+	roundTo       = 16 * mib
+	otherRun      = 20       // divides the need: by how much another run of the notebook may go higher
+	kernelShare   = 256      // divides the need: Linux's page tables and other data for each page
+	kernelBase    = 32 * mib // what Linux needs in addition, whatever the need is
+	maxNamedLines = 3        // lines that a plan names
+	untouched     = 4        // a line is untouched if its mapped memory is more than so many times its resident memory
+	leastMapped   = 16 * mib
 )
 
-// sizes are usual sizes of machines and containers.
+// sizes are common memory sizes of machines and containers.
 var sizes = []int64{gib / 2, gib, 2 * gib, 4 * gib, 8 * gib, 16 * gib, 32 * gib, 64 * gib, 128 * gib, 256 * gib,
 	512 * gib, 1024 * gib, 2048 * gib, 4096 * gib}
 
-// Make returns the plan for the needs of some runs of a notebook. There must be at least one run.
+// Make returns the plan for a notebook, from one or more runs of it.
 func Make(runs []*Run) *model.Plan {
 	p := &model.Plan{Schema: model.PlanSchema, Runs: []model.PlanRun{}, Demands: []model.Demand{},
 		Settings: []model.Setting{}, Doubts: []string{}}
@@ -42,16 +42,16 @@ func Make(runs []*Run) *model.Plan {
 		p.Demands = append(p.Demands, demandOf(runs, m))
 	}
 	for _, r := range runs {
-		one := r.PlanRun
-		one.Peaks = []*int64{}
+		run := r.PlanRun
+		run.Peaks = []*int64{}
 		for _, m := range meters {
 			var peak *int64
 			if d := r.demand(m); d != nil {
 				peak = &d.figure.Peak
 			}
-			one.Peaks = append(one.Peaks, peak)
+			run.Peaks = append(run.Peaks, peak)
 		}
-		p.Runs = append(p.Runs, one)
+		p.Runs = append(p.Runs, run)
 	}
 	p.Settings = words.Settings(p)
 	p.Doubts = doubts(runs, p)
@@ -67,13 +67,13 @@ func (r *Run) demand(meter string) *demand {
 	return nil
 }
 
-// demandOf returns the need of one kind of memory: the highest of all runs.
+// demandOf returns the need of one kind of memory: the highest over all runs.
 func demandOf(runs []*Run, meter string) model.Demand {
 	out := model.Demand{Meter: meter, Exact: true, Low: math.MaxInt64, Lines: []model.PlanLine{},
 		Untouched: []model.PlanLine{}}
 	var most *demand
 	bound := int64(0)
-	unbounded := slices.ContainsFunc(runs, (*Run).stopped) // nobody knows what would have come
+	unbounded := slices.ContainsFunc(runs, (*Run).stopped) // the need of the rest is not known
 	out.Exact = !unbounded
 	for i, r := range runs {
 		d := r.demand(meter)
@@ -112,7 +112,7 @@ func demandOf(runs []*Run, meter string) model.Demand {
 	return out
 }
 
-// partsOf returns the parts of a demand, each with its own highest value.
+// partsOf returns the parts of a demand, each with its highest value. These need not have occurred at the same time.
 func partsOf(d *demand) []model.PlanPart {
 	out := []model.PlanPart{}
 	for _, id := range slices.Sorted(maps.Keys(d.parts)) {
@@ -121,7 +121,7 @@ func partsOf(d *demand) []model.PlanPart {
 	return out
 }
 
-// margin returns the bytes to add to the need that was seen, with reasons.
+// margin returns what to add to the highest need of the runs, with the reasons.
 func margin(d *model.Demand, runs int, bound int64) []model.PlanPart {
 	var out []model.PlanPart
 	if spread := d.Need - d.Low; runs > 1 && spread > d.Need/otherRun {
@@ -138,7 +138,7 @@ func margin(d *model.Demand, runs int, bound int64) []model.PlanPart {
 	return out
 }
 
-// size returns the smallest usual size that holds limit, and the usual size below; 0 for none.
+// size returns the smallest common size that holds limit, and the next smaller one; 0 if there is none.
 func size(limit int64) (fits, smaller int64) {
 	for i, s := range sizes {
 		if limit <= s {

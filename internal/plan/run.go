@@ -11,7 +11,7 @@ import (
 	"ipytracer/model"
 )
 
-// highestCells and highestStatements are how many of the highest cells and statements are searched for lines, for each
+// highestCells and highestStatements are the numbers of highest cells and statements whose lines are searched, for each
 // kind of memory.
 const (
 	highestCells      = 16
@@ -26,33 +26,33 @@ const (
 	maxGPUs       = 32
 )
 
-// Run is one session, as far as a plan needs it.
+// Run is one session, reduced to what a plan needs.
 type Run struct {
 	model.PlanRun
 	demands []*demand
-	reasons []string // in words, why it may have needed more
-	ended   []words.Doubt
-	killed  bool // a signal ended a process in a cell
+	reasons []string      // sentences about why the run may have needed more
+	ended   []words.Doubt // how processes ended, and their limits
+	killed  bool          // a signal ended a process in a cell
 	late    bool
 }
 
-// demand is one kind of memory in one run.
+// demand is the need of one kind of memory in one run.
 type demand struct {
-	meter   string // of the memory that a machine is limited in
-	rank    string // by which cells are ranked: the same, or PyTorch's active memory
+	meter   string // the meter of memory that a machine can run out of
+	rank    string // the meter by which cells are ranked: the same, or PyTorch's active memory
 	figure  model.Figure
-	parts   map[string]int64 // highest of the parts of it
-	base    int64
+	parts   map[string]int64 // the highest values of the parts of meter
+	base    int64            // the value of rank when the first cell began
 	hasBase bool
-	top     []*top // the highest cells, the highest first
-	high    []*top // the highest statements
-	gap     int64  // the highest of the times between cells
+	top     []*highWindow // the highest cells, the highest first
+	high    []*highWindow // the highest statements
+	between int64         // the highest of the times between cells
 	alone   map[place]outcome
 	set     *set // the lines that save the most together; nil for none
 }
 
-// top is a cell that is among the highest.
-type top struct {
+// highWindow is one of the highest cells or statements.
+type highWindow struct {
 	id       int
 	pid      int
 	run      int
@@ -62,11 +62,11 @@ type top struct {
 	peak     int64
 	need     int64
 	children int64
-	lines    map[place]*share
+	lines    map[place]*lineMemory
 	best     candidate
 }
 
-// candidate is the statement that decides how high a cell goes.
+// candidate is a statement that may decide how high its cell goes.
 type candidate struct {
 	line       int
 	peak, need int64
@@ -78,17 +78,17 @@ type place struct {
 	file, function       string
 }
 
-// share is the memory of a line at a cell's peak.
-type share struct {
+// lineMemory is the memory of a line at the peak of a window, in bytes.
+type lineMemory struct {
 	blocks, mapped int64
-	touched        int64 // the most of that that is resident
+	touched        int64 // the most of it that can be resident
 	count          *int
 	source         string
 	within         string
 	withinBytes    int64
 }
 
-// statement is a statement of a cell.
+// statement is a statement of a cell, with the rise of resident memory in it.
 type statement struct {
 	line int
 	need int64
@@ -97,25 +97,25 @@ type statement struct {
 // cellRun is a run of a cell.
 type cellRun struct{ pid, execution int }
 
-// reader goes through a report.
+// reader builds a Run from a report.
 type reader struct {
-	run        *Run
-	r          *model.Report
-	cells      map[int]cellRun // by the window's id
-	statements map[cellRun][]statement
-	needs      map[cellRun]int64
-	known      int
-	sources    map[cellRun]int // window ids
-	texts      map[int]string  // by these
+	run            *Run
+	r              *model.Report
+	cells          map[int]cellRun // by the window's id
+	statements     map[cellRun][]statement
+	needs          map[cellRun]int64
+	statementCount int
+	sources        map[cellRun]int // window ids
+	texts          map[int]string  // by these
 }
 
-// Read takes the parts that a plan needs from a report. It reads the windows once, and then the highest windows again.
+// Read takes from a report what a plan needs. It reads all windows once, and then the highest windows again.
 func Read(name string, r *model.Report) *Run {
 	run := &Run{PlanRun: model.PlanRun{File: name, Host: r.Host, Finished: r.Certificate.Finished,
 		Complete: r.Certificate.Complete}}
-	// of figures and windows: the stacks that allocated decide nothing here
+	// problems of stacks are left out: they affect no figure
 	run.reasons = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)
-	// that one is reported first
+	// doubts reports a cut recording by itself
 	run.reasons = slices.DeleteFunc(run.reasons, func(why string) bool { return why == words.RecordingCut })
 	x := &reader{run: run, r: r, cells: map[int]cellRun{}, statements: map[cellRun][]statement{},
 		needs: map[cellRun]int64{}, sources: map[cellRun]int{}}
@@ -132,12 +132,12 @@ func Read(name string, r *model.Report) *Run {
 	}
 	for b := range r.AllBetweenPassing() {
 		for _, d := range run.demands {
-			d.gap = max(d.gap, b.Meters[d.rank].Peak)
+			d.between = max(d.between, b.Meters[d.rank].Peak)
 		}
 	}
 	for _, d := range run.demands {
 		for _, t := range slices.Concat(d.top, d.high) {
-			x.look(d, t)
+			x.findLines(d, t)
 		}
 	}
 	x.weigh()
@@ -145,7 +145,8 @@ func Read(name string, r *model.Report) *Run {
 	return run
 }
 
-// demandsOf returns the kinds of memory that a machine can run out of. The first is the one by which cells are ranked.
+// demandsOf returns the kinds of memory that a machine can run out of. The first is the one by which the report ranks
+// cells.
 func demandsOf(ids []string, ranks string) []*demand {
 	all := []*demand{{meter: "cpu.resident", rank: "cpu.resident", parts: map[string]int64{}}}
 	for _, id := range ids {
@@ -166,8 +167,8 @@ func demandsOf(ids []string, ranks string) []*demand {
 	return all
 }
 
-// session adds the figures of a whole tree. Of several trees only the highest counts: it is not known whether they were
-// there at the same time.
+// session records the figures of a tree. If there are several trees it keeps the highest figures: whether the trees
+// were high at the same time is not known.
 func (x *reader) session(w *model.Window) {
 	x.run.DurationNS = max(x.run.DurationNS, w.StartNS+w.DurationNS)
 	for _, d := range x.run.demands {
@@ -217,43 +218,44 @@ func (x *reader) cell(w *model.Window) {
 		if !d.hasBase {
 			d.base, d.hasBase = f.Start, true
 		}
-		d.top = among(d.top, highestCells, f.Peak, func() *top {
-			one := topOf(w, w.Execution, w.ExecutionCount, f)
+		d.top = insertHigh(d.top, highestCells, f.Peak, func() *highWindow {
+			one := newHighWindow(w, w.Execution, w.ExecutionCount, f)
 			one.source, one.children = strings.Clone(w.Source[:min(len(w.Source), maxSource)]), childrenOf(w, d.rank)
 			return one
 		})
 	}
 }
 
-// topOf returns the top of a window that is among the highest.
-func topOf(w *model.Window, execution int, count *int, f model.Figure) *top {
-	one := &top{id: w.ID, pid: w.PID, kernel: strings.Clone(w.Kernel), run: execution, peak: f.Peak, need: f.Need()}
+// newHighWindow returns a window as a highWindow.
+func newHighWindow(w *model.Window, execution int, count *int, f model.Figure) *highWindow {
+	h := &highWindow{id: w.ID, pid: w.PID, kernel: strings.Clone(w.Kernel), run: execution, peak: f.Peak,
+		need: f.Need()}
 	if count != nil {
-		one.count = new(*count)
+		h.count = new(*count)
 	}
-	return one
+	return h
 }
 
-// among inserts a window among the highest, behind windows that are as high.
-func among(all []*top, most int, peak int64, one func() *top) []*top {
-	if len(all) == most && all[most-1].peak >= peak {
-		return all
+// insertHigh inserts a window into a list of the highest, at most limit. It comes behind windows of the same height.
+func insertHigh(highest []*highWindow, limit int, peak int64, newWindow func() *highWindow) []*highWindow {
+	if len(highest) == limit && highest[limit-1].peak >= peak {
+		return highest
 	}
-	at, _ := slices.BinarySearchFunc(all, peak, func(t *top, peak int64) int {
+	at, _ := slices.BinarySearchFunc(highest, peak, func(t *highWindow, peak int64) int {
 		return cmp.Or(cmp.Compare(peak, t.peak), -1)
 	})
-	all = slices.Insert(all, at, one())
-	return all[:min(len(all), most)]
+	highest = slices.Insert(highest, at, newWindow())
+	return highest[:min(len(highest), limit)]
 }
 
-// statement records the rise of a statement, and whether the statement decides how high its cell goes.
+// statement records the rise of a statement, and chooses the statement that decides how high its cell goes.
 func (x *reader) statement(w *model.Window) {
 	key, ok := x.cells[w.Parent]
 	if !ok || w.Line == 0 { // the allocations of hooks are of no line
 		return
 	}
-	if f, ok := w.Meters["cpu.resident"]; ok && x.known < maxStatements {
-		x.known++
+	if f, ok := w.Meters["cpu.resident"]; ok && x.statementCount < maxStatements {
+		x.statementCount++
 		x.statements[key] = append(x.statements[key], statement{w.Line, f.Need()})
 	}
 	for _, d := range x.run.demands {
@@ -261,7 +263,9 @@ func (x *reader) statement(w *model.Window) {
 		if !ok {
 			continue
 		}
-		d.high = among(d.high, highestStatements, f.Peak, func() *top { return topOf(w, key.execution, nil, f) })
+		d.high = insertHigh(d.high, highestStatements, f.Peak, func() *highWindow {
+			return newHighWindow(w, key.execution, nil, f)
+		})
 		for _, t := range d.top {
 			if t.id == w.Parent {
 				t.decide(candidate{w.Line, f.Peak, f.Need()})
@@ -270,22 +274,31 @@ func (x *reader) statement(w *model.Window) {
 	}
 }
 
-// near is the share of a cell's peak that a statement must have reached to be the one that decides. So a statement that
-// rises little above the memory of an earlier one, as plt.show() does, does not decide.
-const near = 0.9
+// nearPeak is the share of a cell's peak that the deciding statement must have reached. By this, a statement that rises
+// little above the memory of an earlier one, as plt.show() may, does not decide.
+const nearPeak = 0.9
 
-// decide chooses, of the statements that came near to the cell's peak, the one that rose most.
-func (t *top) decide(c candidate) {
-	isNear, wasNear := float64(c.peak) >= near*float64(t.peak), t.best.line > 0 &&
-		float64(t.best.peak) >= near*float64(t.peak)
+// decide keeps the statement that rose most, of those that came near to the cell's peak.
+func (t *highWindow) decide(c candidate) {
+	if t.best.line == 0 {
+		t.best = c
+		return
+	}
+	least := nearPeak * float64(t.peak)
+	isNear, bestIsNear := float64(c.peak) >= least, float64(t.best.peak) >= least
+	isBetter := c.peak > t.best.peak
 	switch {
-	case t.best.line == 0, isNear && !wasNear, isNear && c.need > t.best.need, !isNear && !wasNear &&
-		c.peak > t.best.peak:
+	case isNear && bestIsNear:
+		isBetter = c.need > t.best.need
+	case isNear != bestIsNear:
+		isBetter = isNear
+	}
+	if isBetter {
 		t.best = c
 	}
 }
 
-// processes collects other facts that may matter.
+// processes records facts about processes that raise doubts.
 func (x *reader) processes() {
 	for i := range x.r.Processes {
 		p := &x.r.Processes[i]

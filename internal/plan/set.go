@@ -7,27 +7,27 @@ import (
 	"ipytracer/model"
 )
 
-// outcome is the result of leaving lines out.
+// outcome is the result of doing without some lines.
 type outcome struct {
 	fall int64 // by how much the highest moment is lower
 	then *model.PlanPlace
 }
 
-// set is a set of lines, the one that saves most alone first.
+// set is a set of lines. The line that saves most by itself comes first.
 type set struct {
 	lines []place
 	outcome
 }
 
-// enough is the share of the need that one more line must save to be worth being named, as its reciprocal.
-const enough = 100
+// worthShare divides the need: a further line must save this share to be named.
+const worthShare = 100
 
-// highestWithout returns the index of the highest moment without some of the candidates, and its height.
+// highestWithout returns the index and the height of the highest moment if the memory of some candidates is subtracted.
 func (y *weighing) highestWithout(out ...int) (at, peak int64) {
 	at, peak = -1, -1
 	for i := range y.moments.all {
 		m := &y.moments.all[i]
-		if m.peak <= peak { // nor are the others as high
+		if m.peak <= peak { // all further moments are lower still
 			break
 		}
 		left := m.peak
@@ -41,13 +41,13 @@ func (y *weighing) highestWithout(out ...int) (at, peak int64) {
 	return at, peak
 }
 
-// outcome returns the result of leaving some candidates out.
+// outcome returns the result of doing without some candidates.
 func (y *weighing) outcome(x *reader, out ...int) outcome {
 	at, peak := y.highestWithout(out...)
 	if at < 0 {
 		return outcome{}
 	}
-	o := outcome{fall: max(0, y.s.d.top[0].peak-max(peak, y.least))}
+	o := outcome{fall: max(0, y.standing.d.top[0].peak-max(peak, y.least))}
 	if m := &y.moments.all[at]; !m.gap {
 		then := m.at
 		then.Peak, then.Children = max(0, peak), min(then.Children, max(0, peak))
@@ -57,15 +57,15 @@ func (y *weighing) outcome(x *reader, out ...int) outcome {
 	return o
 }
 
-// best returns the one, two or three candidates without which the highest moment is lowest. One more is among them only
-// if that is worth it.
+// best returns the one, two or three candidates without which the highest moment is lowest. It adds a second or third
+// candidate only if that one saves enough in addition.
 func (y *weighing) best(x *reader) *set {
-	n := len(y.s.lines)
-	worth := max(mib, y.s.d.top[0].peak/enough)
-	lowest, chosen := y.s.d.top[0].peak-worth+1, []int(nil)
-	for size := 1; size <= mattering; size++ {
+	n := len(y.standing.lines)
+	worth := max(mib, y.standing.d.top[0].peak/worthShare)
+	lowest, chosen := y.standing.d.top[0].peak-worth+1, []int(nil)
+	for size := 1; size <= maxNamedLines; size++ {
 		found, without := lowest, []int(nil)
-		each(n, size, func(out []int) {
+		eachChoice(n, size, func(out []int) {
 			if _, peak := y.highestWithout(out...); max(peak, y.least) < found {
 				found, without = max(peak, y.least), slices.Clone(out)
 			}
@@ -80,23 +80,23 @@ func (y *weighing) best(x *reader) *set {
 	slices.SortStableFunc(chosen, func(a, b int) int { return cmp.Compare(y.fall(b), y.fall(a)) })
 	s := &set{outcome: y.outcome(x, chosen...)}
 	for _, line := range chosen {
-		s.lines = append(s.lines, y.s.lines[line])
+		s.lines = append(s.lines, y.standing.lines[line])
 	}
 	return s
 }
 
 func (y *weighing) fall(line int) int64 {
 	_, peak := y.highestWithout(line)
-	return y.s.d.top[0].peak - peak
+	return y.standing.d.top[0].peak - peak
 }
 
-// each calls do with every choice of size of n, in order.
-func each(n, size int, do func([]int)) {
+// eachChoice calls visit with every choice of size numbers below n, in ascending order.
+func eachChoice(n, size int, visit func([]int)) {
 	chosen := make([]int, 0, size)
 	var choose func(from int)
 	choose = func(from int) {
 		if len(chosen) == size {
-			do(chosen)
+			visit(chosen)
 			return
 		}
 		for i := from; i < n; i++ {

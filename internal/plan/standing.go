@@ -8,38 +8,37 @@ import (
 	"ipytracer/model"
 )
 
-// A window lists the stacks that allocated, of the meters that moved in it; a cell that only uses the memory of earlier
-// ones moves none. So the memory of lines is followed from window to window: listed values are taken from the window,
-// and others stand as the windows before left them.
+// A window lists only the stacks whose memory changed in it. So this file follows the memory of lines from window to
+// window: it takes listed values from the window, and keeps all others from the windows before.
 
-// standing is the memory of some lines while the windows of a report are gone through.
+// standing follows the memory of some lines through the windows of a report.
 type standing struct {
-	d      *demand
-	lines  []place
-	most   []int64 // the most memory of each
-	index  map[place]int
-	meters []string // those that are a part of the demand
+	d        *demand
+	lines    []place
+	maxBytes []int64 // the most memory of each
+	index    map[place]int
+	meters   []string // those that are a part of the demand
 }
 
-// heldBy is a line and a meter.
+// heldBy is a line, by its index, and a meter.
 type heldBy struct {
 	line  int
 	meter string
 }
 
-// listing has the entries of a window for the lines.
+// listing has what a window lists for the lines.
 type listing struct {
 	entries map[heldBy]entry
 	full    map[string]bool // the meters that it lists, and whether with all stacks that allocated
 }
 
-// entry is the entry of a window for one line and meter.
+// entry is what a window lists for one line and meter, in bytes.
 type entry struct {
 	atPeak, allocated, net int64
 	moved                  bool
 }
 
-// listing returns the listing of a window.
+// listing returns what a window lists.
 func (s *standing) listing(w *model.Window) *listing {
 	l := &listing{entries: map[heldBy]entry{}, full: map[string]bool{}}
 	for meter, c := range w.Coverage {
@@ -55,7 +54,7 @@ func (s *standing) listing(w *model.Window) *listing {
 		if _, covered := l.full[a.Meter]; !covered {
 			l.full[a.Meter] = true
 		}
-		at := placeOf(a.Stack)
+		at := outermostPlace(a.Stack)
 		at.pid = w.PID
 		line, ok := s.index[at]
 		if !ok {
@@ -70,8 +69,8 @@ func (s *standing) listing(w *model.Window) *listing {
 	return l
 }
 
-// of returns the memory of a line at the peak of a window, from its memory when the window began.
-func (l *listing) of(key heldBy, stood int64) int64 {
+// atPeak returns the memory of a line at the peak of a window. stood is the line's memory when the window began.
+func (l *listing) atPeak(key heldBy, stood int64) int64 {
 	if e, ok := l.entries[key]; ok {
 		if !l.full[key.meter] { // some calls of the line may not be listed: their memory stood beside the listed one
 			return e.atPeak + max(0, stood-(e.atPeak-e.allocated))
@@ -84,7 +83,7 @@ func (l *listing) of(key heldBy, stood int64) int64 {
 	return stood
 }
 
-// shares returns the memory of the lines at the peak of a window.
+// shares returns the memory of each line at the peak of a window. stood has the memory when the window began.
 func (s *standing) shares(w *model.Window, l *listing, stood map[heldBy]int64) []int64 {
 	inBlocks, inMaps := make([]int64, len(s.lines)), make([]int64, len(s.lines))
 	for _, m := range s.meters {
@@ -96,20 +95,20 @@ func (s *standing) shares(w *model.Window, l *listing, stood map[heldBy]int64) [
 		if f, ok := w.Meters[m]; ok {
 			gone = -f.Peak
 			for i := range s.lines {
-				gone += l.of(heldBy{i, m}, stood[heldBy{i, m}])
+				gone += l.atPeak(heldBy{i, m}, stood[heldBy{i, m}])
 			}
 		}
 		for i := range s.lines {
-			of[i] += max(0, l.of(heldBy{i, m}, stood[heldBy{i, m}])-max(0, gone))
+			of[i] += max(0, l.atPeak(heldBy{i, m}, stood[heldBy{i, m}])-max(0, gone))
 		}
 	}
 	for i := range s.lines {
-		inBlocks[i] = max(0, min(max(inBlocks[i], inMaps[i]), s.most[i]))
+		inBlocks[i] = max(0, min(max(inBlocks[i], inMaps[i]), s.maxBytes[i]))
 	}
 	return inBlocks
 }
 
-// begin corrects the memory that stood before a window by the window's entries.
+// begin makes the memory before a window agree with what the window lists.
 func (s *standing) begin(l *listing, stood map[heldBy]int64) {
 	maps.DeleteFunc(stood, func(key heldBy, _ int64) bool {
 		_, listed := l.entries[key]
@@ -122,7 +121,7 @@ func (s *standing) begin(l *listing, stood map[heldBy]int64) {
 	}
 }
 
-// end adds the bytes that lines kept or freed on balance in a window.
+// end adds the changes by a window.
 func (s *standing) end(l *listing, stood map[heldBy]int64) {
 	for key, e := range l.entries {
 		if stood[key] = max(0, stood[key]+e.net); stood[key] == 0 {
@@ -131,7 +130,7 @@ func (s *standing) end(l *listing, stood map[heldBy]int64) {
 	}
 }
 
-// candidates returns the lines that are weighed: those of the highest cell first, then those of the other high ones.
+// candidates returns the lines to weigh: those of the highest cell, and then those of the other high windows.
 func candidates(d *demand, meters []string) *standing {
 	s := &standing{d: d, index: map[place]int{}}
 	for _, m := range meters {
@@ -147,18 +146,18 @@ func candidates(d *demand, meters []string) *standing {
 		for _, at := range t.heaviest() {
 			bytes := t.lines[at].touched
 			if known, ok := s.index[at]; ok {
-				s.most[known] = max(s.most[known], bytes)
+				s.maxBytes[known] = max(s.maxBytes[known], bytes)
 			} else if len(s.lines) < room && (i == 0 || bytes >= mib) {
 				s.index[at] = len(s.lines)
-				s.lines, s.most = append(s.lines, at), append(s.most, bytes)
+				s.lines, s.maxBytes = append(s.lines, at), append(s.maxBytes, bytes)
 			}
 		}
 	}
 	return s
 }
 
-// heaviest returns the lines with memory at the peak of a cell, the most first.
-func (t *top) heaviest() []place {
+// heaviest returns the lines with memory at the peak of a window, the largest first.
+func (t *highWindow) heaviest() []place {
 	var all []place
 	for at, s := range t.lines {
 		if at != (place{}) && s.touched > 0 {

@@ -7,12 +7,12 @@ import (
 	"ipytracer/model"
 )
 
-// alike is the share by which a trial's notebook may need more or less than the plan's: 1/alike.
-const alike = 10
+// needTolerance divides the plan's need: the need of a trial's notebook may differ by this share.
+const needTolerance = 10
 
-// AddTried adds to a plan the needs with the change that a trial found best: one that kept all results, and lowers a
-// need for certain. The trial may come from any source. A need that the trial's notebook does not have, within a tenth,
-// stays without; a doubt says so.
+// AddTried adds to a plan the needs after the best change of a trial: a change that kept all results and that certainly
+// lowers a need. The trial may be of another notebook. So if its need differs from the plan's by more than a tenth,
+// AddTried adds a doubt instead.
 func AddTried(p *model.Plan, t *model.Trial) {
 	best := t.Best()
 	if best == nil {
@@ -30,7 +30,7 @@ func AddTried(p *model.Plan, t *model.Trial) {
 		if s.Certain <= 0 || s.Certain > before {
 			continue
 		}
-		if before > d.Need+d.Need/alike || before < d.Need-d.Need/alike {
+		if before > d.Need+d.Need/needTolerance || before < d.Need-d.Need/needTolerance {
 			p.Doubts = append(p.Doubts, words.OtherWorkTried(before, d.Meter, d.Need))
 			continue
 		}

@@ -17,8 +17,8 @@ const (
 	maxSpikes     = 1 << 16
 )
 
-// moment is a time at which a notebook may be at its highest: the peak of a statement, of a cell outside of its
-// statements, or of the time between two cells.
+// moment is a high moment of the notebook: the peak of a statement, of a cell outside of its statements, or of the time
+// between two cells.
 type moment struct {
 	peak   int64
 	need   int64
@@ -27,7 +27,7 @@ type moment struct {
 	gap    bool // between two cells
 }
 
-// moments are those that are high enough to matter, each set of shares once.
+// moments are the high moments. Of moments with equal shares they keep the highest one.
 type moments struct {
 	all  []moment
 	at   map[string]int
@@ -45,7 +45,7 @@ func (m *moments) add(one moment) {
 		switch {
 		case one.peak <= was.peak:
 		case isNextToNothing(one.need, one.peak) && isNextToNothing(one.peak-was.peak, one.peak):
-			was.peak = one.peak // it belongs to the one before
+			was.peak = one.peak // the memory rose in the earlier moment
 		default:
 			*was = one
 		}
@@ -70,19 +70,19 @@ func (m *moments) add(one moment) {
 	m.rest.shares = shares
 }
 
-// spike is a time between two cells that rose on its own.
+// spike is a time between two cells in which memory rose.
 type spike struct {
 	pid  int
 	peak int64
 }
 
-// weighing goes through the windows for one demand.
+// weighing weighs the lines for one demand, window by window.
 type weighing struct {
-	s       *standing
-	least   int64 // moments that are lower do not matter
-	spikes  map[int][]spike
-	moments moments
-	stood   map[int]map[heldBy]int64 // by process, when its last cell was over
+	standing *standing
+	least    int64 // moments that are lower do not matter
+	spikes   map[int][]spike
+	moments  moments
+	stood    map[int]map[heldBy]int64 // by process, when its last cell was over
 
 	cell    *moment // the current cell
 	id      int
@@ -90,12 +90,12 @@ type weighing struct {
 	running map[heldBy]int64 // memory that stands within it
 }
 
-// weigh finds out how much lower each demand would be without some lines: it subtracts their memory from every high
-// moment, and looks for the moment that is then the highest.
+// weigh computes by how much each demand would fall without some lines. It subtracts the lines' memory from every high
+// moment, and takes the moment that is then the highest.
 func (x *reader) weigh() {
 	var all []*weighing
 	for _, d := range x.run.demands {
-		if len(d.top) > 0 && d.gap <= d.top[0].peak {
+		if len(d.top) > 0 && d.between <= d.top[0].peak {
 			all = append(all, weighingOf(d, x.r.AllMeters()))
 		}
 	}
@@ -104,7 +104,7 @@ func (x *reader) weigh() {
 	}
 	x.findSpikes(all)
 	for _, y := range all {
-		y.between(0)
+		y.addSpikes(0)
 	}
 	for w := range x.r.AllPassing() {
 		if w.Kind != model.Cell && w.Kind != model.Statement {
@@ -112,7 +112,7 @@ func (x *reader) weigh() {
 		}
 		detailed := false
 		for _, y := range all {
-			if !y.takes(x, w) {
+			if !y.needsWindow(x, w) {
 				continue
 			}
 			if !detailed && x.r.Detail != nil {
@@ -129,19 +129,19 @@ func (x *reader) weigh() {
 }
 
 func weighingOf(d *demand, meters []string) *weighing {
-	y := &weighing{s: candidates(d, meters), spikes: map[int][]spike{}, stood: map[int]map[heldBy]int64{},
+	y := &weighing{standing: candidates(d, meters), spikes: map[int][]spike{}, stood: map[int]map[heldBy]int64{},
 		moments: moments{at: map[string]int{}}}
-	largest := slices.Sorted(slices.Values(y.s.most))
+	largest := slices.Sorted(slices.Values(y.standing.maxBytes))
 	y.least = d.top[0].peak
-	for _, bytes := range largest[max(0, len(largest)-mattering):] {
+	for _, bytes := range largest[max(0, len(largest)-maxNamedLines):] {
 		y.least -= bytes
 	}
 	return y
 }
 
-// findSpikes records the times between cells that rose on their own: memory that stands between two cells stands in the
-// next, too. Of processes without cells those matter that no cell ran below: the memory of a process that starts
-// kernels is there whatever lines they have.
+// findSpikes records the times between cells in which memory rose. Other times between cells have only memory that the
+// next cell has, too. It also records processes without cells, unless cells run in their descendants: the memory of a
+// process that starts kernels does not depend on their lines.
 func (x *reader) findSpikes(all []*weighing) {
 	parents, ran := x.parents(), map[int]bool{}
 	for _, c := range x.cells {
@@ -150,13 +150,13 @@ func (x *reader) findSpikes(all []*weighing) {
 	left := maxSpikes
 	for b := range x.r.AllBetweenPassing() {
 		for _, y := range all {
-			f := b.Meters[y.s.d.rank]
+			f := b.Meters[y.standing.d.rank]
 			alone := b.Before == 0 && b.After == 0
-			if f.Peak < y.least || f.Peaked < notMuch && !alone || alone && ran[rootOf(parents, b.PID)] {
+			if f.Peak < y.least || f.Peaked < leastMapped && !alone || alone && ran[rootOf(parents, b.PID)] {
 				continue
 			}
-			if left--; left < 0 { // it stands, whatever is left out
-				y.moments.add(moment{peak: f.Peak, shares: make([]int64, len(y.s.lines)), gap: true})
+			if left--; left < 0 { // without a place: suppose that no line has a part in it
+				y.moments.add(moment{peak: f.Peak, shares: make([]int64, len(y.standing.lines)), gap: true})
 				continue
 			}
 			y.spikes[b.After] = append(y.spikes[b.After], spike{b.PID, f.Peak})
@@ -164,7 +164,7 @@ func (x *reader) findSpikes(all []*weighing) {
 	}
 }
 
-// parents returns the parents of processes.
+// parents returns the parent of each process.
 func (x *reader) parents() map[int]int {
 	parents := map[int]int{}
 	for i := range x.r.Processes {
@@ -173,7 +173,7 @@ func (x *reader) parents() map[int]int {
 	return parents
 }
 
-// rootOf returns the process above pid that a session was attached to.
+// rootOf returns the attached process to whose tree a process belongs.
 func rootOf(parents map[int]int, pid int) int {
 	for range maxGenerations {
 		if parent := parents[pid]; parent != 0 {
@@ -185,28 +185,29 @@ func rootOf(parents map[int]int, pid int) int {
 	return pid
 }
 
-// maxGenerations bounds a line of processes, each of which started the next.
+// maxGenerations bounds how far rootOf goes up.
 const maxGenerations = 64
 
-// takes reports whether a window shows standing memory, or is high enough to matter.
-func (y *weighing) takes(x *reader, w *model.Window) bool {
+// needsWindow reports whether the weighing needs a window: a cell for its memory, a statement only in a high cell.
+func (y *weighing) needsWindow(x *reader, w *model.Window) bool {
 	if w.Kind == model.Statement {
 		return y.cell != nil && w.Parent == y.id && y.cell.peak >= y.least
 	}
-	_, within := x.cells[w.Parent] // the outer one of a cell in a cell includes it
-	return !within
+	_, isNested := x.cells[w.Parent] // the outer cell includes a nested one
+	return !isNested
 }
 
+// add adds the moment of a statement, or begins a cell.
 func (y *weighing) add(w *model.Window) {
-	f, _ := w.Together(y.s.d.rank)
-	l := y.s.listing(w)
+	f, _ := w.Together(y.standing.d.rank)
+	l := y.standing.listing(w)
 	if w.Kind == model.Statement {
-		one := moment{peak: f.Peak, need: f.Need(), shares: y.s.shares(w, l, y.running), at: y.cell.at}
-		one.at.Line, one.at.Children = w.Line, childrenOf(w, y.s.d.rank)
-		y.s.begin(l, y.running)
-		y.s.end(l, y.running)
+		one := moment{peak: f.Peak, need: f.Need(), shares: y.standing.shares(w, l, y.running), at: y.cell.at}
+		one.at.Line, one.at.Children = w.Line, childrenOf(w, y.standing.d.rank)
+		y.standing.begin(l, y.running)
+		y.standing.end(l, y.running)
 		y.highest = max(y.highest, f.Peak)
-		y.take(one)
+		y.addMoment(one)
 		return
 	}
 	y.finish()
@@ -215,39 +216,40 @@ func (y *weighing) add(w *model.Window) {
 		stood = map[heldBy]int64{}
 		y.stood[w.PID] = stood
 	}
-	y.cell = &moment{peak: f.Peak, need: f.Need(), shares: y.s.shares(w, l, stood),
+	y.cell = &moment{peak: f.Peak, need: f.Need(), shares: y.standing.shares(w, l, stood),
 		at: model.PlanPlace{PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution,
-			Children: childrenOf(w, y.s.d.rank)}}
+			Children: childrenOf(w, y.standing.d.rank)}}
 	if w.ExecutionCount != nil {
 		y.cell.at.ExecutionCount = new(*w.ExecutionCount)
 	}
 	y.id, y.highest = w.ID, 0
-	y.s.begin(l, stood)
+	y.standing.begin(l, stood)
 	y.running = maps.Clone(stood)
-	y.s.end(l, stood)
+	y.standing.end(l, stood)
 }
 
-// finish adds the cell that is over, where it was highest outside of its statements, and the time after it.
+// finish ends the current cell: it adds the cell's own moment, if the cell was higher than its statements, and the time
+// after it.
 func (y *weighing) finish() {
 	if y.cell == nil {
 		return
 	}
 	if y.highest < y.cell.peak {
-		y.take(*y.cell)
+		y.addMoment(*y.cell)
 	}
 	y.cell = nil
-	y.between(y.id)
+	y.addSpikes(y.id)
 }
 
-// between adds the times after a cell.
-func (y *weighing) between(after int) {
-	for _, one := range y.spikes[after] {
-		y.take(moment{peak: one.peak, shares: y.s.shares(&model.Window{PID: one.pid}, &listing{}, y.stood[one.pid]),
-			gap: true})
+// addSpikes adds the times after a cell; after 0 those before the first cell.
+func (y *weighing) addSpikes(after int) {
+	for _, s := range y.spikes[after] {
+		shares := y.standing.shares(&model.Window{PID: s.pid}, &listing{}, y.stood[s.pid])
+		y.addMoment(moment{peak: s.peak, shares: shares, gap: true})
 	}
 }
 
-func (y *weighing) take(one moment) {
+func (y *weighing) addMoment(one moment) {
 	if one.peak >= y.least {
 		y.moments.add(one)
 	}
@@ -258,15 +260,15 @@ func childrenOf(w *model.Window, meter string) int64 {
 	return f.Peak - min(f.Peak, w.Meters[meter].Peak)
 }
 
-// conclude finds how much each line saves alone, and which lines save most together.
+// conclude computes what each line saves by itself, and which lines save most together.
 func (y *weighing) conclude(x *reader) {
 	if y.moments.rest != nil {
 		y.moments.all = append(y.moments.all, *y.moments.rest)
 	}
 	slices.SortStableFunc(y.moments.all, func(a, b moment) int { return cmp.Compare(b.peak, a.peak) })
-	d := y.s.d
+	d := y.standing.d
 	d.alone = map[place]outcome{}
-	for i, at := range y.s.lines {
+	for i, at := range y.standing.lines {
 		d.alone[at] = y.outcome(x, i)
 	}
 	d.set = y.best(x)

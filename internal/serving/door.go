@@ -8,21 +8,22 @@ import (
 	"ipytracer/internal/host/packets"
 )
 
-// ListenAs is [Listen] for another service than sessions, with a socket of its own name.
+// ListenAs is [Listen] for another service than sessions, whose socket has another name.
 func ListenAs(folder, name string) (*Listener, error) { return listen(folder, name, packets.Refuse) }
 
 // Accept returns the next connection. It fails with [os.ErrClosed] after [Listener.Stop].
 func (l *Listener) Accept() (*os.File, error) { return l.accept() }
 
-// Stop has [Listener.Accept] fail. Any goroutine may call it.
+// Stop makes [Listener.Accept] fail. Any goroutine may call it.
 func (l *Listener) Stop() { l.wake() }
 
-// Identify returns the process that connected. It is certain: that process lives when its number, its start and its
-// user are read. It fails with a sentence for that process.
+// Identify returns the process that connected. The process certainly lived while its pid, its start and its user were
+// read. The error is a sentence for that process.
 func Identify(conn *os.File) (Peer, error) { return identify(conn) }
 
-// Part closes a connection of which nothing was read; the other end can read everything that was sent. It returns false
-// where descriptors lie in it: closing it then takes as long as a stranger likes, and is left to the closers.
+// Part closes a connection of which nothing was read; the other end can still read everything that was sent. It returns
+// false if descriptors are queued in the connection: closing them may take as long as a stranger likes, so the closers
+// do it.
 func Part(conn *os.File, closers *packets.Closers) (closed bool) {
 	if empty(conn) == nil {
 		conn.Close()

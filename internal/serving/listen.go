@@ -10,27 +10,26 @@ import (
 	"ipytracer/internal/host/packets"
 )
 
-// Folder is where the socket is, unless another is named; SocketName its name there.
+// Folder is the default folder of the socket; SocketName is the socket's name in it.
 const (
 	Folder     = "/run/ipytracer"
 	SocketName = "serve.sock"
 )
 
-// Listener is a socket that anybody may connect to, in a folder that only root may write to.
+// Listener is a socket that any process may connect to, in a folder that only root may write to.
 type Listener struct {
 	fd     int
-	folder int // the folder, by which the socket is removed
-	wakes  [2]int
+	folder int    // a descriptor of the socket's folder
+	wakes  [2]int // a pipe: a byte in it makes accept return
 	name   string
 	refuse func(fd int)
 }
 
-// Listen makes the socket. The folder is made if it is not there; one that is a link, or that another user owns or may
-// write to, is refused, and so is one in which a server answers already. The socket of a server that was killed is
-// replaced.
+// Listen creates the socket, and its folder if that does not exist. It fails if the folder is a link, if another user
+// owns it or may write to it, or if another server answers in it. It replaces the socket of a server that was killed.
 func Listen(folder string) (*Listener, error) { return listen(folder, SocketName, packets.Refuse) }
 
-// listen makes the socket with a function that has descriptors refused.
+// listen creates the socket. refuse makes the socket refuse descriptors.
 func listen(folder, name string, refuse func(fd int)) (*Listener, error) {
 	l := &Listener{fd: -1, folder: -1, wakes: [2]int{-1, -1}, name: name, refuse: refuse}
 	if err := l.open(folder); err != nil {
@@ -67,11 +66,11 @@ func (l *Listener) open(folder string) (err error) {
 	return l.appear()
 }
 
-// appear gives the socket its name once it listens: every process that sees it there is answered. It never takes the
-// place of another server's.
+// appear gives the socket its name only when it listens, so that no process can find it before. It never replaces
+// another server's socket.
 func (l *Listener) appear() error {
 	name := fmt.Sprintf(".%s.%d.%d", l.name, os.Getpid(), l.fd)
-	_ = unix.Unlinkat(l.folder, name, 0) // of one that was killed here, and had the same numbers
+	_ = unix.Unlinkat(l.folder, name, 0) // a killed server with the same numbers may have left it
 	if err := unix.Bind(l.fd, &unix.SockaddrUnix{Name: l.path(name)}); err != nil {
 		return fmt.Errorf("name the socket: %w", err)
 	}
@@ -97,12 +96,12 @@ var (
 	ErrServed = errors.New("a server runs already")
 )
 
-// path is that of a socket, by the folder that was looked at.
+// path returns the path of a socket by the opened folder, which cannot be exchanged.
 func (l *Listener) path(name string) string {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", l.folder, name)
 }
 
-// clear removes the socket of an earlier server.
+// clear removes the socket of an earlier server that no longer answers.
 func (l *Listener) clear() error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(l.folder, l.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -147,15 +146,15 @@ func (l *Listener) accept() (*os.File, error) {
 
 func connection(fd int) *os.File { return os.NewFile(uintptr(fd), "a connection") }
 
-// wake has accept return.
+// wake makes accept return.
 func (l *Listener) wake() { _, _ = unix.Write(l.wakes[1], []byte{0}) }
 
-// stop lets no more processes connect, and returns the connections that were not accepted.
+// stop ends the accepting of connections, and returns those that were not accepted yet.
 func (l *Listener) stop() (rest []int) {
 	if unix.Shutdown(l.fd, unix.SHUT_RD) != nil {
 		return nil
 	}
-	for { // as many as there is room for in front of the socket
+	for { // the socket's backlog is bounded
 		fd, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
 		switch {
 		case err == nil:
@@ -167,8 +166,8 @@ func (l *Listener) stop() (rest []int) {
 	}
 }
 
-// Close removes the socket. Connections that were not accepted are turned away. A connection with descriptors in it
-// stays open until the program ends, since closing it could take hours.
+// Close removes the socket and closes connections that were not accepted. A connection with queued descriptors stays
+// open until the program ends, because closing it could take hours.
 func (l *Listener) Close() {
 	_ = unix.Unlinkat(l.folder, l.name, 0)
 	for _, fd := range l.stop() {
@@ -187,7 +186,8 @@ func (l *Listener) close() {
 
 var errDescriptors = errors.New("a request takes no descriptors along")
 
-// receive reads one packet. One with descriptors, which come along before Linux 6.16, stays in the connection.
+// receive reads one packet. It fails for a packet with descriptors, which it leaves in the connection (they can be sent
+// before Linux 6.16).
 func receive(conn *os.File) ([]byte, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -213,7 +213,7 @@ func receive(conn *os.File) ([]byte, error) {
 	return buffer[:n], nil
 }
 
-// empty makes a connection ready to be closed at once. It fails where that would take as long as a stranger likes.
+// empty prepares a connection for an immediate close. It fails if that would take as long as a stranger likes.
 func empty(conn *os.File) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// Peer is a process that has asked: it was the one that connected, and it lives.
+// Peer is the process that connected, and that lived when it was identified.
 type Peer struct {
 	process.Identity
 	UID, GID uint32
 }
 
-// credentials are those of the connected process, as the kernel noted them at the connect.
+// credentials returns the credentials of the connected process, as Linux recorded them at the connect.
 func credentials(conn *os.File) (cred *unix.Ucred, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -38,11 +38,11 @@ var (
 	errOld    = errors.New("this Linux does not say for certain who connects (SO_PEERPIDFD, 6.5)")
 )
 
-// ErrOld is [Supported]'s: Linux before 6.5.
+// ErrOld is the error of [Supported] on Linux before 6.5.
 var ErrOld = errors.New("this Linux does not say for certain which process connects to a socket " +
 	"(SO_PEERPIDFD, Linux 6.5), so a session could be another process's; 'sudo tracer attach PID' works here")
 
-// Supported reports whether this machine's Linux can identify the process that connects: nil, or [ErrOld].
+// Supported fails with [ErrOld] if this machine's Linux cannot identify the process that connects.
 func Supported() error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -57,7 +57,7 @@ func Supported() error {
 	return supported(err)
 }
 
-// supported is the meaning of getsockopt(2)'s outcome.
+// supported returns the error of [Supported] for the error of getsockopt(2).
 func supported(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOPROTOOPT):
@@ -68,8 +68,8 @@ func supported(err error) error {
 	return nil
 }
 
-// identify returns the process that connected. It is certain: that process lives when its number, its start and its
-// user are read.
+// identify returns the process that connected. The process certainly lived while its pid, its start and its user were
+// read.
 func identify(conn *os.File) (Peer, error) {
 	cred, err := credentials(conn)
 	if err != nil || cred.Pid <= 0 {
@@ -88,8 +88,8 @@ func identify(conn *os.File) (Peer, error) {
 	if err != nil || user.UID != cred.Uid || process.RightsOf(cred.Uid).MayLook(process.FS{}, int(cred.Pid)) != nil {
 		return Peer{}, errOther
 	}
-	// The number was this process's all the while, if it lives still: a number is handed on only when its process is
-	// gone.
+	// If the process still lives, the pid was its own all the time: Linux gives a pid to another process only when the
+	// first one is gone.
 	if err := unix.PidfdSendSignal(pidfd, 0, nil, 0); err != nil && !errors.Is(err, unix.EPERM) { // without CAP_KILL
 		return Peer{}, errGone
 	}

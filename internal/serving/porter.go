@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PorterCommand is the hidden command of the program by which [StartPorter] starts it; it calls [AwaitKill].
+// PorterCommand is the hidden command by which [StartPorter] starts a porter. The command calls [AwaitKill].
 const PorterCommand = "serve-porter"
 
-// StartPorter starts this program anew as a process that has some files open, and does nothing until it is killed, or
-// the process that started it has ended.
+// StartPorter starts this program as a process that has the files open, and does nothing until it is killed or the
+// process that started it ends.
 func StartPorter(files []*os.File) (*Child, error) {
 	cmd := exec.Command("/proc/self/exe", PorterCommand)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{"GOMAXPROCS=1"}, "/", files
@@ -34,5 +34,5 @@ func StartPorter(files []*os.File) (*Child, error) {
 		Said: func() string { return "" }}, nil
 }
 
-// AwaitKill is a porter: it waits until it is killed, or no process has the other end of its standard input any more.
+// AwaitKill runs a porter: it returns when no process has the other end of its standard input any more.
 func AwaitKill() { _, _ = io.Copy(io.Discard, os.Stdin) }

@@ -9,23 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of connections that are closed elsewhere.
+// Bounds of the connections that porters close.
 const (
 	maxPorters  = 8   // processes at a time
-	maxCarried  = 64  // connections that one has
-	maxPutAside = 512 // connections that wait for one; no more are accepted then
-	// connections with descriptors that a user may make within misusedFor; others are turned away unheard then
+	maxCarried  = 64  // connections of one porter
+	maxPutAside = 512 // connections that wait for a porter; at this number no new connection is accepted
+	// maxMisuses is how many connections with descriptors a user may make within misusedFor. Further connections of the
+	// user are closed without an answer.
 	maxMisuses = 3
 	misusedFor = time.Minute
 	retryAfter = 1 * time.Second // where a process could not be started
 )
 
-// porters close connections with descriptors in them, which may take as long as strangers like: each porter is a
-// process that has some of these open, and is killed. Linux does not let a process linger that is being killed
-// (inet_release, net/ipv4/af_inet.c), and every other slow close keeps that process only.
+// porters closes connections in which descriptors are queued. Such a close may take as long as a stranger likes, so a
+// process of its own, a porter, has some of these connections open, and is killed. Linux does not let a process linger
+// that is being killed (inet_release, net/ipv4/af_inet.c), and any other slow close delays only that process.
 //
-// All of the server's processes are started with forks held: a process that is just being started has all of the
-// server's descriptors, and would be the last one that has them.
+// The server starts all its processes with forks held: a process that is being started has all of the server's
+// descriptors for a moment, and could become the last one that has a connection open.
 type porters struct {
 	log   *slog.Logger
 	start func([]*os.File) (*Child, error)
@@ -35,15 +36,15 @@ type porters struct {
 	changed *sync.Cond
 	aside   []carried
 	running int
-	hurried bool                   // nothing more is accepted
-	ended   bool                   // nothing more is put aside
-	misused map[uint32][]time.Time // by user
+	hurried bool                   // no further connections are accepted
+	ended   bool                   // no further connections are put aside
+	misused map[uint32][]time.Time // the times of misuses, by user
 }
 
 // carried is a connection that a porter is to close.
 type carried struct {
 	conn *os.File
-	done func() // is called when it is closed
+	done func() // is called when conn is closed
 }
 
 func newPorters(o Options, forks sync.Locker) *porters {
@@ -52,7 +53,7 @@ func newPorters(o Options, forks sync.Locker) *porters {
 	return p
 }
 
-// take puts a connection of a user's aside.
+// take puts a user's connection aside for a porter, and counts it as a misuse.
 func (p *porters) take(conn *os.File, uid uint32, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +78,7 @@ func (p *porters) recent(uid uint32) (all []time.Time) {
 	return all[max(0, len(all)-maxMisuses):]
 }
 
-// trusts reports whether a user is still heard.
+// trusts reports whether connections of a user are still answered.
 func (p *porters) trusts(uid uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +93,7 @@ func (p *porters) hurry() {
 	p.changed.Broadcast()
 }
 
-// awaitRoom waits until a connection more could be put aside.
+// awaitRoom waits until there is room to put one more connection aside.
 func (p *porters) awaitRoom() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +102,7 @@ func (p *porters) awaitRoom() {
 	}
 }
 
-// end has the porters' goroutine hand over the remaining connections, and return.
+// end makes run hand over the remaining connections, and return.
 func (p *porters) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +110,7 @@ func (p *porters) end() {
 	p.changed.Broadcast()
 }
 
-// next returns the connections of the next porter, none at the end.
+// next waits, and returns the connections for the next porter; none at the end.
 func (p *porters) next() []carried {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +152,8 @@ func (p *porters) run() {
 	}
 }
 
-// gaveBack puts connections aside again that could not be carried. true: that is the end, and they stay open.
+// gaveBack puts connections aside again after their porter could not be started. It returns true at the end: then they
+// stay open.
 func (p *porters) gaveBack(some []carried) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,7 +162,7 @@ func (p *porters) gaveBack(some []carried) bool {
 	return p.ended
 }
 
-// carry has a process take connections over, and kills it.
+// carry starts a process that takes over connections, closes them here, and kills the process.
 func (p *porters) carry(some []carried) (*Child, error) {
 	p.forks.Lock()
 	defer p.forks.Unlock()

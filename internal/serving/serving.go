@@ -23,17 +23,17 @@ import (
 )
 
 // Protocol is the version of the protocol on the socket: one request of at most 256 bytes, one answer of at most 4,096
-// bytes, then the server closes.
+// bytes, and then the server closes the connection.
 const Protocol = "ipytracer/serve/v1"
 
-// Bounds of a peer's use of the server.
+// Bounds of a user's use of the server.
 const (
-	maxRequest  = 256             // bytes
-	patience    = 2 * time.Second // that a connection may take in all
-	maxAtOnce   = 64              // connections that are being answered
-	maxOfUser   = 8               // of these, of one user
-	giveWay     = 50 * time.Millisecond
-	startsEvery = time.Minute // a user may start twice as many sessions as may run, in this time
+	maxRequest  = 256                   // bytes of a request
+	patience    = 2 * time.Second       // the time that a connection may take in all
+	maxAtOnce   = 64                    // connections that are answered at the same time
+	maxOfUser   = 8                     // connections of one user that are answered at the same time
+	giveWay     = 50 * time.Millisecond // the wait for the slot of a silent connection
+	startsEvery = time.Minute           // in this time a user may start twice as many sessions as may run at a time
 )
 
 // Options are the options of a server.
@@ -44,37 +44,37 @@ type Options struct {
 	// Auto begins a session also for a process that only announces itself ("auto"), as companions do when they are
 	// loaded.
 	Auto bool
-	// Login returns the user to whom a process counts, by the process's user and control group. The group is "" where
-	// it is not known. nil: a process counts to its own user.
+	// Login returns the user to whom a process counts, given the process's user and its control group ("" if that is
+	// not known). If Login is nil, a process counts to its own user.
 	Login func(uid uint32, group string) uint32
-	// Session starts the command that traces a process until the command is asked to end (SIGTERM). It runs as if the
-	// user had typed it with sudo, or as root.
+	// Session starts the command that traces a process until it gets SIGTERM. The command runs as if the user had typed
+	// it with sudo; for root, as if root had typed it.
 	Session func(Peer) (*Child, error)
-	// Porter starts a process that has some files open and does nothing until it is killed.
+	// Porter starts a process that has the files open and does nothing until it is killed.
 	Porter func([]*os.File) (*Child, error)
 }
 
-// Child is a session under way.
+// Child is a process that the server has started.
 type Child struct {
 	Signal func(unix.Signal) error
-	// Ended is closed when the session has ended. Said is then its last message; "" where all was well.
+	// Ended is closed when the process has ended. Said then returns its last message; "" if all was well.
 	Ended <-chan struct{}
 	Said  func() string
-	// Report is where the session's report will be; "" where it leaves none.
+	// Report is the path of the session's report; "" if the session leaves none.
 	Report string
 }
 
-// Server answers.
+// Server starts sessions for the processes that ask for them.
 type Server struct {
 	options Options
 	porters *porters
 
 	mu       sync.Mutex
 	sessions map[process.Identity]*session
-	answered map[uint32]int         // connections that are being answered, by the user to whom they count
-	silent   []*os.File             // connections that have asked nothing yet, the oldest first
-	started  map[uint32][]time.Time // likewise, in the last while
-	last     map[process.Identity]string
+	answered map[uint32]int              // connections that are being answered, by the user to whom they count
+	silent   []*os.File                  // connections without a request so far, the oldest first
+	started  map[uint32][]time.Time      // the starts of sessions within startsEvery, by the same user
+	last     map[process.Identity]string // how the last session of a process ended, if not well
 	closing  bool
 	ended    sync.WaitGroup
 }
@@ -105,18 +105,18 @@ type request struct {
 // answer is the server's answer to a notebook.
 type answer struct {
 	Serve string `json:"serve"`
-	// OK: a session begins, runs already, or ends. Else Error is the reason in a sentence.
+	// OK: a session begins, is running already, or ends. Otherwise Error gives the reason in a sentence.
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 	Runs  bool   `json:"runs,omitempty"` // the session ran before
 	Last  string `json:"last,omitempty"` // how the last session of this process ended, if not well
-	// Report is where the session's report will be.
+	// Report is the path of the session's report.
 	Report string `json:"report,omitempty"`
-	// this server traces every kernel that announces itself; Error is the reason why not this one
+	// Auto: this server traces every kernel that announces itself. Error says why it does not trace this one.
 	Auto bool `json:"auto,omitempty"`
 }
 
-// Serve answers on a socket that listens, until the context ends. Then it ends all sessions, and waits for their ends.
+// Serve answers requests on a listening socket until ctx ends. Then it ends all sessions, and waits for them.
 func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.wake(); s.porters.hurry() })
 	defer stop()
@@ -143,7 +143,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS),
 			errors.Is(err, unix.ENOMEM):
 			s.options.Log.Warn("a connection could not be taken", "error", err)
-			time.Sleep(100 * time.Millisecond) // it is there still
+			time.Sleep(100 * time.Millisecond) // the connection waits until accept succeeds
 			continue
 		case err != nil:
 			return fmt.Errorf("accept: %w", err)
@@ -167,7 +167,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 	}
 }
 
-// turnAway closes a connection that sends nothing.
+// turnAway closes a connection without reading from it.
 func (s *Server) turnAway(conn *os.File) {
 	cred, err := credentials(conn)
 	if err != nil {
@@ -184,8 +184,8 @@ func (s *Server) loginOf(uid uint32, group string) uint32 {
 	return s.options.Login(uid, group)
 }
 
-// part closes a connection that counts to a user. Where that could take long, a porter closes it, and else part does at
-// once. done is called when the connection is closed.
+// part closes a connection that counts to a user: at once, or by a porter if the close could take long. It calls done
+// when the connection is closed.
 func (s *Server) part(conn *os.File, login uint32, done func()) {
 	if err := empty(conn); err != nil {
 		s.options.Log.Debug("a connection cannot be closed at once", "user", login, "error", err)
@@ -196,7 +196,7 @@ func (s *Server) part(conn *os.File, login uint32, done func()) {
 	done()
 }
 
-// admit reports whether the user to whom a connection counts has room for one more.
+// admit reports whether the user to whom a connection counts may have one more, and then counts the connection.
 func (s *Server) admit(conn *os.File) (login uint32, ok bool) {
 	cred, err := credentials(conn)
 	if err != nil {
@@ -223,8 +223,9 @@ func (s *Server) dismiss(login uint32) {
 	}
 }
 
-// takeSlot takes a slot for a connection. Where there is none, the connection that has been silent for longest gives
-// way: somebody may have any number of users (subordinate ones), and a notebook asks as it connects.
+// takeSlot takes a slot for a connection. If there is none, the connection that has been silent for longest must give
+// its slot up: a notebook asks as soon as it connects. (Limits for each user are not enough, because somebody may have
+// any number of subordinate users.)
 func (s *Server) takeSlot(slots chan<- struct{}) bool {
 	select {
 	case slots <- struct{}{}:
@@ -246,13 +247,12 @@ func (s *Server) takeSlot(slots chan<- struct{}) bool {
 	select {
 	case slots <- struct{}{}:
 		return true
-	case <-late.C: // it has descriptors in it
+	case <-late.C: // the silent connection cannot be closed soon, because descriptors are queued in it
 		return false
 	}
 }
 
-// awaits notes that a connection has asked nothing yet. It returns the function that notes that the connection has
-// asked.
+// awaits records a connection as silent. It returns a function that ends that.
 func (s *Server) awaits(conn *os.File) (spoke func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,7 +264,7 @@ func (s *Server) awaits(conn *os.File) (spoke func()) {
 	}
 }
 
-// converse takes one request and answers it.
+// converse reads one request and answers it.
 func (s *Server) converse(conn *os.File, spoke func()) {
 	a := s.answerTo(conn, spoke)
 	a.Serve = Protocol

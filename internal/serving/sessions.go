@@ -10,7 +10,7 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// start begins a session of the process that asks.
+// start begins a session for a process.
 func (s *Server) start(p Peer) answer {
 	group, _ := process.FS{}.Proc(p.PID).MemoryGroup()
 	_, group, _ = strings.Cut(group, ":")
@@ -32,17 +32,17 @@ func (s *Server) start(p Peer) answer {
 		return answer{Error: "the session could not be started; the server's log says why"}
 	}
 	s.started[login] = append(s.started[login], time.Now())
-	one := &session{peer: p, login: login, child: child}
-	s.sessions[p.Identity] = one
+	begun := &session{peer: p, login: login, child: child}
+	s.sessions[p.Identity] = begun
 	s.ended.Add(1)
 	s.options.Log.Info("a session begins", "pid", p.PID, "uid", p.UID)
-	go s.await(one) // one for each session: Options.InAll
+	go s.await(begun) // at most Options.InAll goroutines
 	a := answer{OK: true, Last: s.last[p.Identity], Report: child.Report}
 	delete(s.last, p.Identity)
 	return a
 }
 
-// refuses returns the reason why a user may have no further session now, "" for none.
+// refuses says why a user may have no further session now; "" if the user may.
 func (s *Server) refuses(login uint32) string {
 	if s.closing {
 		return "the server is ending"
@@ -57,8 +57,8 @@ func (s *Server) refuses(login uint32) string {
 		delete(s.started, login)
 	}
 	n := 0
-	for _, one := range s.sessions {
-		if one.login == login {
+	for _, running := range s.sessions {
+		if running.login == login {
 			n++
 		}
 	}
@@ -74,74 +74,74 @@ func (s *Server) refuses(login uint32) string {
 	return ""
 }
 
-// maxRemembered is the number of processes of which the server remembers how their last session ended.
+// maxRemembered bounds the processes whose last session's end the server remembers.
 const maxRemembered = 256
 
-// await waits for a session's end.
-func (s *Server) await(one *session) {
+// await waits for the end of a session, and removes it.
+func (s *Server) await(running *session) {
 	defer s.ended.Done()
-	<-one.child.Ended
-	said := one.child.Said()
+	<-running.child.Ended
+	said := running.child.Said()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.sessions, one.peer.Identity)
-	if said != "" && !one.stopping {
+	delete(s.sessions, running.peer.Identity)
+	if said != "" && !running.stopping {
 		if len(s.last) >= maxRemembered {
 			clear(s.last)
 		}
-		s.last[one.peer.Identity] = said
+		s.last[running.peer.Identity] = said
 	}
-	s.options.Log.Info("a session is over", "pid", one.peer.PID, "said", said)
+	s.options.Log.Info("a session is over", "pid", running.peer.PID, "said", said)
 }
 
-// stop ends the session of the process that asks.
+// stop ends the session of a process.
 func (s *Server) stop(p Peer) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.sessions[p.Identity]
-	if one == nil {
+	running := s.sessions[p.Identity]
+	if running == nil {
 		return answer{Error: "this process has no session that this server has started", Last: s.last[p.Identity]}
 	}
-	s.finish(one)
-	return answer{OK: true, Report: one.child.Report}
+	s.finish(running)
+	return answer{OK: true, Report: running.child.Report}
 }
 
-// The time that a session may take to end: first when its notebook asks for the end, then when the server ends. The
-// report of a session that is killed is lost.
+// The times that a session may take to end: when its notebook asks for the end (lastPatience), and when the server
+// ends. A session that is killed loses its report.
 const (
 	lastPatience = time.Minute
-	// when the server ends: the session then leaves out its last look, which takes long, and reports
+	// hurryAfter is when an ending server tells its sessions to leave out their last look, which takes long.
 	hurryAfter   = 700 * time.Millisecond
 	endPatience  = 2 * time.Second
-	killPatience = time.Second // the time that a killed session may take: the kernel may hold it for longer
+	killPatience = time.Second // for a session that was killed: Linux may hold it for longer
 )
 
-// finish asks a session by a signal to end, and kills it if it has not ended after a while.
-func (s *Server) finish(one *session) {
-	if one.stopping {
+// finish sends a session the signal to end, and kills the session if it has not ended after lastPatience.
+func (s *Server) finish(running *session) {
+	if running.stopping {
 		return
 	}
-	one.stopping = true
-	for _, signal := range []unix.Signal{unix.SIGCONT, unix.SIGTERM} { // its user may have stopped it
-		if err := one.child.Signal(signal); err != nil {
-			s.options.Log.Debug("a session could not be told to end", "pid", one.peer.PID, "error", err)
+	running.stopping = true
+	for _, signal := range []unix.Signal{unix.SIGCONT, unix.SIGTERM} { // a user may have stopped the session's process
+		if err := running.child.Signal(signal); err != nil {
+			s.options.Log.Debug("a session could not be told to end", "pid", running.peer.PID, "error", err)
 		}
 	}
 	go func() { // one goroutine for each session
 		select {
-		case <-one.child.Ended:
+		case <-running.child.Ended:
 		case <-time.After(lastPatience):
-			_ = one.child.Signal(unix.SIGKILL)
+			_ = running.child.Signal(unix.SIGKILL)
 		}
 	}()
 }
 
-// end ends all sessions. It kills sessions that have not ended after a while, and does not wait long for those.
+// end ends all sessions. It kills those that have not ended after endPatience, and then waits only for killPatience.
 func (s *Server) end() {
 	s.mu.Lock()
 	s.closing = true
-	for _, one := range s.sessions {
-		s.finish(one)
+	for _, running := range s.sessions {
+		s.finish(running)
 	}
 	s.mu.Unlock()
 	over := make(chan struct{})
@@ -165,8 +165,8 @@ func (s *Server) end() {
 func (s *Server) signal(what unix.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, one := range s.sessions {
-		_ = one.child.Signal(what)
+	for _, running := range s.sessions {
+		_ = running.child.Signal(what)
 	}
 }
 
@@ -174,8 +174,8 @@ func (s *Server) signal(what unix.Signal) {
 func (s *Server) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, one := range s.sessions {
-		s.options.Log.Warn("a session does not end, and is killed", "pid", one.peer.PID)
-		_ = one.child.Signal(unix.SIGKILL)
+	for _, running := range s.sessions {
+		s.options.Log.Warn("a session does not end, and is killed", "pid", running.peer.PID)
+		_ = running.child.Signal(unix.SIGKILL)
 	}
 }

@@ -2,6 +2,7 @@ package syntax
 
 import "strings"
 
+// atom reads a name, a literal, a display, or an expression in brackets.
 func (p *expressions) atom() Expr {
 	start := p.start()
 	switch t := p.tok(); t.kind {
@@ -11,7 +12,7 @@ func (p *expressions) atom() Expr {
 		p.next()
 		return &Constant{Span: p.from(start), Kind: numberKind(p.textOf(t)), Text: p.textOf(t)}
 	case kindString, kindTextStart:
-		return p.strings()
+		return p.stringLiterals()
 	case kindOp:
 		switch text := p.textOf(t); text {
 		case "None", "True", "False", "...":
@@ -34,8 +35,10 @@ func (p *expressions) atom() Expr {
 	return nil
 }
 
+// numberKind returns the Kind of a Constant that is a number.
 func numberKind(text string) string {
-	switch text = strings.ToLower(text); {
+	text = strings.ToLower(text)
+	switch {
 	case strings.HasPrefix(text, "0x"):
 		return "int"
 	case strings.HasSuffix(text, "j"):
@@ -46,7 +49,7 @@ func numberKind(text string) string {
 	return "int"
 }
 
-// group reads what stands behind (.
+// group reads a tuple, a generator or an expression in brackets, behind (.
 func (p *expressions) group(start Pos) Expr {
 	if p.accept(")") {
 		return &Tuple{Span: p.from(start)}
@@ -70,18 +73,20 @@ func (p *expressions) group(start Pos) Expr {
 	return &Tuple{Span: p.from(start), Elts: elts}
 }
 
-// elements reads the elements behind the first one, and the closing bracket.
-func elements(p *expressions, first Expr, one func() Expr, end string) []Expr {
+// elements reads the elements behind the first, and the closing bracket. It returns all elements.
+func elements(p *expressions, first Expr, element func() Expr, end string) []Expr {
 	elts := []Expr{first}
 	for !p.accept(end) {
 		p.expect(",")
 		if p.accept(end) {
 			break
 		}
-		elts = append(elts, one())
+		elts = append(elts, element())
 	}
 	return elts
 }
+
+// list reads a list or a list comprehension, behind [.
 
 func (p *expressions) list(start Pos) Expr {
 	if p.accept("]") {
@@ -95,7 +100,7 @@ func (p *expressions) list(start Pos) Expr {
 	return &List{Span: p.from(start), Elts: elts}
 }
 
-// braces reads a set or a dict behind {.
+// braces reads a set, a dict, or a comprehension of one, behind {.
 func (p *expressions) braces(start Pos) Expr {
 	if p.accept("}") {
 		return &Dict{Span: p.from(start)}
@@ -122,7 +127,7 @@ func (p *expressions) braces(start Pos) Expr {
 	return &Set{Span: p.from(start), Elts: elts}
 }
 
-// dict reads the pairs behind the first one. A key is nil in front of a value with **.
+// dict reads the pairs of a dict behind the first pair. The key of **value is nil.
 func (p *expressions) dict(start Pos, key, value Expr) Expr {
 	d := &Dict{Keys: []Expr{key}, Values: []Expr{value}}
 	for !p.accept("}") {
@@ -144,28 +149,28 @@ func (p *expressions) dict(start Pos, key, value Expr) Expr {
 	return d
 }
 
-// comprehension reads from for on to the closing bracket.
+// comprehension reads a comprehension from its first for up to the closing bracket.
 func (p *expressions) comprehension(start Pos, kind string, elt, value Expr, end string) Expr {
 	c := &Comp{Kind: kind, Elt: elt, Value: value}
 	for p.is("for", "async") {
 		begin := p.start()
-		one := &Comprehension{Async: p.accept("async")}
+		g := &Comprehension{Async: p.accept("async")}
 		p.expect("for")
-		one.Target = p.targets("in")
+		g.Target = p.targets("in")
 		p.expect("in")
-		one.Iter = p.disjunction()
+		g.Iter = p.disjunction()
 		for p.accept("if") {
-			one.Ifs = append(one.Ifs, p.disjunction())
+			g.Ifs = append(g.Ifs, p.disjunction())
 		}
-		one.Span = p.from(begin)
-		c.Generators = append(c.Generators, one)
+		g.Span = p.from(begin)
+		c.Generators = append(c.Generators, g)
 	}
 	p.expect(end)
 	c.Span = p.from(start)
 	return c
 }
 
-// arguments reads those of a call or of a class.
+// arguments reads the arguments of a call or of a class, with their brackets.
 func (p *expressions) arguments() (args []Expr, keywords []*Keyword) {
 	p.enter()
 	defer p.leave()
@@ -201,7 +206,7 @@ func (p *expressions) arguments() (args []Expr, keywords []*Keyword) {
 	return args, keywords
 }
 
-// targets reads what an assignment may bind, up to a keyword: one target, or several with commas.
+// targets reads a target of an assignment, or several with commas, up to the keyword end.
 func (p *expressions) targets(end string) Expr {
 	target := p.tupleOf(func() Expr {
 		if p.is("*") {
@@ -216,7 +221,7 @@ func (p *expressions) targets(end string) Expr {
 	return target
 }
 
-// checkTarget refuses what cannot be assigned.
+// checkTarget fails for an expression to which nothing can be assigned. star allows *target.
 func (p *reader) checkTarget(target Expr, star bool) {
 	var elts []Expr
 	switch t := target.(type) {

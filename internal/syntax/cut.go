@@ -2,29 +2,32 @@ package syntax
 
 import "strings"
 
+// run cuts the source into tokens, up to kindEnd.
 func (l *lexer) run() {
 	for l.tokens == nil || l.tokens[len(l.tokens)-1].kind != kindEnd {
-		if n := len(l.modes); n > 0 && l.modes[n-1].kind != inField {
+		n := len(l.modes)
+		switch inLiteral := n > 0 && l.modes[n-1].kind != inField; {
+		case inLiteral:
 			l.literal()
-		} else if l.fresh {
+		case l.fresh:
 			l.indentation()
-		} else {
+		default:
 			l.token()
 		}
 	}
 }
 
-// token cuts the next token, or skips what is none.
+// token cuts the next token, or skips blanks, a comment or a line end within brackets.
 func (l *lexer) token() {
 	l.blanks()
 	if l.at >= l.end {
 		l.finish()
 		return
 	}
-	begins := l.cell != nil && len(l.brackets) == 0 && len(l.tokens) == l.first
+	beginsCellLine := l.cell != nil && len(l.brackets) == 0 && len(l.tokens) == l.first
 	switch c := l.source[l.at]; {
-	case begins && strings.IndexByte("%!?,;/", c) >= 0:
-		l.escape(kindMagic)
+	case beginsCellLine && strings.IndexByte("%!?,;/", c) >= 0:
+		l.magicLine(kindMagic)
 	case c == '#':
 		l.restOfLine()
 	case c == '\n' || c == '\r':
@@ -55,6 +58,7 @@ func (l *lexer) newline() {
 	l.fresh, l.first = true, len(l.tokens)
 }
 
+// finish ends the last line, all blocks and the source.
 func (l *lexer) finish() {
 	if len(l.brackets) > 0 {
 		l.fail(l.at, "'"+string(l.brackets[len(l.brackets)-1])+"' was never closed")
@@ -68,7 +72,8 @@ func (l *lexer) finish() {
 	l.emit(kindEnd, l.at, l.at)
 }
 
-// indentation measures the line that begins, and skips lines without code.
+// indentation measures the indentation of the next line with code, and skips lines without code. If a backslash joins
+// lines before any code, the indentation in front of the first backslash counts.
 func (l *lexer) indentation() {
 	var now, kept indent
 	for l.at < l.end {
@@ -106,6 +111,7 @@ func (l *lexer) indentation() {
 	l.fresh = false
 }
 
+// indent begins or ends blocks where a line has another indentation than the line before.
 func (l *lexer) indent(now indent) {
 	top := l.indents[len(l.indents)-1]
 	switch {

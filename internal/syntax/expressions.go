@@ -6,16 +6,16 @@ type expressions struct{ reader }
 // starExpressions reads expressions with commas between them: a tuple if there is a comma.
 func (p *expressions) starExpressions() Expr { return p.tupleOf(p.starExpression) }
 
-// tupleOf reads one or more of something with commas between them.
-func (p *expressions) tupleOf(one func() Expr) Expr {
+// tupleOf reads expressions with commas between them: a tuple if there is a comma. element reads each of them.
+func (p *expressions) tupleOf(element func() Expr) Expr {
 	start := p.start()
-	first := one()
+	first := element()
 	if !p.is(",") {
 		return first
 	}
 	elts := []Expr{first}
 	for p.accept(",") && p.beginsExpression() {
-		elts = append(elts, one())
+		elts = append(elts, element())
 	}
 	return &Tuple{Span: p.from(start), Elts: elts}
 }
@@ -31,6 +31,7 @@ func (p *reader) beginsExpression() bool {
 	return false
 }
 
+// starExpression reads an expression, or *value.
 func (p *expressions) starExpression() Expr {
 	if p.is("*") {
 		return p.starred(p.bitwise)
@@ -38,6 +39,7 @@ func (p *expressions) starExpression() Expr {
 	return p.expression()
 }
 
+// starNamed reads an expression, *value, or name := expression.
 func (p *expressions) starNamed() Expr {
 	if p.is("*") {
 		return p.starred(p.bitwise)
@@ -45,6 +47,7 @@ func (p *expressions) starNamed() Expr {
 	return p.named()
 }
 
+// starred reads * and a value.
 func (p *expressions) starred(value func() Expr) Expr {
 	start := p.start()
 	p.expect("*")
@@ -70,6 +73,7 @@ func (p *reader) nameExpr() *Name {
 	return &Name{Span: p.from(start), ID: id}
 }
 
+// expression reads a lambda, a conditional expression, or one that binds tighter.
 func (p *expressions) expression() Expr {
 	if p.is("lambda") {
 		return p.lambda()
@@ -102,15 +106,16 @@ func (p *expressions) disjunction() Expr {
 	return p.boolean("or", func() Expr { return p.boolean("and", p.inversion) })
 }
 
-func (p *expressions) boolean(op string, one func() Expr) Expr {
+// boolean reads operands with and, or with or, between them.
+func (p *expressions) boolean(op string, operand func() Expr) Expr {
 	start := p.start()
-	first := one()
+	first := operand()
 	if !p.is(op) {
 		return first
 	}
 	values := []Expr{first}
 	for p.accept(op) {
-		values = append(values, one())
+		values = append(values, operand())
 	}
 	return &BoolOp{Span: p.from(start), Op: op, Values: values}
 }
@@ -146,7 +151,7 @@ func (p *expressions) comparison() Expr {
 	return &Compare{Span: p.from(start), Left: left, Ops: ops, Comparators: others}
 }
 
-// comparator reads an operator that compares; "" where there is none.
+// comparator reads an operator that compares, such as < or "not in"; "" where there is none.
 func (p *reader) comparator() string {
 	switch {
 	case p.is("==", "!=", "<", "<=", ">", ">=", "in"):
@@ -164,12 +169,19 @@ func (p *reader) comparator() string {
 	return ""
 }
 
-var precedences = map[string]int{"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6,
-	"%": 6, "@": 6}
+// precedences has the precedence of each binary operator. A higher one binds tighter. ** is not among them, see power.
+var precedences = map[string]int{"|": lowestPrecedence, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": sumPrecedence,
+	"-": sumPrecedence, "*": 6, "/": 6, "//": 6, "%": 6, "@": 6}
 
-func (p *expressions) bitwise() Expr { return p.binary(1) }
+const (
+	lowestPrecedence = 1
+	sumPrecedence    = 5
+)
 
-// binary reads operators of a precedence and those that bind tighter.
+// bitwise reads binary operators and their operands.
+func (p *expressions) bitwise() Expr { return p.binary(lowestPrecedence) }
+
+// binary reads binary operators of at least a precedence, and their operands.
 func (p *expressions) binary(least int) Expr {
 	start := p.start()
 	left := p.factor()
@@ -243,22 +255,24 @@ func (p *expressions) primary() Expr {
 	}
 }
 
+// slices reads what stands between the brackets of a subscript: an index or a slice, or several as a tuple.
 func (p *expressions) slices() Expr {
 	start := p.start()
 	if p.is("]") {
 		p.fail("expected an index")
 	}
-	one := p.slice()
-	if _, star := one.(*Starred); !p.is(",") && !star {
-		return one
+	first := p.slice()
+	if _, star := first.(*Starred); !p.is(",") && !star {
+		return first
 	}
-	elts := []Expr{one}
+	elts := []Expr{first}
 	for p.accept(",") && !p.is("]") {
 		elts = append(elts, p.slice())
 	}
 	return &Tuple{Span: p.from(start), Elts: elts}
 }
 
+// slice reads lower:upper:step, an index, or *value.
 func (p *expressions) slice() Expr {
 	start := p.start()
 	if p.is("*") {
@@ -281,7 +295,7 @@ func (p *expressions) slice() Expr {
 	return &Slice{Span: p.from(start), Lower: lower, Upper: upper, Step: step}
 }
 
-// yield reads yield and what it gives.
+// yield reads a yield expression.
 func (p *expressions) yield() Expr {
 	start := p.start()
 	p.expect("yield")
@@ -296,8 +310,8 @@ func (p *expressions) yield() Expr {
 	return &Yield{Span: p.from(start), Value: value}
 }
 
-// yieldOr reads what may stand behind =.
-func (p *expressions) yieldOr() Expr {
+// yieldOrExpressions reads a yield expression or other expressions: what may stand behind =.
+func (p *expressions) yieldOrExpressions() Expr {
 	if p.is("yield") {
 		return p.yield()
 	}

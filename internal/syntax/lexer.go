@@ -21,25 +21,25 @@ type lexer struct {
 	lines  []int32 // where each line begins
 	cell   *cell   // nil for pure Python
 
-	at       int
-	line     int
-	fresh    bool // a line begins at at
-	first    int  // index of the first token of the logical line
-	indents  []indent
-	brackets []byte
-	modes    []mode
+	at       int      // the offset of the next byte to look at
+	line     int      // the line that place returned last
+	fresh    bool     // a line begins at at
+	first    int      // index of the first token of the logical line
+	indents  []indent // of the open blocks; the first is that of the module
+	brackets []byte   // open brackets
+	modes    []mode   // the open f-strings and their fields, the innermost last
 	tokens   []token
 }
 
 // indent is a depth of indentation. wide counts a tab as up to eight columns, narrow as one.
 type indent struct{ wide, narrow int }
 
-// mode is a part of an f-string that the lexer is in.
+// mode is a part of an f-string in which the lexer is.
 type mode struct {
 	kind     modeKind
 	quote    string
 	raw      bool
-	brackets int // how many brackets are open in a field, its own among them
+	brackets int // of a field: the number of open brackets, its own included
 }
 
 type modeKind uint8
@@ -50,6 +50,7 @@ const (
 	inSpec                  // between : and }
 )
 
+// newLexer returns a lexer of source[at:end], which begins in a line.
 func newLexer(source string, lines []int32, at, end, line int) *lexer {
 	return &lexer{source: source, lines: lines, at: at, end: end, line: line, fresh: true, indents: []indent{{}}}
 }
@@ -68,9 +69,9 @@ func lineStarts(source string) []int32 {
 	return lines
 }
 
-// place returns the line of an offset. It starts to look at the line that it returned last: offsets rise, except within
-// one logical line.
-func (l *lexer) place(offset int) int32 {
+// lineOf returns the line of an offset. It begins its search at the line that it returned last, because offsets rise,
+// except within one logical line.
+func (l *lexer) lineOf(offset int) int32 {
 	for l.line < len(l.lines) && int(l.lines[l.line]) <= offset {
 		l.line++
 	}
@@ -80,17 +81,19 @@ func (l *lexer) place(offset int) int32 {
 	return int32(l.line)
 }
 
+// emit appends a token.
 func (l *lexer) emit(kind kind, start, end int) {
-	first, last := l.place(start), l.place(end)
+	first, last := l.lineOf(start), l.lineOf(end)
 	l.tokens = append(l.tokens, token{kind: kind, start: int32(start), end: int32(end), line: first, endLine: last})
 }
 
+// fail panics with a *SyntaxError.
 func (l *lexer) fail(offset int, msg string) {
-	line := l.place(offset)
+	line := l.lineOf(offset)
 	panic(&SyntaxError{Pos: Pos{Line: int(line), Col: offset - int(l.lines[line-1]), Offset: offset}, Msg: msg})
 }
 
-// peek returns the byte at a distance, and 0 behind the end.
+// peek returns the byte at a distance from the current one, 0 behind the end.
 func (l *lexer) peek(distance int) byte {
 	if l.at+distance >= l.end {
 		return 0
@@ -112,6 +115,7 @@ func (l *lexer) blanks() {
 	}
 }
 
+// continuation skips a backslash and the line end behind it.
 func (l *lexer) continuation() {
 	l.at++
 	if c := l.peek(0); c != '\n' && c != '\r' {
@@ -123,7 +127,7 @@ func (l *lexer) continuation() {
 	}
 }
 
-// lineEnd skips the end of a line, and what stands before the code of the next one.
+// lineEnd skips the end of a line, and what IPython removes at the beginning of the next.
 func (l *lexer) lineEnd() {
 	l.at = l.behindLineEnd(l.at)
 	if l.cell != nil {
@@ -131,6 +135,7 @@ func (l *lexer) lineEnd() {
 	}
 }
 
+// behindLineEnd returns the offset behind a line end, or behind any other byte.
 func (l *lexer) behindLineEnd(at int) int {
 	if strings.HasPrefix(l.source[at:l.end], "\r\n") {
 		return at + 2
@@ -138,7 +143,7 @@ func (l *lexer) behindLineEnd(at int) int {
 	return min(at+1, l.end)
 }
 
-// upTo returns the text in front of the first of some characters; the whole text where none of them is in it.
+// upTo returns the text in front of the first of some characters, or the whole text if it has none of them.
 func upTo(text, chars string) string {
 	if end := strings.IndexAny(text, chars); end >= 0 {
 		return text[:end]
@@ -152,18 +157,21 @@ func (l *lexer) restOfLine() {
 	}
 }
 
-// wordLength returns how many bytes of an identifier stand at the beginning of a text.
+// wordLength returns the length in bytes of the identifier at the beginning of a text, 0 for none.
 func wordLength(text string) int {
 	for i, r := range text {
-		if !(r < utf8.RuneSelf && isWord(byte(r)) || i > 0 && r >= '0' && r <= '9' ||
-			r >= utf8.RuneSelf && wordRune(r, i == 0)) {
+		if !wordRune(r, i == 0) {
 			return i
 		}
 	}
 	return len(text)
 }
 
+// wordRune reports whether a character may be in an identifier, or, with first, may begin one.
 func wordRune(r rune, first bool) bool {
+	if r < utf8.RuneSelf {
+		return isWord(byte(r)) || !first && isDigit(byte(r))
+	}
 	if unicode.IsLetter(r) || unicode.In(r, unicode.Nl, unicode.Other_ID_Start) {
 		return true
 	}
@@ -172,19 +180,19 @@ func wordRune(r rune, first bool) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isWord reports whether an identifier may begin with a byte.
+// isWord reports whether an identifier may begin with a byte. The first byte of any character beyond ASCII counts.
 func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= utf8.RuneSelf
 }
 
-// cell is what the lexer knows of a cell of IPython's.
+// cell has what the lexer knows about a cell of IPython's.
 type cell struct {
-	indent  string         // removed from each line
-	prompts *regexp.Regexp // removed from each line; nil for none
-	inner   int            // how many magics this Python stands in
+	indent  string         // the indentation that IPython removes from each line
+	prompts *regexp.Regexp // the prompts that IPython removes from each line; nil for none
+	inner   int            // how many magics are around this Python
 }
 
-// prefix returns how many bytes IPython removes at the beginning of a line: an indentation, and then a prompt.
+// prefix returns how many bytes IPython removes at the beginning of a line: an indentation and a prompt.
 func (c *cell) prefix(line string) int {
 	size := 0
 	if strings.HasPrefix(line, c.indent) {

@@ -22,6 +22,7 @@ func stringPrefix(text string) int {
 	return 0
 }
 
+// quoteOf returns the quotes, one or three, with which a text begins.
 func quoteOf(text string) string {
 	if strings.HasPrefix(text, `"""`) || strings.HasPrefix(text, `'''`) {
 		return text[:3]
@@ -29,7 +30,7 @@ func quoteOf(text string) string {
 	return text[:1]
 }
 
-// quoted cuts a string behind a prefix of n bytes, or the beginning of an f-string.
+// quoted cuts a string with a prefix of n bytes, or the beginning of an f-string.
 func (l *lexer) quoted(n int) {
 	start := l.at
 	prefix := strings.ToLower(l.source[start : start+n])
@@ -54,7 +55,7 @@ func (l *lexer) quoted(n int) {
 	l.emit(kindString, start, l.at)
 }
 
-// literal cuts the text of an f-string up to its end or to a field.
+// literal cuts the text of an f-string, up to the string's end or to a bracket of a field.
 func (l *lexer) literal() {
 	mode := l.modes[len(l.modes)-1]
 	start := l.at
@@ -86,7 +87,7 @@ func (l *lexer) literal() {
 	}
 }
 
-// escaped skips a backslash and what it stands before. A bracket behind it begins a field.
+// escaped skips a backslash and the character behind it, but not a bracket, which begins or ends a field.
 func (l *lexer) escaped(raw bool) {
 	l.at++
 	switch c := l.peek(0); {
@@ -103,13 +104,14 @@ func (l *lexer) escaped(raw bool) {
 	}
 }
 
+// text emits the text of an f-string from start on, if there is any.
 func (l *lexer) text(start int) {
 	if l.at > start {
 		l.emit(kindText, start, l.at)
 	}
 }
 
-// field begins or ends one, at a bracket in the text of an f-string.
+// field begins or ends a field, at a bracket in the text of an f-string.
 func (l *lexer) field(in modeKind) {
 	if l.source[l.at] == '{' {
 		l.bracket('{')
@@ -126,14 +128,15 @@ func (l *lexer) field(in modeKind) {
 	l.emit(kindOp, l.at-1, l.at)
 }
 
+// operator cuts the longest operator, or the token that ends the expression of a field.
 func (l *lexer) operator() {
 	start := l.at
-	field := len(l.modes) > 0 && len(l.brackets) == l.modes[len(l.modes)-1].brackets
-	if field && l.fieldEnd() {
+	mayEndField := len(l.modes) > 0 && len(l.brackets) == l.modes[len(l.modes)-1].brackets
+	if mayEndField && l.fieldEnd() {
 		return
 	}
-	size := 3
-	for size > 0 && !(l.at+size <= l.end && operators[size][l.source[l.at:l.at+size]]) {
+	size := min(len(operators)-1, l.end-l.at)
+	for size > 0 && !operators[size][l.source[l.at:l.at+size]] {
 		size--
 	}
 	if size == 0 {
@@ -145,11 +148,11 @@ func (l *lexer) operator() {
 	l.at += size
 	l.emit(kindOp, start, l.at)
 	if l.cell != nil && len(l.brackets) == 0 && l.source[start:l.at] == "=" {
-		l.assigned()
+		l.shellValue()
 	}
 }
 
-// bracket notes one that opens, and checks one that closes.
+// bracket notes an opening bracket, and checks that a closing bracket matches.
 func (l *lexer) bracket(c byte) {
 	switch c {
 	case '(', '[', '{':
@@ -162,14 +165,18 @@ func (l *lexer) bracket(c byte) {
 		if n == 0 {
 			l.fail(l.at, "unmatched '"+string(c)+"'")
 		}
-		if open := l.brackets[n-1]; open == '(' && c != ')' || open == '[' && c != ']' || open == '{' && c != '}' {
+		if open := l.brackets[n-1]; closing[open] != c {
 			l.fail(l.at, "closing parenthesis '"+string(c)+"' does not match opening parenthesis '"+string(open)+"'")
 		}
 		l.brackets = l.brackets[:n-1]
 	}
 }
 
-// fieldEnd cuts the token that ends the expression in a field of an f-string.
+// closing has the closing bracket of each opening one.
+var closing = map[byte]byte{'(': ')', '[': ']', '{': '}'}
+
+// fieldEnd cuts the token that ends the expression in a field of an f-string: }, : or !. It returns false for another
+// token.
 func (l *lexer) fieldEnd() bool {
 	start := l.at
 	switch l.source[start] {
@@ -195,25 +202,27 @@ func (l *lexer) fieldEnd() bool {
 var numbers = regexp.MustCompile(`^(?i:0x(_?[0-9a-f])+|0o(_?[0-7])+|0b(_?[01])+|` +
 	`(\d(_?\d)*(\.(\d(_?\d)*)?)?|\.\d(_?\d)*)(e[-+]?\d(_?\d)*)?j?)`)
 
+// number cuts a number.
 func (l *lexer) number() {
 	start := l.at
 	text := numbers.FindString(l.source[start:l.end])
-	if l.at += len(text); len(text) > 1 && text[0] == '0' && strings.Trim(text, "0123456789_") == "" &&
-		strings.Trim(text, "0_") != "" {
+	l.at += len(text)
+	isDecimal, isZero := strings.Trim(text, "0123456789_") == "", strings.Trim(text, "0_") == ""
+	if len(text) > 1 && text[0] == '0' && isDecimal && !isZero {
 		l.fail(start, "leading zeros in decimal integer literals are not permitted")
 	}
 	l.numberEnd()
 	l.emit(kindNumber, start, l.at)
 }
 
-// numberEnd refuses a letter behind a number, but for the keywords that CPython takes there.
+// numberEnd fails for a letter or a digit behind a number, unless a keyword begins there that CPython allows.
 func (l *lexer) numberEnd() {
 	if !isWord(l.peek(0)) && !isDigit(l.peek(0)) {
 		return
 	}
 	rest := l.source[l.at:l.end]
-	if !slices.ContainsFunc([]string{"and", "else", "for", "if", "in", "is", "not", "or"},
-		func(word string) bool { return strings.HasPrefix(rest, word) }) {
+	allowed := []string{"and", "else", "for", "if", "in", "is", "not", "or"}
+	if !slices.ContainsFunc(allowed, func(word string) bool { return strings.HasPrefix(rest, word) }) {
 		l.fail(l.at, "invalid number")
 	}
 }

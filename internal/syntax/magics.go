@@ -5,6 +5,7 @@ import (
 	"strings"
 )
 
+// Prompts that IPython removes, and the prompts that may be in front of the first line.
 var (
 	classicFirst = regexp.MustCompile(`^>>>( |$)`)
 	classic      = regexp.MustCompile(`^(>>>|\.\.\.)( |$)`)
@@ -12,11 +13,11 @@ var (
 	numberFirst  = regexp.MustCompile(`^In \[\d+\]:\s`)
 )
 
-// pythonCells are the magics that run the rest of their cell as Python.
+// pythonCells has the magics that run the rest of their cell as Python.
 var pythonCells = set("time timeit capture prun memit tracer")
 
-// begin skips empty lines, finds out what IPython removes from each line, and cuts a cell magic.
-func (l *lexer) begin() {
+// beginCell skips empty lines, finds out what IPython removes from each line, and cuts a cell magic.
+func (l *lexer) beginCell() {
 	if l.cell.inner > 0 {
 		l.fresh = false
 		return
@@ -37,8 +38,8 @@ func (l *lexer) begin() {
 	}
 }
 
-// cellMagic cuts a cell magic: its first line, where the rest is Python, and else the whole cell. It reports whether
-// another magic may follow.
+// cellMagic cuts a cell magic: its first line if the rest is Python, else the whole cell. It returns false if the line
+// is no cell magic.
 func (l *lexer) cellMagic() bool {
 	start := l.at
 	line := upTo(l.source[l.at:l.end], "\r\n")
@@ -59,8 +60,8 @@ func (l *lexer) cellMagic() bool {
 	return true
 }
 
-// escape cuts a line of IPython's, with those that it goes on in behind a backslash.
-func (l *lexer) escape(kind kind) {
+// magicLine cuts the rest of a line in IPython's syntax, with the lines that backslashes join to it.
+func (l *lexer) magicLine(kind kind) {
 	start := l.at
 	for l.at < l.end {
 		l.restOfLine()
@@ -72,8 +73,8 @@ func (l *lexer) escape(kind kind) {
 	l.emit(kind, start, start+len(strings.TrimRight(l.source[start:l.at], " \t\f")))
 }
 
-// assigned cuts what IPython assigns: !command or %magic behind =.
-func (l *lexer) assigned() {
+// shellValue cuts !command or %magic behind =.
+func (l *lexer) shellValue() {
 	at := l.at
 	for at < l.end && (l.source[at] == ' ' || l.source[at] == '\t') {
 		at++
@@ -81,11 +82,11 @@ func (l *lexer) assigned() {
 	rest := l.source[at:l.end]
 	if len(rest) > 1 && (rest[0] == '!' || rest[0] == '%' && isWord(rest[1])) {
 		l.at = at
-		l.escape(kindShell)
+		l.magicLine(kindShell)
 	}
 }
 
-// help cuts a logical line that ends with ?. What was cut of it is part of it.
+// help cuts a logical line that ends with ?. The token replaces the tokens that were cut from the line.
 func (l *lexer) help() {
 	start := l.at
 	if l.first < len(l.tokens) {

@@ -2,13 +2,13 @@ package syntax
 
 import "strings"
 
-func (n *namer) stmts(all []Stmt) {
-	for _, s := range all {
+func (n *namer) stmts(stmts []Stmt) {
+	for _, s := range stmts {
 		n.stmt(s)
 	}
 }
 
-// block goes through a block that may not run.
+// block returns a function that goes through a block, in which IPython shows no value.
 func (n *namer) block(body []Stmt) func() {
 	return func() {
 		shown := n.shown
@@ -18,6 +18,7 @@ func (n *namer) block(body []Stmt) func() {
 	}
 }
 
+// stmt notes the names in a statement.
 func (n *namer) stmt(node Stmt) {
 	switch s := node.(type) {
 	case *FunctionDef:
@@ -41,7 +42,7 @@ func (n *namer) stmt(node Stmt) {
 		Bound(s, n.bind)
 	case *TypeAlias:
 		Bound(s, n.bind)
-		n.inner(&scope{kind: compScope, parent: n.scope}, func() {
+		n.inScope(&scope{kind: compScope, parent: n.scope}, func() {
 			n.typeParams(s.TypeParams)
 			n.deferred(func() { n.expr(s.Value, Use{How: Kept}) })
 		})
@@ -61,7 +62,7 @@ func (n *namer) stmt(node Stmt) {
 			n.uses.BindsAny = true
 		}
 	case *ExprStmt:
-		if n.shown && n.scope.kind == moduleScope && n.function == nil {
+		if n.shown && n.scope.kind == moduleScope && n.function == nil { // Out keeps the value
 			n.expr(s.Value, Use{How: Kept})
 		} else {
 			n.expr(s.Value, Use{})
@@ -73,6 +74,7 @@ func (n *namer) stmt(node Stmt) {
 	}
 }
 
+// compound notes the names in a compound statement that is no function or class.
 func (n *namer) compound(node Stmt) {
 	switch s := node.(type) {
 	case *If:
@@ -115,7 +117,7 @@ func (n *namer) compound(node Stmt) {
 	}
 }
 
-// suppresses reports whether the block of a with may end early, and the statements behind it run all the same.
+// suppresses reports whether a with may suppress an exception, so that its block may end early.
 func suppresses(s *With) bool {
 	for _, item := range s.Items {
 		if call, ok := item.Context.(*Call); ok {
@@ -157,6 +159,7 @@ func (n *namer) try(s *Try) {
 	n.block(s.Finally)()
 }
 
+// assign notes the names in an assignment. A lambda that the module assigns to a name is a function of that name, too.
 func (n *namer) assign(s *Assign) {
 	if f, ok := s.Value.(*Lambda); ok && n.function == nil && n.scope.kind == moduleScope {
 		if name, ok := s.Targets[0].(*Name); ok {
@@ -180,8 +183,8 @@ func (n *namer) augmented(s *AugAssign) {
 	Bound(s, n.bind)
 }
 
-// Names returns what statements do with names when they run at the top of a module. It is wrong to the safe side only:
-// a name that it does not list as read is not read, unless Dynamic says that any name may be.
+// Names returns what statements do with the names of a module when they run at the top of the module. It errs only on
+// the safe side: a name that it does not list as read is not read, unless Dynamic says that any name may be.
 func Names(stmts ...Stmt) *Uses {
 	u := &Uses{Functions: Functions{}}
 	n := &namer{uses: u, scope: &scope{kind: moduleScope}, shown: true}
@@ -195,12 +198,13 @@ func Names(stmts ...Stmt) *Uses {
 	return u
 }
 
-// define goes through a function: what runs now, and then its body, which runs when it is called.
+// define goes through a function: first the decorators, defaults and annotations, which run now, then the body, which
+// runs when the function is called.
 func (n *namer) define(f *FunctionDef) {
 	n.exprs(f.Decorators, Use{})
 	n.exprs(defaults(f.Args), Use{How: Kept})
 	outer := &scope{kind: compScope, parent: n.scope}
-	n.inner(outer, func() {
+	n.inScope(outer, func() {
 		n.typeParams(f.TypeParams)
 		for _, arg := range f.Args.All() {
 			n.expr(arg.Annotation, Use{})
@@ -217,15 +221,16 @@ func (n *namer) define(f *FunctionDef) {
 			in.bind(name)
 		}
 	}
-	n.called(f.Name, len(f.Decorators) > 0 || n.scope.kind == classScope, func() {
-		n.inner(in, func() { n.stmts(f.Body) })
+	loose := len(f.Decorators) > 0 || n.scope.kind == classScope
+	n.functionBody(f.Name, loose, func() {
+		n.inScope(in, func() { n.stmts(f.Body) })
 	})
 	Bound(f, n.bind)
 }
 
-// called goes through the body of a function of the module, or of a class in it, for what it does when it is called. A
-// function in another one is a part of that.
-func (n *namer) called(name string, loose bool, body func()) {
+// functionBody goes through the body of a function, and notes what it does under the function's name, or under the name
+// of the module's class that it belongs to. A function in another function is a part of the outer one.
+func (n *namer) functionBody(name string, loose bool, body func()) {
 	outer, later, branches := n.function, n.later, n.branches
 	if outer == nil {
 		if n.owner != "" {
@@ -239,7 +244,7 @@ func (n *namer) called(name string, loose bool, body func()) {
 	n.function, n.later, n.branches = outer, later, branches
 }
 
-// class goes through a class: its body runs now, its methods when they are called.
+// class goes through a class. Its body runs now, its methods run when they are called.
 func (n *namer) class(c *ClassDef) {
 	n.exprs(c.Decorators, Use{})
 	outer := &scope{kind: compScope, parent: n.scope}
@@ -247,7 +252,7 @@ func (n *namer) class(c *ClassDef) {
 	if owner == "" {
 		n.owner = c.Name
 	}
-	n.inner(outer, func() {
+	n.inScope(outer, func() {
 		n.typeParams(c.TypeParams)
 		n.exprs(c.Bases, Use{})
 		for _, keyword := range c.Keywords {
@@ -261,33 +266,34 @@ func (n *namer) class(c *ClassDef) {
 				}
 			}
 		}
-		n.inner(in, func() { n.stmts(c.Body) })
+		n.inScope(in, func() { n.stmts(c.Body) })
 	})
 	n.owner = owner
 	Bound(c, n.bind)
 }
 
+// magic notes the names in a magic: those in its Python, and each word in front of that.
 func (n *namer) magic(m *Magic) {
 	name, ofCell := magicName(m.Text)
-	code := len(m.Text)
+	codeAt := len(m.Text)
 	if m.Body != nil {
-		code = min(code, m.Body[0].Place().Start.Offset-m.Start.Offset)
+		codeAt = min(codeAt, m.Body[0].Place().Start.Offset-m.Start.Offset)
 	}
-	options := m.Text[:code]
+	options := m.Text[:codeAt]
 	switch {
 	case name == "":
 	case ofCell && name == "capture":
 		captured(m, n)
 		return
-	case ofCell && pythonCells[name], !ofCell && calm[name]:
-	case ofCell && foreign[name]:
+	case ofCell && pythonCells[name], !ofCell && calmLines[name]:
+	case ofCell && foreignCells[name]:
 		if strings.Contains(options, "--out") || strings.Contains(options, "--err") {
 			n.uses.BindsAny = true
 		}
 	default:
-		n.dynamic(true)
+		n.noteDynamic(true)
 	}
-	n.words(options)
+	n.readWords(options)
 	if name == "timeit" {
 		n.timed(m.Body)
 	} else {
@@ -304,11 +310,11 @@ func captured(m *Magic, n *namer) {
 	}
 }
 
-// timed goes through statements that %timeit runs, as the body of a function, at once.
+// timed goes through statements that %timeit runs now, as the body of a function: the names that they bind are local.
 func (n *namer) timed(body []Stmt) {
 	nodes := make([]Node, len(body))
 	for i, s := range body {
 		nodes[i] = s
 	}
-	n.inner(functionOf(n.scope, nil, nodes...), func() { n.stmts(body) })
+	n.inScope(functionOf(n.scope, nil, nodes...), func() { n.stmts(body) })
 }

@@ -1,11 +1,11 @@
 package syntax
 
-// Uses says which names of the module a run of statements reads and binds, in the order of the source. A name that is
-// local to a function, a comprehension or a class is none of them.
+// Uses says which names of the module a run of statements reads and binds, in the order of the source. It leaves out
+// names that are local to a function, a comprehension or a class.
 type Uses struct {
 	Reads []Use
 	Binds []Bind
-	// Functions has what functions and classes do when they are called, by their names. Reads does not have that.
+	// Functions has what functions and classes do when they are called, by their names. Reads and Binds do not have it.
 	Functions Functions
 	// Dynamic reports that any name may be read: eval, globals(), %whos.
 	Dynamic bool
@@ -16,37 +16,37 @@ type Uses struct {
 // Use is one place that reads a name.
 type Use struct {
 	Name string
-	// Later reports that a lambda or a generator reads it: whenever that is called, which may be after the statements.
+	// Later reports that a lambda or a generator reads the name: when it runs, which may be after the statements.
 	Later bool
 	// Changed reports that something is stored in the value: x[0] = 1, x.a = 1, x += 1, del x[0].
 	Changed bool
-	// Aliased reports that something may keep the value, or a part of it, when the statement has run: another name, a
-	// container, a function that gets it, IPython's Out. How says which.
+	// Aliased reports that something may keep the value, or a part of it, after the statement has run: another name, a
+	// container, a function that gets the value, IPython's Out. How says in which way.
 	Aliased bool
 	How     How
-	// Callee is the function that gets the value, a part of it or a display with it, as in np.sqrt, or the method that
-	// is called on one of these, as in .head.
+	// Callee is the function that gets the value, such as np.sqrt, or the method that is called on the value, such as
+	// .head. The function may also get a part of the value, or a display with the value in it.
 	Callee string
 }
 
 // How says what becomes of a value that is read.
 type How uint8
 
-// Kinds of uses. Only Kept is an alias for certain. An operand counts as used up: the result of arrays is a new one,
-// but the result of lists, x + y, has the same elements.
+// Kinds of uses. Only Kept is certainly an alias. An operand of an operator is Used, because operators on arrays make
+// new arrays, except in x + y with a list display, whose result has the same elements.
 const (
-	Used     How = iota // the statement is done with it: an operand, an argument of print
-	Kept                // it is assigned, put in a container, returned, or shown by IPython
-	Part                // an attribute or an element of it is kept: y = x[1:], for row in x
-	Method              // the result of a method is kept, which may be a part: y = x.reshape(-1)
-	Argument            // a function gets it, which may keep it or return a part
+	Used     How = iota // the statement keeps nothing of the value: an operand, an argument of print
+	Kept                // the value is assigned, put in a container, returned, or shown by IPython
+	Part                // an attribute or an element of the value is kept: y = x[1:], for row in x
+	Method              // the result of a method is kept, which may be a part of the value: y = x.reshape(-1)
+	Argument            // a function gets the value, and may keep it or return a part of it
 )
 
 // Bind is one place that binds a name, or unbinds it.
 type Bind struct {
 	Name string
 	Kind BindKind
-	// Sure reports that it is bound whichever way the statements take.
+	// Sure reports that the name is bound whichever branches the statements take.
 	Sure bool
 }
 
@@ -63,9 +63,9 @@ const (
 	Imported  BindKind = "import"
 	Defined   BindKind = "def"
 	Classed   BindKind = "class"
-	Excepted  BindKind = "except" // unbound again behind the handler
+	Excepted  BindKind = "except" // the name is unbound again behind the handler
 	Matched   BindKind = "case"
-	Declared  BindKind = "global" // bound by a function that declares it global
+	Declared  BindKind = "global" // a function that declares the name global binds it
 	Magical   BindKind = "%"
 	Unbound   BindKind = "del"
 )
@@ -77,11 +77,11 @@ type Functions map[string]*Function
 type Function struct {
 	Reads []Use
 	Binds []Bind
-	// Loose reports that it may be called by code that does not name it: methods, and functions with a decorator.
+	// Loose reports that code may call the function without its name: a method, or a function with a decorator.
 	Loose bool
 }
 
-// Bound reports whether the statements bind a name in any case, and do not unbind it after that.
+// Bound reports whether the statements certainly bind a name, and do not unbind it after that.
 func (u *Uses) Bound(name string) bool {
 	bound := false
 	for i := range u.Binds {
@@ -96,8 +96,8 @@ func (u *Uses) Bound(name string) bool {
 	return bound
 }
 
-// Add takes in the functions of further statements. A function of a name that is there already may still be called
-// under another name, so both are kept.
+// Add adds the functions of further statements. If both have a function of the same name, both are kept, because the
+// first may still be called under another name.
 func (f Functions) Add(others Functions) {
 	for name, other := range others {
 		f.function(name).add(other)

@@ -1,6 +1,7 @@
 package syntax
 
-// parameters reads those of a function, or of a lambda, which have no annotations.
+// parameters reads the parameters of a function, or of a lambda, whose parameters are not annotated. It stops in front
+// of end.
 func (p *expressions) parameters(end string, annotated bool) *Arguments {
 	start := p.start()
 	a := &Arguments{Span: Span{Start: start, End: start}}
@@ -23,19 +24,19 @@ func (p *expressions) parameters(end string, annotated bool) *Arguments {
 				a.VarArg = p.parameter(annotated, true)
 			}
 		default:
-			one := p.parameter(annotated, false)
+			arg := p.parameter(annotated, false)
 			if p.accept("=") {
-				one.Default = p.expression()
+				arg.Default = p.expression()
 			}
 			if star {
-				a.KwOnly = append(a.KwOnly, one)
+				a.KwOnly = append(a.KwOnly, arg)
 				break
 			}
-			if defaults && one.Default == nil {
-				p.failAt(one.Start, "parameter without a default follows parameter with a default")
+			if defaults && arg.Default == nil {
+				p.failAt(arg.Start, "parameter without a default follows parameter with a default")
 			}
-			defaults = one.Default != nil
-			a.Args = append(a.Args, one)
+			defaults = arg.Default != nil
+			a.Args = append(a.Args, arg)
 		}
 		a.Span = p.from(start)
 		if a.KwArg != nil {
@@ -52,19 +53,20 @@ func (p *expressions) parameters(end string, annotated bool) *Arguments {
 	return a
 }
 
-// parameter reads a name and its annotation.
+// parameter reads a name and, if parameters are annotated, its annotation. The annotation of *args (star) may be
+// starred.
 func (p *expressions) parameter(annotated, star bool) *Arg {
 	start := p.start()
-	one := &Arg{Name: p.name()}
+	arg := &Arg{Name: p.name()}
 	if annotated && p.accept(":") {
 		if star && p.is("*") {
-			one.Annotation = p.starred(p.bitwise)
+			arg.Annotation = p.starred(p.bitwise)
 		} else {
-			one.Annotation = p.expression()
+			arg.Annotation = p.expression()
 		}
 	}
-	one.Span = p.from(start)
-	return one
+	arg.Span = p.from(start)
+	return arg
 }
 
 // typeParams reads [T, *Ts, **P] behind the name of a function, a class or a type.
@@ -77,24 +79,24 @@ func (p *parser) typeParams() []Expr {
 	var params []Expr
 	for !p.accept("]") {
 		start := p.start()
-		one := &TypeParam{}
+		param := &TypeParam{}
 		if p.is("*", "**") {
-			one.Stars = int(p.tok().end - p.tok().start)
+			param.Stars = int(p.tok().end - p.tok().start)
 			p.next()
 		}
-		one.Name = p.name()
-		if one.Stars == 0 && p.accept(":") {
-			one.Bound = p.expression()
+		param.Name = p.name()
+		if param.Stars == 0 && p.accept(":") {
+			param.Bound = p.expression()
 		}
 		if p.accept("=") {
-			if one.Stars == 1 {
-				one.Default = p.starExpression()
+			if param.Stars == 1 {
+				param.Default = p.starExpression()
 			} else {
-				one.Default = p.expression()
+				param.Default = p.expression()
 			}
 		}
-		one.Span = p.from(start)
-		params = append(params, one)
+		param.Span = p.from(start)
+		params = append(params, param)
 		if !p.is("]") {
 			p.expect(",")
 		}

@@ -16,6 +16,7 @@ func Parse(source string) (module *Module, err error) {
 	return module, err
 }
 
+// parse does what Parse does, but panics with a *SyntaxError.
 func parse(source string) *Module {
 	p := newParser(source, lineStarts(source), 0)
 	p.cut(int(p.lines[0]), len(source), 1, &cell{})
@@ -32,8 +33,8 @@ func parse(source string) *Module {
 	return module
 }
 
-// Bare returns the text of a statement without white space, comments and the breaks of its lines, so that the texts of
-// two statements which say the same are equal. A text that is no Python stays as it is.
+// Bare returns the tokens of a statement with a space behind each, without comments and line breaks. So the results of
+// two statements that differ only in layout are equal. A text that is no Python stays as it is.
 func Bare(text string) (bare string) {
 	if len(text) > maxSource {
 		return text

@@ -1,7 +1,7 @@
 package syntax
 
-// Generates reports whether a function is a generator or a coroutine: its body stands still in between, and it holds
-// its arguments until it has run.
+// Generates reports whether a function is a generator or a coroutine: such a function holds its arguments until its
+// body has run, which may be much later.
 func Generates(f *FunctionDef) bool {
 	return f.Async || Any(f, func(*Yield) bool { return true })
 }
@@ -40,7 +40,7 @@ func Base(e Expr) string {
 	}
 }
 
-// IsName reports whether a node is a name, and which.
+// IsName reports whether a node is this name.
 func IsName(node Node, name string) bool {
 	n, ok := node.(*Name)
 	return ok && n.ID == name
@@ -65,7 +65,7 @@ func (c *Call) Keyword(name string) Expr {
 	return nil
 }
 
-// LastName returns the last part of a name with dots, as of the function that is called; "" for other expressions.
+// LastName returns the last part of a name with dots: c of a.b.c; "" for other expressions.
 func LastName(e Expr) string {
 	switch e := e.(type) {
 	case *Name:
@@ -76,7 +76,7 @@ func LastName(e Expr) string {
 	return ""
 }
 
-// Blocks returns the lists of statements in a compound statement, but for those of match.
+// Blocks returns the lists of statements in a compound statement; none for match.
 func Blocks(stmt Stmt) [][]Stmt {
 	switch s := stmt.(type) {
 	case *FunctionDef:
@@ -94,11 +94,11 @@ func Blocks(stmt Stmt) [][]Stmt {
 	case *Magic:
 		return [][]Stmt{s.Body}
 	case *Try:
-		all := [][]Stmt{s.Body}
+		blocks := [][]Stmt{s.Body}
 		for _, h := range s.Handlers {
-			all = append(all, h.Body)
+			blocks = append(blocks, h.Body)
 		}
-		return append(all, s.Else, s.Finally)
+		return append(blocks, s.Else, s.Finally)
 	}
 	return nil
 }

@@ -7,8 +7,8 @@ type patterns struct {
 	uses  []Expr
 }
 
-// several reads one pattern, or several with commas between them.
-func (p *patterns) several() {
+// openPattern reads one pattern, or several with commas between them.
+func (p *patterns) openPattern() {
 	for {
 		p.starred()
 		if !p.accept(",") || p.is("if", ":", ")", "]") {
@@ -17,6 +17,7 @@ func (p *patterns) several() {
 	}
 }
 
+// starred reads a pattern, or *name.
 func (p *patterns) starred() {
 	if p.accept("*") {
 		p.bind()
@@ -32,23 +33,23 @@ func (p *patterns) bind() {
 	}
 }
 
-// pattern reads alternatives, and the name for what they match.
+// pattern reads patterns with | between them, and the name that as gives to the value.
 func (p *patterns) pattern() {
 	p.enter()
 	defer p.leave()
-	p.closed()
+	p.closedPattern()
 	for p.accept("|") {
 		known := len(p.binds)
-		p.closed()
-		p.binds = without(p.binds, known)
+		p.closedPattern()
+		p.binds = withoutRepeated(p.binds, known)
 	}
 	if p.accept("as") {
 		p.bind()
 	}
 }
 
-// without removes the names behind the first n that are among the first n: each alternative binds the same names.
-func without(names []string, n int) []string {
+// withoutRepeated removes from names[n:] the names that names[:n] has, because each alternative binds the same names.
+func withoutRepeated(names []string, n int) []string {
 	seen := map[string]bool{}
 	for _, name := range names[:n] {
 		seen[name] = true
@@ -62,19 +63,19 @@ func without(names []string, n int) []string {
 	return kept
 }
 
-// closed reads a pattern that ends by itself.
-func (p *patterns) closed() {
+// closedPattern reads a single pattern: a literal, a group, a sequence, a mapping, a name, a value or a class.
+func (p *patterns) closedPattern() {
 	switch t := p.tok(); {
 	case t.kind == kindNumber, p.is("-"):
-		p.uses = append(p.uses, p.binary(5))
+		p.uses = append(p.uses, p.binary(sumPrecedence))
 	case t.kind == kindString, t.kind == kindTextStart:
-		p.uses = append(p.uses, p.strings())
+		p.uses = append(p.uses, p.stringLiterals())
 	case p.is("None", "True", "False"):
 		p.next()
 	case p.is("("), p.is("["):
 		end := map[string]string{"(": ")", "[": "]"}[p.textOf(p.next())]
 		if !p.is(end) {
-			p.several()
+			p.openPattern()
 		}
 		p.expect(end)
 	case p.accept("{"):
@@ -86,7 +87,7 @@ func (p *patterns) closed() {
 	}
 }
 
-// valueOrClass reads a name that is bound, a dotted name, or a class with patterns for its attributes.
+// valueOrClass reads a name that the pattern binds, a dotted name, or a class with patterns for its attributes.
 func (p *patterns) valueOrClass() {
 	if !p.isAt(1, ".", "(") {
 		p.bind()
@@ -118,14 +119,15 @@ func (p *patterns) dottedExpr() Expr {
 	return value
 }
 
+// mapping reads the keys and patterns of a mapping, behind {.
 func (p *patterns) mapping() {
 	for !p.accept("}") {
 		switch {
 		case p.accept("**"):
 			p.bind()
 		default:
-			key := p.binary(5)
-			if _, name := key.(*Name); name {
+			key := p.binary(sumPrecedence)
+			if _, isName := key.(*Name); isName {
 				p.failAt(key.Place().Start, "a key must be a literal or a dotted name")
 			}
 			p.uses = append(p.uses, key)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds on a tree. maxNesting is how deep constructs may stand in each other. Chains of one operator, of attributes
-// and of elif are nested in the tree as well, although they are not written so. maxDepth bounds all nesting together.
+// Bounds on a tree. maxNesting bounds the nesting of constructs in the source, such as brackets and blocks. maxDepth
+// bounds the depth of the tree, in which chains of one operator, of attributes and of elif are nested, too.
 const (
 	maxNesting = 200
 	maxDepth   = 1000
@@ -39,23 +39,24 @@ func newParser(source string, lines []int32, depth int) *parser {
 // reader reads tokens.
 type reader struct {
 	source string
-	lines  []int32
+	lines  []int32 // where each line begins
 	tokens []token
-	at     int
-	last   int // the last token read that is no line end
-	depth  int
+	at     int // the current token
+	last   int // the last token that was read, line ends and indentation left out
+	depth  int // of the nesting, see enter
 	cell   *cell
 }
 
-// cut cuts a part of the source, which begins in a line, into tokens.
+// cut cuts source[at:end], which begins in a line, into tokens.
 func (p *reader) cut(at, end, line int, in *cell) {
 	l := newLexer(p.source, p.lines, at, end, line)
 	p.cell, l.cell = in, in
-	l.begin()
+	l.beginCell()
 	l.run()
 	p.tokens = l.tokens
 }
 
+// tok returns the current token.
 func (p *reader) tok() *token { return &p.tokens[p.at] }
 
 // ahead returns the n-th token behind the current one; the last token where there are fewer.
@@ -63,6 +64,7 @@ func (p *reader) ahead(n int) *token { return &p.tokens[min(p.at+n, len(p.tokens
 
 func (p *reader) textOf(t *token) string { return p.source[t.start:t.end] }
 
+// next returns the current token, and goes on to the next.
 func (p *reader) next() *token {
 	t := p.tok()
 	if t.kind > kindDedent {
@@ -77,6 +79,7 @@ func (p *reader) next() *token {
 // is reports whether the current token is one of the operators or keywords.
 func (p *reader) is(words ...string) bool { return p.isAt(0, words...) }
 
+// isAt does what is does, for the n-th token behind the current one.
 func (p *reader) isAt(n int, words ...string) bool {
 	t := p.ahead(n)
 	if t.kind != kindOp {
@@ -85,12 +88,14 @@ func (p *reader) isAt(n int, words ...string) bool {
 	return slices.Contains(words, p.textOf(t))
 }
 
-// soft reports whether a token is a name that is a keyword in some places.
-func (p *reader) soft(n int, word string) bool {
+// isSoft reports whether the n-th token behind the current one is a soft keyword: a name that is a keyword in some
+// places.
+func (p *reader) isSoft(n int, word string) bool {
 	t := p.ahead(n)
 	return t.kind == kindName && p.textOf(t) == word
 }
 
+// accept reads an operator or keyword, if it is the current token. It reports whether it is.
 func (p *reader) accept(word string) bool {
 	if !p.is(word) {
 		return false
@@ -99,12 +104,14 @@ func (p *reader) accept(word string) bool {
 	return true
 }
 
+// expect reads an operator or keyword, and fails if it is not the current token.
 func (p *reader) expect(word string) {
 	if !p.accept(word) {
 		p.fail("expected '" + word + "'")
 	}
 }
 
+// expectKind reads a token of a kind, and fails if the current token is of another kind.
 func (p *reader) expectKind(kind kind, name string) *token {
 	if p.tok().kind != kind {
 		p.fail("expected " + name)
@@ -117,6 +124,7 @@ func (p *reader) name() string {
 	return norm.NFKC.String(p.textOf(p.expectKind(kindName, "a name")))
 }
 
+// pos returns the place of an offset, given its line.
 func (p *reader) pos(offset, line int) Pos {
 	return Pos{Line: line, Col: offset - int(p.lines[line-1]), Offset: offset}
 }
@@ -127,7 +135,7 @@ func (p *reader) start() Pos {
 	return p.pos(int(t.start), int(t.line))
 }
 
-// from returns the span from a place to the end of what was read last.
+// from returns the span from a place to the end of the last token that was read.
 func (p *reader) from(start Pos) Span {
 	t := &p.tokens[p.last]
 	return Span{Start: start, End: p.pos(int(t.end), int(t.endLine))}
@@ -137,6 +145,7 @@ func (p *reader) fail(msg string) { p.failAt(p.start(), msg) }
 
 func (p *reader) failAt(at Pos, msg string) { panic(&SyntaxError{Pos: at, Msg: msg}) }
 
+// enter begins a nested construct, and fails if the nesting is too deep. leave ends the construct.
 func (p *reader) enter() {
 	p.depth++
 	if p.depth > maxNesting {
@@ -146,7 +155,7 @@ func (p *reader) enter() {
 
 func (p *reader) leave() { p.depth-- }
 
-// try reads something, or goes back to where it was and reports false.
+// try calls read. If read fails, try goes back to the token at which it began, and returns false.
 func (p *reader) try(read func()) bool {
 	at, last, depth := p.at, p.last, p.depth
 	if attempt(read) == nil {

@@ -19,17 +19,17 @@ type scope struct {
 	kind    scopeKind
 	parent  *scope
 	locals  map[string]bool
-	globals map[string]bool // declared global
+	globals map[string]bool // names declared global
 }
 
-// ofModule reports whether a name that is read here is one of the module.
+// ofModule reports whether a name that is read in the scope is a name of the module.
 func (s *scope) ofModule(name string) bool {
 	for at := s; at.kind != moduleScope; at = at.parent {
 		if at.globals[name] {
 			return true
 		}
-		// The names of a class are not those of its functions.
-		if at.locals[name] && (at.kind != classScope || at == s) {
+		isSeen := at.kind != classScope || at == s // the methods of a class do not see the class's names
+		if at.locals[name] && isSeen {
 			return false
 		}
 	}
@@ -44,6 +44,7 @@ func (s *scope) binder() *scope {
 	return s
 }
 
+// bind adds a local name.
 func (s *scope) bind(name string) {
 	if s.locals == nil {
 		s.locals = map[string]bool{}
@@ -51,12 +52,13 @@ func (s *scope) bind(name string) {
 	s.locals[name] = true
 }
 
-// functionOf returns the scope of a function: all names that its body binds are local to it, wherever they stand.
+// functionOf returns the scope of a function. All names that the body binds anywhere are local, except those declared
+// global or nonlocal. args may be nil.
 func functionOf(parent *scope, args *Arguments, body ...Node) *scope {
 	s := &scope{kind: functionScope, parent: parent, locals: map[string]bool{}, globals: map[string]bool{}}
 	if args != nil {
-		for _, one := range args.All() {
-			s.locals[one.Name] = true
+		for _, arg := range args.All() {
+			s.locals[arg.Name] = true
 		}
 	}
 	outer := map[string]bool{}
@@ -72,8 +74,8 @@ func functionOf(parent *scope, args *Arguments, body ...Node) *scope {
 	return s
 }
 
-// collect notes the names that a node of a function's body binds, and reports whether those below it are the function's
-// as well.
+// collect notes the names that a node of a function's body binds, and in outer the names declared nonlocal. It reports
+// whether the nodes below the node are to be visited: the body of an inner function has names of its own.
 func (s *scope) collect(node Node, outer map[string]bool) bool {
 	switch n := node.(type) {
 	case *Global:
@@ -89,11 +91,11 @@ func (s *scope) collect(node Node, outer map[string]bool) bool {
 		return s.collectOnly(outer, slices.Concat(n.Decorators, defaults(n.Args)))
 	case *ClassDef:
 		s.bind(n.Name)
-		all := slices.Concat(n.Decorators, n.Bases)
+		exprs := slices.Concat(n.Decorators, n.Bases)
 		for _, keyword := range n.Keywords {
-			all = append(all, keyword.Value)
+			exprs = append(exprs, keyword.Value)
 		}
-		return s.collectOnly(outer, all)
+		return s.collectOnly(outer, exprs)
 	case *AnnAssign:
 		if n.Value != nil || n.Target.Place().Start == n.Start { // (x): int does not make x local
 			targetNames(n.Target, Assigned, func(name string, _ BindKind) { s.bind(name) })
@@ -106,24 +108,27 @@ func (s *scope) collect(node Node, outer map[string]bool) bool {
 	return true
 }
 
+// collectOnly does what collect does, for the expressions of a node that belong to the function. It returns false, for
+// collect to return.
 func (s *scope) collectOnly(outer map[string]bool, exprs []Expr) bool {
-	for _, one := range exprs {
-		Walk(one, func(node Node) bool { return s.collect(node, outer) })
+	for _, e := range exprs {
+		Walk(e, func(node Node) bool { return s.collect(node, outer) })
 	}
 	return false
 }
 
+// defaults returns the default values of parameters.
 func defaults(args *Arguments) []Expr {
-	var all []Expr
-	for _, one := range args.All() {
-		if one.Default != nil {
-			all = append(all, one.Default)
+	var values []Expr
+	for _, arg := range args.All() {
+		if arg.Default != nil {
+			values = append(values, arg.Default)
 		}
 	}
-	return all
+	return values
 }
 
-// Bound hands on the names that a node itself binds, not those that nodes below it bind.
+// Bound calls each with the names that a node itself binds, without the names that nodes below it bind.
 func Bound(node Node, each func(name string, kind BindKind)) {
 	switch n := node.(type) {
 	case *FunctionDef:
@@ -163,47 +168,47 @@ func Bound(node Node, each func(name string, kind BindKind)) {
 			each(name, Matched)
 		}
 	case *Import:
-		for _, one := range n.Names {
-			each(imported(one), Imported)
+		for _, alias := range n.Names {
+			each(imported(alias), Imported)
 		}
 	case *ImportFrom:
-		for _, one := range n.Names {
-			if one.Name != "*" {
-				each(imported(one), Imported)
+		for _, alias := range n.Names {
+			if alias.Name != "*" {
+				each(imported(alias), Imported)
 			}
 		}
 	}
 }
 
-// imported returns the name that an import binds: of a.b it is a.
-func imported(one *Alias) string {
-	if one.AsName != "" {
-		return one.AsName
+// imported returns the name that an import binds: a for `import a.b`.
+func imported(alias *Alias) string {
+	if alias.AsName != "" {
+		return alias.AsName
 	}
-	first, _, _ := strings.Cut(one.Name, ".")
+	first, _, _ := strings.Cut(alias.Name, ".")
 	return first
 }
 
-// Modules hands on the names that an import binds, and the full name of the module, or of what it has, that each stands
-// for: `import a.b` binds a to a, `from a import b as c` binds c to a.b.
+// Modules calls each with the names that an import binds, and the full name of what each is bound to: `import a.b`
+// binds a to a, `from a import b as c` binds c to a.b.
 func Modules(n Node, each func(name, full string)) {
 	switch n := n.(type) {
 	case *Import:
-		for _, one := range n.Names {
-			full := one.Name
-			if one.AsName == "" {
-				full = imported(one)
+		for _, alias := range n.Names {
+			full := alias.Name
+			if alias.AsName == "" {
+				full = imported(alias)
 			}
-			each(imported(one), full)
+			each(imported(alias), full)
 		}
 	case *ImportFrom:
-		for _, one := range n.Names {
-			each(imported(one), n.Module+"."+one.Name)
+		for _, alias := range n.Names {
+			each(imported(alias), n.Module+"."+alias.Name)
 		}
 	}
 }
 
-// targetNames hands on the names in a target.
+// targetNames calls each with the names that an assignment to a target binds.
 func targetNames(target Expr, kind BindKind, each func(name string, kind BindKind)) {
 	switch t := target.(type) {
 	case *Name:
@@ -225,13 +230,14 @@ func targetNames(target Expr, kind BindKind, each func(name string, kind BindKin
 type namer struct {
 	uses     *Uses
 	scope    *scope
-	function *Function // whose body this is; nil for what runs now
-	later    bool      // in a lambda or a generator
-	branches int       // how many parts of the source this is in that may not run
-	shown    bool      // IPython shows the value of an expression that stands here
-	owner    string    // the class of the module whose body this is
+	function *Function // the function whose body is gone through; nil for code that runs now
+	later    bool      // the code is in a lambda or a generator
+	branches int       // how many parts of the source that may not run are around the code
+	shown    bool      // IPython shows the value of an expression statement here
+	owner    string    // the module's class whose body is gone through, "" for none
 }
 
+// read notes that a name is read, if it is a name of the module.
 func (n *namer) read(name string, use Use) {
 	if !n.scope.ofModule(name) {
 		return
@@ -245,17 +251,19 @@ func (n *namer) read(name string, use Use) {
 	n.uses.Reads = append(n.uses.Reads, use)
 }
 
+// bind notes that a name is bound, if it is a name of the module. A name of a class becomes local to the class here;
+// the names of a function are local already.
 func (n *namer) bind(name string, kind BindKind) {
-	in := n.scope.binder()
-	if in.kind == classScope && !in.globals[name] {
-		in.bind(name)
-		return
-	}
-	if in.kind != moduleScope && !in.globals[name] {
+	scope := n.scope.binder()
+	isModules := scope.kind == moduleScope || scope.globals[name]
+	if !isModules {
+		if scope.kind == classScope {
+			scope.bind(name)
+		}
 		return
 	}
 	bind := Bind{Name: name, Kind: kind}
-	if in.kind != moduleScope {
+	if scope.kind != moduleScope {
 		bind.Kind = Declared
 	}
 	if n.function != nil {
@@ -266,7 +274,7 @@ func (n *namer) bind(name string, kind BindKind) {
 	n.uses.Binds = append(n.uses.Binds, bind)
 }
 
-// branch goes through statements of which one part runs: no part binds a name for sure.
+// branch goes through parts of which at most one runs, so that no part binds a name for sure.
 func (n *namer) branch(parts ...func()) {
 	n.branches++
 	for _, part := range parts {
@@ -275,7 +283,8 @@ func (n *namer) branch(parts ...func()) {
 	n.branches--
 }
 
-func (n *namer) dynamic(binds bool) {
+// noteDynamic notes that any name may be read and, with binds, bound.
+func (n *namer) noteDynamic(binds bool) {
 	if n.function == nil {
 		n.uses.Dynamic = true
 	}
@@ -284,18 +293,18 @@ func (n *namer) dynamic(binds bool) {
 	}
 }
 
-// inner goes through something in a scope of its own.
-func (n *namer) inner(in *scope, what func()) {
+// inScope calls visit, which goes through code in an inner scope.
+func (n *namer) inScope(in *scope, visit func()) {
 	outer, shown := n.scope, n.shown
 	n.scope, n.shown = in, false
-	what()
+	visit()
 	n.scope, n.shown = outer, shown
 }
 
-// deferred goes through something that runs later, or never.
-func (n *namer) deferred(what func()) {
+// deferred calls visit, which goes through code that runs later, or never.
+func (n *namer) deferred(visit func()) {
 	later := n.later
 	n.later = true
-	what()
+	visit()
 	n.later = later
 }

@@ -13,14 +13,14 @@ func (p *parser) simple() Stmt {
 		if s := p.keyword(start, p.textOf(t)); s != nil {
 			return s
 		}
-	case p.soft(0, "type") && p.ahead(1).kind == kindName && p.isAt(2, "=", "["):
+	case p.isSoft(0, "type") && p.ahead(1).kind == kindName && p.isAt(2, "=", "["):
 		p.next()
 		s := &TypeAlias{Name: p.nameExpr(), TypeParams: p.typeParams()}
 		p.expect("=")
 		s.Value = p.expression()
 		s.Span = p.from(start)
 		return s
-	case p.soft(0, "lazy") && p.isAt(1, "import", "from"):
+	case p.isSoft(0, "lazy") && p.isAt(1, "import", "from"):
 		p.next()
 		if p.is("import") {
 			return p.imports(start)
@@ -30,13 +30,18 @@ func (p *parser) simple() Stmt {
 	return p.assignment()
 }
 
-// keyword reads a simple statement that begins with a keyword; nil where none does.
+// keyword reads a simple statement that begins with a keyword. It returns nil, and reads nothing, if word begins none.
 func (p *parser) keyword(start Pos, word string) Stmt {
 	switch word {
-	case "pass", "break", "continue":
+	case "pass":
 		p.next()
-		at := p.from(start)
-		return map[string]Stmt{"pass": &Pass{at}, "break": &Break{at}, "continue": &Continue{at}}[word]
+		return &Pass{p.from(start)}
+	case "break":
+		p.next()
+		return &Break{p.from(start)}
+	case "continue":
+		p.next()
+		return &Continue{p.from(start)}
 	case "return":
 		p.next()
 		s := &Return{}
@@ -99,7 +104,7 @@ func (p *parser) del(start Pos) Stmt {
 	return s
 }
 
-// names reads names with commas between them, behind a keyword.
+// names reads a keyword, and names with commas between them.
 func (p *reader) names() []string {
 	p.next()
 	names := []string{p.name()}
@@ -122,15 +127,15 @@ func (p *parser) imports(start Pos) Stmt {
 	return s
 }
 
-// alias reads what is imported, and the name that it gets.
+// alias reads the name of what is imported, and the name that as gives to it.
 func (p *parser) alias(name func() string) *Alias {
 	start := p.start()
-	one := &Alias{Name: name()}
+	a := &Alias{Name: name()}
 	if p.accept("as") {
-		one.AsName = p.name()
+		a.AsName = p.name()
 	}
-	one.Span = p.from(start)
-	return one
+	a.Span = p.from(start)
+	return a
 }
 
 // dotted reads the name of a module.
@@ -175,10 +180,10 @@ func (p *parser) importFrom(start Pos) Stmt {
 
 var assignOps = set("+= -= *= /= //= %= @= &= |= ^= >>= <<= **=")
 
-// assignment reads an assignment of any kind, or an expression that stands alone.
+// assignment reads an assignment of any kind, or an expression statement.
 func (p *parser) assignment() Stmt {
 	start := p.start()
-	first := p.yieldOr()
+	first := p.yieldOrExpressions()
 	if p.is(":") {
 		return p.annotated(start, first)
 	}
@@ -189,7 +194,7 @@ func (p *parser) assignment() Stmt {
 		default:
 			p.failAt(start, "illegal expression for augmented assignment")
 		}
-		value := p.yieldOr()
+		value := p.yieldOrExpressions()
 		return &AugAssign{Span: p.from(start), Target: first, Op: op, Value: value}
 	}
 	if !p.is("=") {
@@ -206,7 +211,7 @@ func (p *parser) assignment() Stmt {
 			s.Value = p.shell()
 			break
 		}
-		s.Value = p.yieldOr()
+		s.Value = p.yieldOrExpressions()
 	}
 	s.Span = p.from(start)
 	return s
@@ -224,7 +229,7 @@ func (p *parser) annotated(start Pos, target Expr) Stmt {
 		if p.tok().kind == kindShell {
 			s.Value = p.shell()
 		} else {
-			s.Value = p.yieldOr()
+			s.Value = p.yieldOrExpressions()
 		}
 	}
 	s.Span = p.from(start)
@@ -242,16 +247,16 @@ func (p *parser) magic() Stmt {
 	t := p.next()
 	m := &Magic{Span: p.from(start), Text: p.textOf(t)}
 	if at, ok := codeBehind(m.Text); ok {
-		m.Body = p.inner(int(t.start)+at, int(t.end), int(t.line))
+		m.Body = p.innerCode(int(t.start)+at, int(t.end), int(t.line))
 	}
 	return m
 }
 
-// maxMagics is how many magics may stand in each other in one line.
+// maxMagics is how deep magics may be nested in one line.
 const maxMagics = 4
 
-// inner reads the Python of a line; nil where it is none.
-func (p *parser) inner(start, end, line int) (body []Stmt) {
+// innerCode reads the Python in the line of a magic, which is source[start:end]. It returns nil if that is no Python.
+func (p *parser) innerCode(start, end, line int) (body []Stmt) {
 	in := cell{inner: p.cell.inner + 1}
 	if in.inner > maxMagics {
 		return nil
@@ -266,11 +271,13 @@ func (p *parser) inner(start, end, line int) (body []Stmt) {
 	return body
 }
 
-// options are those of the magics that run Python, as getopt has them: a colon is behind one with a value.
+// options has the options of the magics that run Python, in getopt's format: a colon follows an option that takes a
+// value.
 var options = map[string]string{"time": "", "timeit": "n:r:tcp:qov", "prun": "D:l:rs:T:q", "memit": "r:t:i:coh",
 	"mprun": "rf:T:c", "lprun": "rsf:m:D:T:u:z"}
 
-// codeBehind returns where the Python in the text of a magic begins, and whether there is any.
+// codeBehind returns where the Python in the text of a line magic begins, behind the magic's name and options. ok is
+// false if there is none.
 func codeBehind(text string) (at int, ok bool) {
 	name := strings.TrimLeft(text, "%")
 	at = len(text) - len(name)
@@ -292,13 +299,15 @@ func codeBehind(text string) (at int, ok bool) {
 		if len(option) < 2 || option[0] != '-' {
 			return at, option != ""
 		}
-		i := strings.IndexByte(known, option[1])
+		letter := option[1]
+		i := strings.IndexByte(known, letter)
+		isLong, isKnown := letter == '-', i >= 0 && letter != ':'
 		switch {
-		case option[1] == '-':
-		case i < 0 || option[1] == ':':
+		case isLong:
+		case !isKnown: // code, such as -x
 			return at, true
-		case len(option) == 2 && strings.HasPrefix(known[i+1:], ":"):
-			at += 2
+		case len(option) == 2 && strings.HasPrefix(known[i+1:], ":"): // the next word is the option's value
+			at += len(option)
 			option = word()
 		}
 		at += len(option)

@@ -18,7 +18,7 @@ func (p *parser) file() []Stmt {
 	return body
 }
 
-// statement reads a compound statement, or a line of simple ones.
+// statement reads a compound statement, or a line of simple statements, and appends them to body.
 func (p *parser) statement(body []Stmt) []Stmt {
 	if compound := p.compound(); compound != nil {
 		return append(body, compound)
@@ -36,6 +36,7 @@ func (p *parser) statement(body []Stmt) []Stmt {
 	return body
 }
 
+// block reads a colon, and the statements behind it: an indented block, or the rest of the line.
 func (p *parser) block() []Stmt {
 	p.enter()
 	defer p.leave()
@@ -66,7 +67,7 @@ func (p *parser) simpleLine() []Stmt {
 	return p.statement(nil)
 }
 
-// compound reads a statement with a block; nil where none begins.
+// compound reads a compound statement. It returns nil, and reads nothing, if none begins.
 func (p *parser) compound() Stmt {
 	t := p.tok()
 	start := p.start()
@@ -83,7 +84,7 @@ func (p *parser) compound() Stmt {
 		return p.forIn(start, false)
 	case "while":
 		p.next()
-		s := &While{Test: p.named(), Body: p.block(), Else: p.otherwise()}
+		s := &While{Test: p.named(), Body: p.block(), Else: p.elseBlock()}
 		s.Span = p.from(start)
 		return s
 	case "with":
@@ -111,33 +112,36 @@ func (p *parser) compound() Stmt {
 	return nil
 }
 
-func (p *parser) otherwise() []Stmt {
+// elseBlock reads else and its block, if there is one.
+func (p *parser) elseBlock() []Stmt {
 	if !p.accept("else") {
 		return nil
 	}
 	return p.block()
 }
 
-// ifElse reads if, elif and else. Each elif is the only statement in the else of the one before.
+// ifElse reads if, elif and else. Each elif is the only statement in the Else of the statement before.
 func (p *parser) ifElse() Stmt {
-	var chain []*If
-	for p.is("if") || len(chain) > 0 && p.is("elif") {
-		if len(chain) > 0 && p.is("if") {
-			break
-		}
-		one := &If{Span: Span{Start: p.start()}}
-		p.next()
-		one.Test, one.Body = p.named(), p.block()
-		chain = append(chain, one)
+	chain := []*If{p.ifBlock()}
+	for p.is("elif") {
+		chain = append(chain, p.ifBlock())
 	}
-	chain[len(chain)-1].Else = p.otherwise()
-	for i, one := range slices.Backward(chain) {
-		one.Span = p.from(one.Start)
+	chain[len(chain)-1].Else = p.elseBlock()
+	for i, s := range slices.Backward(chain) {
+		s.Span = p.from(s.Start)
 		if i > 0 {
-			chain[i-1].Else = []Stmt{one}
+			chain[i-1].Else = []Stmt{s}
 		}
 	}
 	return chain[0]
+}
+
+// ifBlock reads if or elif with its condition and block.
+func (p *parser) ifBlock() *If {
+	s := &If{Span: Span{Start: p.start()}}
+	p.next()
+	s.Test, s.Body = p.named(), p.block()
+	return s
 }
 
 func (p *parser) forIn(start Pos, async bool) Stmt {
@@ -145,7 +149,7 @@ func (p *parser) forIn(start Pos, async bool) Stmt {
 	s := &For{Async: async, Target: p.targets("in")}
 	p.next()
 	s.Iter = p.starExpressions()
-	s.Body, s.Else = p.block(), p.otherwise()
+	s.Body, s.Else = p.block(), p.elseBlock()
 	s.Span = p.from(start)
 	return s
 }
@@ -200,11 +204,11 @@ func (p *parser) tryExcept() Stmt {
 		begin := p.start()
 		p.next()
 		h := &ExceptHandler{}
-		if star := p.accept("*"); len(s.Handlers) > 0 && star != s.Star {
+		star := p.accept("*")
+		if len(s.Handlers) > 0 && star != s.Star {
 			p.fail("cannot have both 'except' and 'except*' on the same 'try'")
-		} else {
-			s.Star = star
 		}
+		s.Star = star
 		if !p.is(":") {
 			h.Type = p.tupleOf(p.expression)
 			if p.accept("as") {
@@ -216,7 +220,7 @@ func (p *parser) tryExcept() Stmt {
 		s.Handlers = append(s.Handlers, h)
 	}
 	if s.Handlers != nil {
-		s.Else = p.otherwise()
+		s.Else = p.elseBlock()
 	}
 	if p.accept("finally") {
 		s.Finally = p.block()
@@ -270,21 +274,21 @@ func (p *parser) class(start Pos, decorators []Expr) Stmt {
 	return s
 }
 
-// match reads a match statement; nil where the name match means something else.
+// match reads a match statement. It returns nil, and reads nothing, if match is only a name.
 func (p *parser) match() Stmt {
 	start := p.start()
 	s := &Match{}
-	head := p.try(func() {
+	isMatch := p.try(func() {
 		p.next()
 		s.Subject = p.tupleOf(p.starNamed)
 		p.expect(":")
 		p.expectKind(kindNewline, "the end of the line")
 		p.expectKind(kindIndent, "an indented block")
-		if !p.soft(0, "case") {
+		if !p.isSoft(0, "case") {
 			p.fail("expected 'case'")
 		}
 	})
-	if !head {
+	if !isMatch {
 		return nil
 	}
 	p.enter()
@@ -301,13 +305,13 @@ func (p *parser) match() Stmt {
 
 func (p *parser) matchCase() *MatchCase {
 	start := p.start()
-	if !p.soft(0, "case") {
+	if !p.isSoft(0, "case") {
 		p.fail("expected 'case'")
 	}
 	p.next()
-	found := patterns{expressions: &p.expressions}
-	found.several()
-	c := &MatchCase{Binds: found.binds, Uses: found.uses}
+	pattern := patterns{expressions: &p.expressions}
+	pattern.openPattern()
+	c := &MatchCase{Binds: pattern.binds, Uses: pattern.uses}
 	if p.accept("if") {
 		c.Guard = p.named()
 	}

@@ -10,18 +10,18 @@ import (
 type piece struct {
 	Span
 	text  string
-	field Expr
+	field Expr // nil for a text
 }
 
-// strings reads strings that stand beside each other, and joins them.
-func (p *expressions) strings() Expr {
+// stringLiterals reads strings that follow each other, and joins them.
+func (p *expressions) stringLiterals() Expr {
 	start := p.start()
 	var pieces []piece
 	kinds := map[string]bool{}
 	for {
 		switch t := p.tok(); t.kind {
 		case kindString:
-			pieces = append(pieces, p.plain(kinds))
+			pieces = append(pieces, p.plainString(kinds))
 			continue
 		case kindTextStart:
 			if strings.ContainsAny(p.textOf(t), "tT") {
@@ -43,17 +43,17 @@ func (p *expressions) strings() Expr {
 		p.failAt(start, "cannot mix t-string literals with string or bytes literals")
 	}
 	if kinds["f"] || kinds["t"] {
-		return &JoinedStr{Span: p.from(start), Values: joined(pieces)}
+		return &JoinedStr{Span: p.from(start), Values: pieceNodes(pieces)}
 	}
 	kind := "str"
 	if kinds["bytes"] {
 		kind = "bytes"
 	}
-	return &Constant{Span: p.from(start), Kind: kind, Value: join(pieces)}
+	return &Constant{Span: p.from(start), Kind: kind, Value: joinTexts(pieces)}
 }
 
-// plain reads a string that is no f-string.
-func (p *reader) plain(kinds map[string]bool) piece {
+// plainString reads a string that is no f-string, and adds its kind to kinds.
+func (p *reader) plainString(kinds map[string]bool) piece {
 	start := p.start()
 	text := p.textOf(p.next())
 	n := strings.IndexAny(text, `'"`)
@@ -78,7 +78,8 @@ func (p *reader) plain(kinds map[string]bool) piece {
 	return piece{Span: p.from(start), text: value}
 }
 
-// textPieces reads the text and the fields of an f-string, or of the format in a field.
+// textPieces reads the text and the fields of an f-string, or of the format in a field, whose end is kindOp. It appends
+// them to pieces.
 func (p *expressions) textPieces(pieces []piece, raw bool, end kind) []piece {
 	for {
 		start := p.start()
@@ -102,14 +103,15 @@ func (p *expressions) textPieces(pieces []piece, raw bool, end kind) []piece {
 	}
 }
 
-// fieldPieces reads a field: {expression}, with = for its own source, !r, and a format behind a colon.
+// fieldPieces reads a field: {expression}, with = for its own source, !r, and a format behind a colon. It appends the
+// field, and the source in front of =, to pieces.
 func (p *expressions) fieldPieces(pieces []piece, raw bool) []piece {
 	p.enter()
 	defer p.leave()
 	start := p.start()
 	p.expect("{")
 	inner, first := p.from(start).End, p.at
-	f := &FormattedValue{Value: p.yieldOr()}
+	f := &FormattedValue{Value: p.yieldOrExpressions()}
 	if p.accept("=") {
 		span := Span{Start: inner, End: p.start()}
 		pieces = append(pieces, piece{Span: span, text: newlines(p.sourceOf(inner.Offset, first))})
@@ -124,14 +126,15 @@ func (p *expressions) fieldPieces(pieces []piece, raw bool) []piece {
 		begin := p.start()
 		p.next()
 		format := p.textPieces(nil, raw, kindOp)
-		f.Format = &JoinedStr{Span: p.from(begin), Values: joined(format)}
+		f.Format = &JoinedStr{Span: p.from(begin), Values: pieceNodes(format)}
 	}
 	p.expect("}")
 	f.Span = p.from(start)
 	return append(pieces, piece{Span: f.Span, field: f})
 }
 
-// sourceOf returns the source from an offset, which a token follows, up to the current token, without comments.
+// sourceOf returns the source from an offset up to the current token, without comments. first is the first token behind
+// the offset.
 func (p *reader) sourceOf(offset, first int) string {
 	end := int(p.tok().start)
 	if strings.IndexByte(p.source[offset:end], '#') < 0 {
@@ -153,8 +156,8 @@ func (p *reader) sourceOf(offset, first int) string {
 	return text.String()
 }
 
-// joined returns pieces as nodes; texts beside each other become one constant.
-func joined(pieces []piece) []Expr {
+// pieceNodes returns pieces as nodes. Texts that follow each other become one constant.
+func pieceNodes(pieces []piece) []Expr {
 	var values []Expr
 	for i := 0; i < len(pieces); {
 		if pieces[i].field != nil {
@@ -166,7 +169,7 @@ func joined(pieces []piece) []Expr {
 		for j < len(pieces) && pieces[j].field == nil {
 			j++
 		}
-		if text := join(pieces[i:j]); text != "" {
+		if text := joinTexts(pieces[i:j]); text != "" {
 			span := Span{Start: pieces[i].Start, End: pieces[j-1].End}
 			values = append(values, &Constant{Span: span, Kind: "str", Value: text})
 		}
@@ -175,18 +178,19 @@ func joined(pieces []piece) []Expr {
 	return values
 }
 
-func join(pieces []piece) string {
+// joinTexts joins the texts of pieces.
+func joinTexts(pieces []piece) string {
 	if len(pieces) == 1 {
 		return pieces[0].text
 	}
-	var all strings.Builder
+	var text strings.Builder
 	for _, piece := range pieces {
-		all.WriteString(piece.text)
+		text.WriteString(piece.text)
 	}
-	return all.String()
+	return text.String()
 }
 
-// newlines returns a text with line ends as Python reads them.
+// newlines returns a text with \n for each line end.
 func newlines(text string) string {
 	if strings.IndexByte(text, '\r') < 0 {
 		return text
@@ -197,9 +201,9 @@ func newlines(text string) string {
 var escapes = map[byte]byte{'\\': '\\', '\'': '\'', '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r',
 	't': '\t', 'v': '\v'}
 
-// unescape returns the value of a string's body. Characters by name, \N{…}, stay as they are. It reports false where
-// an escape is cut short.
-func unescape(body string, raw, bytes bool) (string, bool) {
+// unescape returns the value of a string's body. Characters by name, \N{…}, stay as they are. ok is false if an escape
+// is cut short.
+func unescape(body string, raw, bytes bool) (value string, ok bool) {
 	body = newlines(body)
 	if raw || strings.IndexByte(body, '\\') < 0 {
 		return body, true
@@ -218,7 +222,7 @@ func unescape(body string, raw, bytes bool) (string, bool) {
 			i += 2
 			continue
 		}
-		char, size, ok := number(body[i+1:], bytes)
+		char, size, ok := numericEscape(body[i+1:], bytes)
 		switch {
 		case !ok:
 			return "", false
@@ -235,9 +239,9 @@ func unescape(body string, raw, bytes bool) (string, bool) {
 	return string(out), true
 }
 
-// number reads a character that is written as a number, without the backslash, and returns how many bytes it takes. It
-// reports false where digits are missing.
-func number(text string, bytes bool) (char rune, size int, ok bool) {
+// numericEscape reads an escape that is a number, such as x41, without its backslash. size is the escape's length in
+// bytes, 0 if the text begins with no number. ok is false if digits are missing.
+func numericEscape(text string, bytes bool) (char rune, size int, ok bool) {
 	switch c := text[0]; {
 	case c >= '0' && c <= '7':
 		for size < 3 && size < len(text) && text[size] >= '0' && text[size] <= '7' {

@@ -2,19 +2,19 @@ package syntax
 
 import "strings"
 
-// foreign are the cell magics whose cell is no Python.
-var foreign = set("bash sh script html HTML javascript js latex markdown svg SVG perl ruby pypy python python2 " +
+// foreignCells has the cell magics whose cell is no Python.
+var foreignCells = set("bash sh script html HTML javascript js latex markdown svg SVG perl ruby pypy python python2 " +
 	"python3 writefile file cmd system sx")
 
-// calm are the line magics that read no name that they are not given.
-var calm = set("matplotlib config load_ext reload_ext unload_ext autoreload cd pwd ls ll env set_env pip conda " +
+// calmLines has the line magics that read only the names in their arguments.
+var calmLines = set("matplotlib config load_ext reload_ext unload_ext autoreload cd pwd ls ll env set_env pip conda " +
 	"mamba micromamba uv time timeit prun memit mprun lprun tracer precision pprint history hist " +
 	"lsmagic magic quickref alias unalias alias_magic bookmark dhist dirs pushd popd mkdir rmdir cat " +
 	"cp mv rm less more man colors xmode gui system sx pinfo pinfo2 pdoc psource pfile pdef psearch " +
 	"pycat page doctest_mode automagic rehashx tb pdb watermark tensorboard logstart logstop logstate " +
 	"logon logoff killbgscripts save notebook code_wrap subshell")
 
-// magicName returns the name of the magic in a line, and whether it is one of a cell; "" for a line without a magic.
+// magicName returns the name of the magic in a text, and whether it is a cell magic; "" for a text without a magic.
 func magicName(text string) (name string, ofCell bool) {
 	if !strings.HasPrefix(text, "%") || strings.HasSuffix(text, "?") {
 		return "", false
@@ -22,13 +22,13 @@ func magicName(text string) (name string, ofCell bool) {
 	return upTo(strings.TrimLeft(text, "%"), " \t\r\n"), strings.HasPrefix(text, "%%")
 }
 
-// Name returns the name of the magic, without percent signs; "" for a line that is none.
+// Name returns the name of the magic, without percent signs; "" for !command and for help with ?.
 func (m *Magic) Name() string {
 	name, _ := magicName(m.Text)
 	return name
 }
 
-// cellName returns the name of a magic of a cell; "" for another line.
+// cellName returns the name of a cell magic, "" for another text.
 func cellName(text string) string {
 	if name, ofCell := magicName(text); ofCell {
 		return name
@@ -36,8 +36,8 @@ func cellName(text string) string {
 	return ""
 }
 
-// words takes each word of a text that is no Python as a name that is read.
-func (n *namer) words(text string) {
+// readWords notes each word of a text that is no Python as a name that is read.
+func (n *namer) readWords(text string) {
 	for i := 0; i < len(text); {
 		size := wordLength(text[i:])
 		if size == 0 || i > 0 && isDigit(text[i-1]) && !isWord(text[i]) {
@@ -51,46 +51,47 @@ func (n *namer) words(text string) {
 	}
 }
 
-// queries are functions, and methods, that read the names in a string that they get.
+// queries has functions and methods that read the names in a string argument.
 var queries = set("query eval evaluate sql execute")
 
-// named notes the names that a call reads without their being in its source as names.
-func (n *namer) named(e *Call, last string) {
+// implicitReads notes the names that a call reads although they are not names in the call's source. last is the last
+// part of the function's name.
+func (n *namer) implicitReads(e *Call, last string) {
 	switch {
 	case last == "exec":
-		n.dynamic(true)
+		n.noteDynamic(true)
 	case last == "get_ipython", last == "globals", last == "_getframe", last == "currentframe":
-		n.dynamic(true)
+		n.noteDynamic(true)
 	case (last == "locals" || last == "vars" || last == "dir") && len(e.Args) == 0:
-		if n.scope.binder().kind != functionScope {
-			n.dynamic(true)
+		if n.scope.binder().kind != functionScope { // in a function they have its locals
+			n.noteDynamic(true)
 		}
 	case queries[last]:
 		for _, arg := range e.Args {
-			n.query(arg)
+			n.readQuery(arg)
 		}
 		for _, keyword := range e.Keywords {
 			if _, ok := keyword.Value.(*Constant); ok {
-				n.query(keyword.Value)
+				n.readQuery(keyword.Value)
 			}
 		}
 	}
 }
 
-// query takes the words of a string as names that are read. In another value any name may be.
-func (n *namer) query(arg Expr) {
+// readQuery notes the words of a string as names that are read. An argument that is no literal may have any name.
+func (n *namer) readQuery(arg Expr) {
 	switch a := arg.(type) {
 	case *Constant:
 		if a.Kind == "str" {
-			n.words(a.Value)
+			n.readWords(a.Value)
 		}
 	case *JoinedStr:
 		for _, value := range a.Values {
 			if text, ok := value.(*Constant); ok {
-				n.words(text.Value)
+				n.readWords(text.Value)
 			}
 		}
 	default:
-		n.dynamic(false)
+		n.noteDynamic(false)
 	}
 }

@@ -8,7 +8,7 @@ import "fmt"
 // Pos is a place in a source: Line from 1, Col in bytes from 0, and Offset in bytes from 0.
 type Pos struct{ Line, Col, Offset int }
 
-// Span is the place of a node: from Start up to End, which is behind its last byte.
+// Span is the place of a node: from Start up to End, which is behind the node's last byte.
 type Span struct{ Start, End Pos }
 
 // Place returns the span itself; nodes embed it.
@@ -152,7 +152,7 @@ type (
 	Pass     struct{ Span }
 	Break    struct{ Span }
 	Continue struct{ Span }
-	// Magic has the Python that its line runs, as %time and %timeit do; nil where that is none.
+	// Magic has in Body the Python that its line runs, as %time and %timeit do; nil if it runs none.
 	Magic struct {
 		Span
 		Text string
@@ -167,7 +167,7 @@ type (
 		ID string
 	}
 	// Constant is a literal. Kind is "int", "float", "complex", "str", "bytes", "None", "True", "False" or "...".
-	// Text is the source of a number; Value that of a str or bytes without quotes and escapes, joined.
+	// Text is the source of a number. Value is the value of a str or of bytes: several literals are joined.
 	Constant struct {
 		Span
 		Kind, Text, Value string
@@ -258,7 +258,7 @@ type (
 		Span
 		Keys, Values []Expr
 	}
-	// Comp is a comprehension. Kind is "list", "set", "dict" or "generator"; Value is nil but for a dict.
+	// Comp is a comprehension. Kind is "list", "set", "dict" or "generator". Value is nil except for a dict.
 	Comp struct {
 		Span
 		Kind       string
@@ -274,7 +274,7 @@ type (
 		From  bool
 		Value Expr // nil for none
 	}
-	// Shell is IPython's: the part of an assignment behind =, as in x = !ls or x = %magic.
+	// Shell is the value of an assignment in IPython's syntax, as in x = !ls or x = %magic.
 	Shell struct {
 		Span
 		Text string
@@ -311,7 +311,7 @@ type (
 		Name string // "" for none
 		Body []Stmt
 	}
-	// MatchCase has the names that its pattern binds, and the expressions in it (values, classes).
+	// MatchCase has the names that its pattern binds, and the expressions in the pattern (values, classes).
 	MatchCase struct {
 		Span
 		Binds []string

@@ -1,10 +1,10 @@
 package syntax
 
-// shapes are attributes that say how large a value is, not what is in it.
+// shapes has attributes that describe a value, and are no part of the value's data.
 var shapes = set("shape dtype dtypes ndim size columns index nbytes itemsize")
 
-// pure are functions, and methods, that keep no argument and no part of one, neither in themselves nor in what they
-// return; scalar are methods that return no part of the value that they are called on.
+// pure has functions and methods that keep no argument, and no part of one, neither in themselves nor in their result.
+// scalar has methods whose result is no part of the value that they are called on.
 var (
 	pure = set("print len type id repr isinstance issubclass hash bool int float complex abs sum any all round " +
 		"callable hasattr format mean std var median prod argmin argmax count_nonzero deepcopy to_csv to_parquet " +
@@ -12,7 +12,7 @@ var (
 	scalar = set("sum min max any all mean std var median prod argmin argmax item describe info nunique memory_usage " +
 		"to_csv to_parquet to_pickle to_json to_excel to_hdf to_feather sort fill append extend insert clear remove " +
 		"tofile tobytes __len__ __sizeof__")
-	// mirrors are functions that lead to any name.
+	// mirrors has functions that lead to any name.
 	mirrors = set("globals locals vars eval exec get_ipython __import__")
 )
 
@@ -33,7 +33,7 @@ func (n *namer) expr(node Expr, use Use) {
 	case *Name:
 		n.read(e.ID, use)
 		if mirrors[e.ID] {
-			n.dynamic(true)
+			n.noteDynamic(true)
 		}
 	case *Attribute:
 		n.attribute(e, use)
@@ -62,7 +62,7 @@ func (n *namer) expr(node Expr, use Use) {
 	case *Yield:
 		n.expr(e.Value, Use{How: Kept})
 	case *Shell:
-		n.words(e.Text)
+		n.readWords(e.Text)
 	case *TypeParam:
 		n.typeParams([]Expr{e})
 	default:
@@ -70,7 +70,7 @@ func (n *namer) expr(node Expr, use Use) {
 	}
 }
 
-// operands notes the names in displays, and in operators, which are done with their operands.
+// operands notes the names in displays, whose elements are kept with them, and in operators, which keep no operand.
 func (n *namer) operands(node Expr, use Use) {
 	within := Use{}
 	if use.How != Used {
@@ -106,7 +106,7 @@ func (n *namer) operands(node Expr, use Use) {
 	}
 }
 
-// binary notes the operands of an operator. Only a list has elements of its operands in its result.
+// binary notes the names in the operands of an operator. Only the result for lists has elements of the operands.
 func (n *namer) binary(e *BinOp, use Use) {
 	within := Use{}
 	if use.How != Used && (isList(e.Left) || isList(e.Right)) {
@@ -116,6 +116,7 @@ func (n *namer) binary(e *BinOp, use Use) {
 	n.expr(e.Right, within)
 }
 
+// isList reports whether an expression is a display or a comprehension.
 func isList(e Expr) bool {
 	switch e.(type) {
 	case *List, *Tuple, *Set, *Dict, *Comp:
@@ -124,7 +125,7 @@ func isList(e Expr) bool {
 	return false
 }
 
-// partOf returns what becomes of a value if this becomes of a part of it.
+// partOf returns the use of a value of which a part has a use.
 func partOf(use Use) Use {
 	if use.How != Used {
 		return Use{How: Part, Callee: use.Callee}
@@ -133,7 +134,7 @@ func partOf(use Use) Use {
 }
 
 func (n *namer) attribute(e *Attribute, use Use) {
-	if _, name := e.Value.(*Name); name && shapes[e.Attr] && !use.Changed {
+	if _, isName := e.Value.(*Name); isName && shapes[e.Attr] && !use.Changed {
 		n.expr(e.Value, Use{})
 		return
 	}
@@ -164,16 +165,18 @@ func (n *namer) call(e *Call, use Use) {
 	for _, keyword := range e.Keywords {
 		n.expr(keyword.Value, within)
 	}
-	n.named(e, last)
+	n.implicitReads(e, last)
 }
 
+// binds reports whether the statements define a function or class with a name.
 func (u *Uses) binds(name string) bool {
 	return u.Functions[name] != nil
 }
 
-// calleeOf returns a function as it is written, np.linalg.inv, and the last part of it.
+// calleeOf returns the name of a called function as it is written, such as np.linalg.inv, and the name's last part.
 func calleeOf(f Expr) (whole, last string) {
-	for range 8 {
+	const maxParts = 8
+	for range maxParts {
 		switch e := f.(type) {
 		case *Name:
 			if whole == "" {
@@ -214,7 +217,7 @@ func (n *namer) comp(e *Comp, use Use) {
 		n.expr(e.Elt, within)
 		n.expr(e.Value, within)
 	}
-	n.inner(inner, func() {
+	n.inScope(inner, func() {
 		if e.Kind == "generator" {
 			n.deferred(rest)
 		} else {
@@ -225,29 +228,30 @@ func (n *namer) comp(e *Comp, use Use) {
 
 func (n *namer) lambda(e *Lambda) {
 	n.exprs(defaults(e.Args), Use{How: Kept})
-	n.inner(functionOf(n.scope, e.Args, e.Body), func() {
+	n.inScope(functionOf(n.scope, e.Args, e.Body), func() {
 		n.deferred(func() { n.expr(e.Body, Use{How: Kept}) })
 	})
 }
 
-// typeParams binds type parameters in the scope, and notes their bounds, which are read later.
+// typeParams binds type parameters in the scope, and notes the names in their bounds and defaults, which are read
+// later.
 func (n *namer) typeParams(params []Expr) {
 	for _, param := range params {
-		if one, ok := param.(*TypeParam); ok {
-			n.scope.bind(one.Name)
+		if p, ok := param.(*TypeParam); ok {
+			n.scope.bind(p.Name)
 		}
 	}
 	for _, param := range params {
-		if one, ok := param.(*TypeParam); ok {
+		if p, ok := param.(*TypeParam); ok {
 			n.deferred(func() {
-				n.expr(one.Bound, Use{})
-				n.expr(one.Default, Use{})
+				n.expr(p.Bound, Use{})
+				n.expr(p.Default, Use{})
 			})
 		}
 	}
 }
 
-// target notes what a target reads: x and i of x[i].
+// target notes the names that an assignment to a target reads: x and i of x[i].
 func (n *namer) target(target Expr) {
 	switch t := target.(type) {
 	case *Starred:

@@ -2,36 +2,36 @@ package syntax
 
 import "iter"
 
-// Walk visits a node and all below it, depth first, in the order of the source. Where visit returns false, it leaves
-// out what is below.
+// Walk visits a node and all nodes below it, depth first, in the order of the source. If visit returns false for a
+// node, Walk leaves out the nodes below that node.
 func Walk(node Node, visit func(Node) bool) {
 	walk(node, func(node Node, _ int) bool { return visit(node) })
 }
 
-// All returns a node and all below it, those of a type, in the order of [Walk].
+// All returns the nodes of type T among a node and all nodes below it, in the order of [Walk].
 func All[T Node](node Node) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		goesOn := true
 		Walk(node, func(n Node) bool {
-			if one, ok := n.(T); ok && goesOn {
-				goesOn = yield(one)
+			if t, ok := n.(T); ok && goesOn {
+				goesOn = yield(t)
 			}
 			return goesOn
 		})
 	}
 }
 
-// Any reports whether a node, or one below it, is of a type and passes.
+// Any reports whether passes accepts a node of type T, among a node and all nodes below it.
 func Any[T Node](node Node, passes func(T) bool) bool {
-	for one := range All[T](node) {
-		if passes(one) {
+	for n := range All[T](node) {
+		if passes(n) {
 			return true
 		}
 	}
 	return false
 }
 
-// walk does not call itself: a tree may be deep.
+// walk does what Walk does, and passes the depth of each node. It is not recursive, because a tree may be deep.
 func walk(node Node, visit func(node Node, depth int) bool) {
 	type step struct {
 		node  Node
@@ -53,24 +53,27 @@ func walk(node Node, visit func(node Node, depth int) bool) {
 	}
 }
 
-// children are the nodes right below another one, in the order of the source.
+// children are the nodes right below a node, in the order of the source.
 type children []Node
 
-func (c *children) expr(all ...Expr) *children {
-	for _, one := range all {
-		if one != nil {
-			*c = append(*c, one)
+// expr adds expressions, except nil ones.
+func (c *children) expr(exprs ...Expr) *children {
+	for _, e := range exprs {
+		if e != nil {
+			*c = append(*c, e)
 		}
 	}
 	return c
 }
 
+// stmts adds lists of statements.
 func (c *children) stmts(lists ...[]Stmt) {
 	for _, list := range lists {
 		addAll(c, list)
 	}
 }
 
+// of adds the children of a node.
 func (c *children) of(node Node) {
 	switch n := node.(type) {
 	case *Module:
@@ -144,13 +147,14 @@ func (c *children) ofCompound(node Stmt) {
 	}
 }
 
-func addAll[T Node](c *children, all []T) {
-	for _, one := range all {
-		*c = append(*c, one)
+// addAll adds nodes of one type.
+func addAll[T Node](c *children, nodes []T) {
+	for _, n := range nodes {
+		*c = append(*c, n)
 	}
 }
 
-// arguments adds those of a call. A starred one may stand behind a keyword.
+// arguments adds the arguments of a call in the order of the source: a starred argument may stand behind a keyword.
 func (c *children) arguments(args []Expr, keywords []*Keyword) {
 	for len(args) > 0 || len(keywords) > 0 {
 		if len(keywords) == 0 || len(args) > 0 && args[0].Place().Start.Offset < keywords[0].Start.Offset {
@@ -239,9 +243,7 @@ func (c *children) ofPart(node Node) {
 	case *Arg:
 		c.expr(n.Annotation, n.Default)
 	case *Arguments:
-		for _, one := range n.All() {
-			*c = append(*c, one)
-		}
+		addAll(c, n.All())
 	}
 }
 

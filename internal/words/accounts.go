@@ -6,22 +6,21 @@ import (
 	"ipytracer/model"
 )
 
-// The reciprocal of the least share of an account that a part must have to be named, and the least pages of a file, in
-// bytes.
+// Which parts of an account are named.
 const (
-	Hardly     = 50
-	leastPages = 64 << 10
+	Hardly     = 50       // a part must have this share, one in 50, of the account
+	leastPages = 64 << 10 // bytes that must be pages of a file, or shared, to be mentioned
 )
 
-// Account returns the largest parts of an account, at most so many, and the sum of the others; "" if no part is large.
-// late: the process began before the session.
+// Account returns the largest parts of an account, at most the given number, and the sum of the others; "" if no part
+// is large. late says that the process began before the session.
 func Account(a *model.Account, most int, late bool) string {
 	var texts []string
-	shown, rest, more := int64(0), int64(0), 0
+	shown, unexplained, more := int64(0), int64(0), 0
 	for i := range a.Parts {
 		switch p := &a.Parts[i]; {
 		case p.Kind == model.PartRest:
-			rest = p.Bytes
+			unexplained = p.Bytes
 		case len(texts) < most && p.Bytes >= a.Bytes/Hardly:
 			text := partOfEnd(p)
 			if a.At == model.AtHighest {
@@ -36,23 +35,23 @@ func Account(a *model.Account, most int, late bool) string {
 	if len(texts) == 0 {
 		return ""
 	}
-	return strings.Join(append(texts, otherParts(a, shown, rest, more)...), " · ")
+	return strings.Join(append(texts, otherParts(a.Bytes-shown, unexplained, more, a.Bytes/Hardly)...), " · ")
 }
 
-// otherParts returns the sum of the parts that are not named, and what is not explained if it is not little.
-func otherParts(a *model.Account, shown, rest int64, more int) (texts []string) {
-	left := a.Bytes - shown
+// otherParts describes the rest of an account: left bytes in more small parts, of which some are not explained. These
+// count as one more small part if they are fewer than least.
+func otherParts(left, unexplained int64, more int, least int64) (texts []string) {
 	switch {
-	case rest >= a.Bytes/Hardly || more == 0:
-		left -= rest
-	case rest > 0:
-		more, rest = more+1, 0
+	case unexplained >= least || more == 0:
+		left -= unexplained
+	case unexplained > 0:
+		more, unexplained = more+1, 0
 	}
 	if left > 0 {
 		texts = append(texts, Bytes(left)+" in "+Plural(more, "smaller part"))
 	}
-	if rest > 0 {
-		texts = append(texts, Bytes(rest)+" not explained")
+	if unexplained > 0 {
+		texts = append(texts, Bytes(unexplained)+" not explained")
 	}
 	return texts
 }
@@ -110,7 +109,8 @@ func partOfEnd(p *model.AccountPart) string {
 	return bytes
 }
 
-// mapped says which part of a name's memory is a file's, or shared; "" for little.
+// mapped says how much of a name's memory is pages of a file, or shared: " (2.00 MiB of it shared memory)"; "" for
+// little.
 func mapped(p *model.AccountPart) string {
 	kind := "pages of a file"
 	if p.Pages == SharedMemory {

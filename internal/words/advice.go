@@ -23,6 +23,7 @@ func Quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// plainLetters are the characters that mean nothing to a shell.
 const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+@%:,"
 
 // CellsUnread says that the source of cells could not be read.
@@ -35,10 +36,10 @@ func CellsUnread(n int) string {
 
 // NoLinesForAdvice says that it is not known who allocated.
 func NoLinesForAdvice() string {
-	return "the session does not have who allocated (--no-stacks, or given up): no advice can say what it would save"
+	return "the session has no stacks (--no-stacks, or given up): no advice can say what it would save"
 }
 
-// NoVariablesForAdvice says that the variables of the end are not known.
+// NoVariablesForAdvice says that the variables at the session's end are not known.
 func NoVariablesForAdvice() string {
 	return "the kernel's variables were not looked at in the end: names that hold the same memory are not known"
 }
@@ -59,7 +60,7 @@ func AdviceAccuracy(accuracy string) string {
 	return "a guess: try it"
 }
 
-// NotInFull says why a session is not known in full, and so nothing of it is exact.
+// NotInFull says why nothing about a session is exact: it returns the first of the reasons, and the number of others.
 func NotInFull(why []string) string {
 	text := "nothing is exact: " + why[0]
 	if more := len(why) - 1; more > 0 {
@@ -74,11 +75,11 @@ func AdviceGain(saves int64) string { return Bytes(saves) + " lower" }
 // AdviceLeft says how many pieces of advice are not listed.
 func AdviceLeft(n int) string { return Plural(n, "more piece") + " of advice would save less" }
 
-// NoMoment says that a session has no highest moment in a cell.
+// NoMoment says that no cell ran, so a session has no highest moment to lower.
 func NoMoment() string { return "no cell ran, so there is no moment to lower" }
 
-// NoAdvice says that nothing was found.
-func NoAdvice() string { return "no change that we know would lower it by one per cent or more" }
+// NoAdvice says that no advice was found.
+func NoAdvice() string { return "no known change would lower it by 1 % or more" }
 
 // HighestMoment names the moment that advice would lower.
 func HighestMoment(meter string, peak int64, at *model.PlanPlace) string {

@@ -2,13 +2,15 @@ package words
 
 import (
 	"fmt"
+	"slices"
 
+	"ipytracer/event"
 	"ipytracer/model"
 )
 
-// Reasons why a certificate is not complete, and other losses: one for each function.
+// The functions below return reasons why a certificate is not complete, and other losses, in words.
 
-// ChangesMissing says that changes were lost, out of a total.
+// ChangesMissing says that changes were lost, out of all.
 func ChangesMissing(missing, all uint64) string {
 	return fmt.Sprintf("%s of %s changes did not reach this report: peaks stand, the kernel itself keeps them; "+
 		"part of their proof is missing, and of who allocated",
@@ -45,25 +47,25 @@ type Broken struct {
 	LowWindows uint64 // windows lower than one inside them, and sessions lower than their process
 }
 
-// Reasons describes each count.
+// Reasons returns a text for each count that is not 0.
 func (b *Broken) Reasons() (reasons []string) {
-	for _, one := range []struct {
+	for _, invariant := range []struct {
 		count uint64
 		text  func(uint64) string
 	}{{b.EndedAgain, EndedAgain}, {b.LowTrees, TreesTooLow}, {b.LowWindows, WindowsTooLow}} {
-		if one.count > 0 {
-			reasons = append(reasons, one.text(one.count))
+		if invariant.count > 0 {
+			reasons = append(reasons, invariant.text(invariant.count))
 		}
 	}
 	return reasons
 }
 
-// WindowsMissing says that windows had no room.
+// WindowsMissing says that windows are not in the report.
 func WindowsMissing(n uint64) string {
 	return Count(n) + " windows are not in this report: there were too many"
 }
 
-// leastDear is the least CPU time, in nanoseconds, that deserves a line.
+// leastDear is the least CPU time of a probe, in nanoseconds, that is worth a warning: 10 ms.
 const leastDear = 10_000_000
 
 // ExpensiveProbes returns the warning that probes cost more than usual, at their place or on this machine; "" if the
@@ -78,8 +80,9 @@ func ExpensiveProbes(p *model.Probe) string {
 	return fmt.Sprintf("%s (%s): %s", eachTraced, p.Dear, took(p))
 }
 
-// DearTraps says what a hit of a probe costs, in nanoseconds, on a machine where hits cost much: first where Linux
-// emulates an instruction, then where Linux single-steps one. Where measurements did not agree, it says the highest.
+// DearTraps says what a hit of a probe costs on a machine where hits cost much, in nanoseconds: emulated, if Linux
+// emulates the instruction, and stepped, if Linux single-steps it. disagree says that measurements differed, and that
+// these are the highest.
 func DearTraps(emulated, stepped int64, disagree bool) string {
 	text := fmt.Sprintf("a hit of a probe is dear on this machine, %.2f µs, and single-stepped %.1f µs",
 		float64(emulated)/1e3, float64(stepped)/1e3)
@@ -103,11 +106,12 @@ func ExpensiveProbesSoFar(p *model.Probe) string {
 
 const eachTraced = "each array and each scalar is traced, which slows code down that makes many"
 
+// took returns "1,234 hits took about 12 ms of CPU time".
 func took(p *model.Probe) string {
 	return fmt.Sprintf("%s hits took about %s of CPU time", Count(p.Hits), Duration(p.CostNS))
 }
 
-// MeterPaused says that a meter was stepped down.
+// MeterPaused says that a meter was paused.
 func MeterPaused(id string) string {
 	return Meter(id) + " was not counted at times, to keep the overhead budget (--budget off counts all)"
 }
@@ -120,12 +124,12 @@ func CellsInDoubt(n uint64) string {
 	return Count(n) + " cells were not seen whole: their begin, end, result or statements are in doubt"
 }
 
-// AllocationsMissing says that stacks had no room.
+// AllocationsMissing says that allocations are not in the lists of who allocated.
 func AllocationsMissing(n uint64) string {
 	return Count(n) + " allocations are missing from who allocated: there were too many"
 }
 
-// RefusalsMissing says that refused requests had no room.
+// RefusalsMissing says that refused requests for memory are not listed.
 func RefusalsMissing(n uint64) string {
 	return Count(n) + " refused requests for memory are not listed: there were too many at a time"
 }
@@ -133,37 +137,64 @@ func RefusalsMissing(n uint64) string {
 // Lost describes any other loss, by its reason.
 func Lost(reason string, n uint64) string { return reason + " (" + Count(n) + ")" }
 
-// StacksPaused says that some stacks are not known.
+// ArraysCounted says that a process has counted small arrays itself.
+const ArraysCounted = "arrays below 64 KiB are counted in the process itself, from when its meter's accuracy is " +
+	`"counted". Of those from 1 KiB on, samples have lines; smaller ones have none`
+
+// HeapCounted says that a process has counted malloc's blocks itself.
+const HeapCounted = "malloc's blocks are counted in the process itself, where its meter's accuracy is \"counted\"; " +
+	"of those below 64 KiB it is not known which lines made them"
+
+// Counted says that a process has counted blocks itself. g stands for their stacks.
+func Counted(g event.Group) string {
+	if g == event.CountedHeap {
+		return HeapCounted
+	}
+	return ArraysCounted
+}
+
+// CountedSource returns what is added to the source of a meter's figures then. counted are the groups of stacks that
+// are not known for that reason.
+func CountedSource(m event.Meter, counted []event.Group) string {
+	switch {
+	case m == event.NumPy && slices.Contains(counted, event.CountedArrays):
+		return "; arrays below 64 KiB counted in the process, bounded by what Linux counts"
+	case m == event.Heap && slices.Contains(counted, event.CountedHeap):
+		return "; counted in the process, bounded by what Linux counts, where the accuracy is \"counted\""
+	}
+	return ""
+}
+
+// StacksPaused says that some stacks are not known, because stacks were paused.
 const StacksPaused = "at times it is not known who allocated, or only from samples: " +
 	"stacks were paused to keep the overhead budget"
 
-// RecordsTwice says that records came again, which no tracer writes.
+// RecordsTwice says that a recording has records twice, which no tracer writes.
 func RecordsTwice(n uint64) string { return Plural(int(min(n, 1<<40)), "record") + " came twice" }
 
 // RecordingCut says that a recording stops before its session did.
 const RecordingCut = "the recording was cut: what came after is not known"
 
-// LeftOut counts records without room in a report: a target, or the maker of a recording, can produce any number of
-// them.
+// LeftOut counts what a report has no room for. A target, or the maker of a recording, can produce any number of these.
 type LeftOut struct {
 	Processes int // events of processes beyond MaxProcesses
-	Readings  int // of processes at one boundary
-	Late      int // changes too late to change the windows of their segment
-	Ahead     int // changes of segments that never arrive
-	Waiting   int // changes that waited for their segment, and were not counted for their stacks
+	Readings  int // readings of processes beyond the most at one boundary
+	Late      int // changes that came too late to count for the windows of their segment
+	Ahead     int // changes of segments that are too far ahead
+	Waiting   int // changes that waited for their segment, and do not count for their stacks
 	Uncounted int // windows without counts of allocations
-	Unpaired  int // ends of experiments without a beginning
-	Children  int // of windows
-	Texts     int // cut or left out
+	Unpaired  int // experiments, because too many were open
+	Children  int // children of windows
+	Texts     int // texts that were cut or left out
 	Timeline  int // stretches of meters over time
 
 	MaxProcesses int
 }
 
-// Reasons describes each count. First come counts that put figures or windows in doubt, then counts that concern only
-// stacks, names or texts.
+// Reasons returns a text for each count that is not 0: in figures if it puts figures or windows in doubt, in
+// attribution if it concerns only stacks, names or texts.
 func (l *LeftOut) Reasons() (figures, attribution []string) {
-	for _, one := range []struct {
+	for _, kind := range []struct {
 		count int
 		text  string
 		to    *[]string
@@ -184,8 +215,8 @@ func (l *LeftOut) Reasons() (figures, attribution []string) {
 		{l.Timeline, "%d stretches of meters are missing from the timeline: there were too many points", &figures},
 		{l.Texts, "%d texts were cut or left out: there was too much text", &attribution},
 	} {
-		if one.count > 0 {
-			*one.to = append(*one.to, fmt.Sprintf(one.text, one.count))
+		if kind.count > 0 {
+			*kind.to = append(*kind.to, fmt.Sprintf(kind.text, kind.count))
 		}
 	}
 	return figures, attribution

@@ -29,16 +29,17 @@ func Change(bytes int64) string {
 }
 
 // Percent formats a change in per cent of the old value: "+12.5 %"; "" for an old value of 0.
-func Percent(change, of int64) string {
-	if of <= 0 {
+func Percent(change, old int64) string {
+	if old <= 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%+.1f %%", 100*float64(change)/float64(of))
+	text := fmt.Sprintf("%+.1f %%", 100*float64(change)/float64(old))
 	return strings.Replace(text, "-", "−", 1)
 }
 
-// More describes the change of a cell's own memory, bytes first: of its need on top of the start, or of the memory that
-// it keeps. For a new cell, and one that is gone, it is that amount itself.
+// More describes by how many bytes a cell's need changed or, with keeps, the memory that the cell keeps:
+// "resident: needs 1.00 GiB more". change is the kind of change, such as model.New. For a new cell bytes is its whole
+// need; for a cell that is gone, minus the need that it had.
 func More(change, meter string, bytes int64, keeps bool) string {
 	verb, past := "needs", "needed"
 	if keeps {
@@ -56,9 +57,9 @@ func More(change, meter string, bytes int64, keeps bool) string {
 	return fmt.Sprintf("%s: %s %s more", Meter(meter), verb, size)
 }
 
-// MoreOf describes the change of a cell's need or keep: "needs 168.00 MiB less", or for a meter that is not the first
-// "needs 1.00 GiB more of GPU 0 driver". For a cell that gives memory back in both runs it is the change of that
-// amount.
+// MoreOf describes by how many bytes a cell's need changed or, with keeps, the memory that the cell keeps: "needs
+// 168.00 MiB less". It names the meter unless that is first: "needs 1.00 GiB more of GPU 0 driver". gives says that the
+// cell gives memory back in both runs: then bytes is the change of a negative amount.
 func MoreOf(meter, first string, bytes int64, keeps, gives bool) string {
 	verb, more := "needs", "more"
 	switch {
@@ -94,7 +95,7 @@ func WhyLineOf(cell string, of *model.CellDiff) string {
 		EditedIn(of.Edits)
 }
 
-// maxEdited is the number of places of a cell that are named.
+// maxEdited is the most places of a cell, or cells of a chain, that a text names.
 const maxEdited = 3
 
 // EditedIn describes the places of an edit, to follow another text: " in line 2", " in lines 2 to 4 and line 9"; "" if
@@ -131,24 +132,27 @@ func enumerated(parts []string) string {
 	return parts[0]
 }
 
-// WhyReads describes the name that a cell reads and that another cell defined differently, not escaped: "it reads
-// orders, made in In[2], edited in line 2".
+// WhyReads describes the chain of names that a cell reads, up to the cell that changed: "it reads orders, made in
+// In[2], edited in line 2". The middle of a long chain is left out. The result is not escaped.
 func WhyReads(d *model.Diff, reads []model.DiffRead) string {
 	text := ""
+	isLong := len(reads) > maxEdited+1
 	for i, r := range reads {
 		row := &d.Cells[r.Cell]
 		name, verb := r.Name, "made"
 		if r.InPlace {
 			verb = "changed"
 		}
+		isSkip := isLong && i == maxEdited
 		switch {
 		case i == 0 && r.Released:
 			text = "it lets go of "
 		case i == 0:
 			text = "it reads "
-		case i == maxEdited && len(reads) > maxEdited+1: // the rest of a long way is left out
+		case isSkip:
+			last := reads[len(reads)-1]
 			text += ", and so on back to "
-			row, name = &d.Cells[reads[len(reads)-1].Cell], reads[len(reads)-1].Name
+			row, name = &d.Cells[last.Cell], last.Name
 		default:
 			text += ", which reads "
 		}
@@ -157,14 +161,14 @@ func WhyReads(d *model.Diff, reads []model.DiffRead) string {
 		} else {
 			text += name + ", " + verb + " in " + Row(row)
 		}
-		if i == maxEdited && len(reads) > maxEdited+1 || i == len(reads)-1 {
+		if isSkip || i == len(reads)-1 {
 			return text + changed(row)
 		}
 	}
 	return text
 }
 
-// changed describes the change of a cell, to follow its name.
+// changed describes the change of a cell, to follow its name: ", edited in line 2".
 func changed(row *model.CellDiff) string {
 	switch row.Change {
 	case model.New:
@@ -175,31 +179,32 @@ func changed(row *model.CellDiff) string {
 	return ", " + row.Change + EditedIn(row.Edits)
 }
 
-// ButFigures says that the names which a cell reads do not explain its change.
+// ButFigures adds to why, a reason from the names that a cell reads, that the cell's figures changed in the other
+// direction.
 func ButFigures(why string) string { return why + ", but that changed the other way" }
 
-// ItselfAsMuch says that the need and keep of the cell itself did not change, though other cells follow from it.
+// ItselfAsMuch says that a cell's own figures did not change, although other cells changed because of it.
 func ItselfAsMuch(change string) string {
 	switch change {
 	case model.New, model.Gone:
-		return "what others read of it makes the difference"
+		return "the difference is in cells that read what it defines"
 	}
-	return "itself it needs and keeps as much"
+	return "the cell itself needs and keeps the same"
 }
 
 // Row returns the name of a cell of a comparison for people: In[3], or In[3] → In[4] if its number has changed.
 func Row(row *model.CellDiff) string {
 	name := func(x *model.DiffCell) string { return Cell(x.Execution, countOf(x.ExecutionCount), x.Silent) }
-	whole := func(x *model.DiffCell) string { return name(x) + OfKernel(x.Kernel) }
+	nameAndKernel := func(x *model.DiffCell) string { return name(x) + OfKernel(x.Kernel) }
 	switch {
 	case row.A == nil:
-		return whole(row.B)
+		return nameAndKernel(row.B)
 	case row.B == nil:
-		return whole(row.A)
+		return nameAndKernel(row.A)
 	}
 	a, b := name(row.A), name(row.B)
 	if row.A.Kernel != row.B.Kernel {
-		a, b = whole(row.A), whole(row.B)
+		a, b = nameAndKernel(row.A), nameAndKernel(row.B)
 	}
 	text := b
 	if a != b {
@@ -229,8 +234,8 @@ func LineOf(d *model.Diff, l *model.LineDiff) string {
 	return text
 }
 
-// fileName returns the name of a file without its folders. A cell that ran before the session has a description instead
-// of a name, which it returns whole.
+// fileName returns the name of a file without its folders. The file of a cell that ran before the session is a
+// description that begins with "In[": fileName returns it whole.
 func fileName(file string) string {
 	if strings.HasPrefix(file, "In[") {
 		return file

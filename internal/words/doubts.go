@@ -14,33 +14,33 @@ const (
 	WasCut           DoubtKind = iota
 	NoCells                    // no cell ran
 	NotComplete                // Text is a reason of its certificate
-	MoreNotComplete            // Count more of these
+	MoreNotComplete            // its certificate has Count more reasons
 	NamesIncomplete            // Text is a reason why the allocating code is not known in full, beside Count others
-	LateLines                  // it began in a process that ran already
-	WithoutSource              // Count cells
-	CellsLeftOut               // Count cells
-	LongSources                // Count cells
-	NotExact                   // the figures of Text, a meter, in Count cells
-	CellsFailed                // Count cells
-	LateNeed                   // it began in a process that ran already
+	LateLines                  // the session began in a process that ran already, so some memory has no line
+	WithoutSource              // Count cells have no source
+	CellsLeftOut               // Count cells were not compared
+	LongSources                // Count cells have longer sources than a recording keeps
+	NotExact                   // Count cells have figures of Text, a meter, that are not exact
+	CellsFailed                // Count cells failed
+	LateNeed                   // the session began in a process that ran already, so its earlier need is not known
 	KilledForMemory            // the OOM killer ended a process
-	LimitedBySetting           // a soft limit of Bytes
+	LimitedBySetting           // a soft limit of Bytes kept a process from mapping more
 )
 
 // The reasons that concern two recordings, and a plan's demands.
 const (
-	DiffersIn     DoubtKind = 64 + iota // A and B, of Text
-	SessionCounts                       // Count and Other sessions
-	OnlyInA                             // Text is a list of meters
-	OnlyInB
-	EndedOtherwise // Text is a cell, A and B are the states that it ended with
-	MoreEndings    // Count cells
-	LowerBound     // Text is a meter
-	BetweenCells   // Text is a meter
-	OtherMachines
+	DiffersIn      DoubtKind = 64 + iota // a property Text is A in recording A and B in recording B
+	SessionCounts                        // recording A has Count sessions, B has Other
+	OnlyInA                              // Text is a list of meters
+	OnlyInB                              // Text is a list of meters
+	EndedOtherwise                       // Text is a cell, A and B are the states that it ended with
+	MoreEndings                          // Count more cells ended in another way
+	LowerBound                           // Text is a meter whose highest moment is a lower bound
+	BetweenCells                         // Text is a meter that was highest between two cells
+	OtherMachines                        // the recordings are of different machines
 )
 
-// Doubt is a reason with its values.
+// Doubt is a reason with the values that its kind names.
 type Doubt struct {
 	Kind         DoubtKind
 	Run          string // the recording's name for people
@@ -87,7 +87,7 @@ func (d Doubt) ofRun() string {
 	case CellsLeftOut:
 		return cells + " were not compared (too many)"
 	case LongSources:
-		return "the sources of " + cells + " were longer than a recording keeps: what differs behind that is not seen"
+		return "the sources of " + cells + " were longer than a recording keeps: differences in the rest are not seen"
 	case NotExact:
 		return fmt.Sprintf("%s is not exact in %s (marked)", Meter(d.Text), cells)
 	case CellsFailed:
@@ -138,9 +138,9 @@ const (
 	SoftLimits    = "processes with a soft limit, set by"
 )
 
-// Recording returns the name of recording i of a plan from a number of recordings.
-func Recording(i, of int) string {
-	if of == 1 {
+// Recording returns the name of recording i, counted from 0, of a plan from count recordings.
+func Recording(i, count int) string {
+	if count == 1 {
 		return "the recording"
 	}
 	return fmt.Sprintf("recording %d", i+1)
@@ -167,7 +167,7 @@ func (e *Excess) String() string {
 	return fmt.Sprintf("%s, %s: %s %s → %s, over %s", what, Meter(e.Meter), name, e.figure(e.A), e.figure(e.B), e.Limit)
 }
 
-// figure returns a figure with the mark of its certainty.
+// figure returns the need or the peak of a figure with the mark of its certainty; "nothing" for nil.
 func (e *Excess) figure(f *model.Figure) string {
 	if f == nil {
 		return "nothing"

@@ -9,20 +9,19 @@ import (
 	"ipytracer/model"
 )
 
-// Endings is what ends processes that a kernel has started. Its words are the same in verdicts and in the division of
-// the memory at the end.
+// Endings is what ends processes that a kernel has started.
 type Endings struct {
 	model.EndedBy
-	PIDs []int // by the tracer's numbers
+	PIDs []int // in the tracer's pid namespace
 }
 
-// endLoky shuts the pool of joblib down. In sentences it goes without the import.
+// The code that shuts down the pool of joblib. In sentences endLoky stands without the import.
 const (
 	importLoky = "from joblib.externals.loky import get_reusable_executor; "
 	endLoky    = "get_reusable_executor().shutdown()"
 )
 
-// Code returns one line to type into a cell of the kernel; "" if none is known to end them.
+// Code returns one line that ends the processes, to type into a cell of the kernel; "" if no such line is known.
 func (e Endings) Code() string {
 	switch {
 	case e.Helper:
@@ -37,19 +36,19 @@ func (e Endings) Code() string {
 	return "import os, signal; " + e.kill()
 }
 
-// kill returns the call that sends a signal to them.
+// kill returns the Python code that sends SIGTERM to the processes.
 func (e Endings) kill() string {
-	var all []string
+	var pids []string
 	for _, pid := range e.PIDs {
-		all = append(all, strconv.Itoa(pid))
+		pids = append(pids, strconv.Itoa(pid))
 	}
-	if len(all) == 1 {
-		return "os.kill(" + all[0] + ", signal.SIGTERM)"
+	if len(pids) == 1 {
+		return "os.kill(" + pids[0] + ", signal.SIGTERM)"
 	}
-	return "[os.kill(p, signal.SIGTERM) for p in (" + strings.Join(all, ", ") + ")];"
+	return "[os.kill(p, signal.SIGTERM) for p in (" + strings.Join(pids, ", ") + ")];"
 }
 
-// String returns "client.close() ends them".
+// String says what ends the processes: "client.close() ends them".
 func (e Endings) String() string {
 	them := " ends them"
 	if len(e.PIDs) == 1 {
@@ -74,7 +73,7 @@ func (e Endings) String() string {
 	return "in a shell, " + killing(e.PIDs) + them
 }
 
-// killing returns the shell command that ends processes.
+// killing returns the shell command that ends processes: "kill 12 13". It names at most 8 of them.
 func killing(pids []int) string {
 	const few = 8
 	text := "kill"

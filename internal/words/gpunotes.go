@@ -12,7 +12,7 @@ var switches = map[string]string{
 	model.TensorFlow: "TF_FORCE_GPU_ALLOW_GROWTH=true",
 }
 
-// GPUNote describes a note; "" for an unknown kind or library, as in a report of a newer tracer.
+// GPUNote returns a note in words; "" for an unknown kind or library, as in a report of a newer tracer.
 func GPUNote(n *model.GPUNote) string {
 	meter := func(kind string) string { return fmt.Sprintf("GPU %d %s", n.GPU, kind) }
 	switch set := switches[n.Library]; {

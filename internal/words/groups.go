@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// groups describe groups of probes that are stepped down. [event.ArrayProbes] has no text of its own, and a group that
-// stops one meter has the meter's name.
+// groups are the names of groups of probes that can be paused. [event.ArrayProbes] has no text. A group that stops only
+// one meter has that meter's name, see [Group].
 var groups = [event.Groups]string{
 	event.ForeignArrays: "blocks of another NumPy, or of another memory handler",
 	event.SmallBlocks:   "NumPy's small blocks",
@@ -19,11 +19,14 @@ var groups = [event.Groups]string{
 	event.TensorStacks:  "stacks of PyTorch's blocks",
 	event.MappedStacks:  "stacks of mapped memory",
 	event.HeapStacks:    "stacks of malloc's blocks",
+	event.CountedArrays: "stacks of small arrays, which the process counts itself",
+	event.CountedHeap:   "stacks of malloc's small blocks, which the process counts itself",
 	event.Statements:    "the probes on statements were stepped down to keep the overhead budget",
 	event.CellEnds:      "the probes on cell ends were stepped down to keep the overhead budget",
 }
 
-// Group describes a group of probes that is stepped down; "" for those of NumPy's meter, and for another tracer's.
+// Group returns the name of a group of probes; "" for [event.ArrayProbes], and for a group that only a newer tracer
+// has.
 func Group(g event.Group) string {
 	if m, ok := g.Only(); ok {
 		return m.String()
@@ -31,5 +34,5 @@ func Group(g event.Group) string {
 	return groups[g]
 }
 
-// GapOf returns the reason of a [model.Gap] that a group makes.
+// GapOf returns the reason of a [model.Gap] that a group's pause makes.
 func GapOf(g event.Group) string { return cmp.Or(Group(g), model.GapStepped) }

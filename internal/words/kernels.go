@@ -12,16 +12,16 @@ import (
 // Kernel is one of the processes of a session that run cells.
 type Kernel struct {
 	PID      int
-	Notebook string // the path by its own account, hostile; "" if it has none
+	Notebook string // the path that the kernel itself reports, hostile; "" if it reports none
 }
 
 // maxKernelName is the number of characters shown of a notebook's name.
 const maxKernelName = 32
 
-// KernelNames returns the names of a session's kernels, in their order. A name is the notebook's file, with as many of
-// its folders as distinguish it from the others. It is the pid without a notebook, or if that is not enough. A name is
-// plain: only letters, digits, blanks and ._-/, regardless of the notebook's own name. Nil for one kernel, which needs
-// no name.
+// KernelNames returns the names of a session's kernels, in their order; nil for one kernel, which needs no name. A name
+// is the notebook's file, with as many of its folders as distinguish it from the others. Kernels with the same notebook
+// also have their pid in it, and a kernel without a notebook has only that. A name consists of letters, digits, blanks
+// and ._-/ only; other characters of the notebook's name are replaced.
 func KernelNames(kernels []Kernel) []string {
 	if len(kernels) < 2 {
 		return nil
@@ -59,10 +59,10 @@ func KernelNames(kernels []Kernel) []string {
 	return names
 }
 
-// sharedEnd stands for several paths: no path has this value.
+// sharedEnd is the owner of an end that several paths have. No path has this value.
 const sharedEnd = "/"
 
-// shortestName returns the shortest end of a path that no other path has, "" for none.
+// shortestName returns the shortest end of a path that no other path has; the whole path if there is none.
 func shortestName(parts []string, owners map[string]string) string {
 	for n := 1; n < len(parts); n++ {
 		if end := ending(parts, n); owners[end] != sharedEnd {
@@ -72,7 +72,7 @@ func shortestName(parts []string, owners map[string]string) string {
 	return plainName(ending(parts, len(parts)))
 }
 
-// foldersOf splits a path, the file's name last; nil for one without a file.
+// foldersOf splits a path into its last 32 parts, the file's name last; nil for an empty path.
 func foldersOf(notebook string) []string {
 	const most = 32
 	clean := strings.Trim(path.Clean("/"+notebook), "/")
@@ -86,8 +86,8 @@ func foldersOf(notebook string) []string {
 // ending returns the last n parts of a path.
 func ending(parts []string, n int) string { return strings.Join(parts[len(parts)-n:], "/") }
 
-// plainName returns a name in characters without a meaning to terminals and formats; its end, if it is too long. It
-// returns "" for a name that looks like a pid.
+// plainName replaces characters of a name that terminals and formats may interpret. It returns only the end of a name
+// that is too long. A name that would look like a pid or a flag gets a "_" in front.
 func plainName(name string) string {
 	out := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" ._-/", r) {
@@ -105,7 +105,7 @@ func plainName(name string) string {
 	return text
 }
 
-// NotebookName returns the name of a notebook's file, as plain as those of [KernelNames].
+// NotebookName returns the name of a notebook's file, in the same characters as [KernelNames].
 func NotebookName(notebook string) string {
 	parts := foldersOf(notebook)
 	if len(parts) == 0 {
@@ -122,7 +122,7 @@ func OfKernel(kernel string) string {
 	return " of " + kernel
 }
 
-// FrameCell returns the name for people of a call's cell, "" for none.
+// FrameCell returns the name of the cell that a frame is in, for people; "" for none.
 func FrameCell(f *model.Frame) string {
 	if !f.InCell() {
 		return ""
@@ -130,7 +130,7 @@ func FrameCell(f *model.Frame) string {
 	return Cell(f.Execution, countOf(f.ExecutionCount), false) + OfKernel(f.Kernel)
 }
 
-// KernelOf returns the name of a process's kernel, "" for none or if a session has only one.
+// KernelOf returns the name of the kernel that a process is; "" if it is none, or if the session has one kernel.
 func KernelOf(processes []model.Process, pid int) string {
 	for i := range processes {
 		if processes[i].PID == pid {

@@ -2,16 +2,16 @@ package words
 
 import "fmt"
 
-// Doubts of merged recordings.
+// The functions below return the doubts about merged recordings, in words.
 
-// MessagesContradict says that the messages between two nodes were not used. Clocks differ in rate by 1 in parts at
-// most.
+// MessagesContradict says that the messages between nodes a and b were not used. 1 in parts is the most by which the
+// rates of their clocks may differ.
 func MessagesContradict(a, b string, parts int) string {
 	return fmt.Sprintf("the messages between %s and %s contradict each other: one is received before it is sent, or "+
 		"these clocks differ in rate by more than 1 in %d; they were not used", a, b, parts)
 }
 
-// ClocksUnbounded says that the places of so many recordings are those of the wall clocks.
+// ClocksUnbounded says that this number of recordings is placed by wall clocks only.
 func ClocksUnbounded(recordings int) string {
 	return fmt.Sprintf("nothing bounds the clocks of %s: the times are those of the wall clocks, and may be off by "+
 		"any amount; --clock-error states how far they are apart at most", Plural(recordings, "recording"))
@@ -27,12 +27,12 @@ func NodeUnknown(node string) string {
 	return fmt.Sprintf("figures of %s are lower bounds or missing: the most at once is not known", node)
 }
 
-// MessagesAmbiguous says that so many ids of messages were not used.
+// MessagesAmbiguous says that n ids of messages were not used.
 func MessagesAmbiguous(n int) string {
 	return Plural(n, "message") + " with an id that several nodes sent: not used"
 }
 
-// MarkersUnlisted says that so many markers found no room.
+// MarkersUnlisted says that n markers of messages found no room.
 func MarkersUnlisted(n int) string {
 	return Plural(n, "marker") + " of messages without room: not used"
 }

@@ -19,7 +19,7 @@ func factsOf(id string) *event.Facts {
 	return &event.Facts{}
 }
 
-// IsPart reports whether a meter is only a part of another one, as resident anon is of resident.
+// IsPart reports whether a meter counts only a part of another meter, as resident anon does of resident.
 func IsPart(id string) bool { return factsOf(id).Kind == event.Part }
 
 // LiesWithin reports whether a meter's blocks lie in the memory of another.
@@ -40,8 +40,8 @@ func IsOutermost(id string) bool {
 // HasBlocks reports whether a meter has single blocks or ranges, and so the stacks that allocate them.
 func HasBlocks(id string) bool { return factsOf(id).InBlocks() }
 
-// Headlines returns the meters of a list that have a place of their own in tables for people. They come in the tables'
-// order, the meters of GPUs in the list's order.
+// Headlines returns the meters of a list that have a column in tables for people, in the order of the columns. The
+// meters of several GPUs keep the list's order.
 func Headlines(ids []string) []string {
 	place := func(id string) int { return factsOf(id).Headline }
 	out := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return place(id) == 0 })
@@ -49,7 +49,7 @@ func Headlines(ids []string) []string {
 	return out
 }
 
-// Wholes returns the meters of a list that are no part of another one, headlines first.
+// Wholes returns the meters of a list that are not a part of another meter, headlines first.
 func Wholes(ids []string) []string {
 	other := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		f := factsOf(id)
@@ -58,12 +58,12 @@ func Wholes(ids []string) []string {
 	return append(Headlines(ids), other...)
 }
 
-// First returns a list of meters with id in front. The list need not have contained id before.
+// First returns a list of meters with id in front, whether or not ids has it.
 func First(ids []string, id string) []string {
 	return append([]string{id}, slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })...)
 }
 
-// BesideResident returns the meters of the CPU that have a place of their own behind resident memory's.
+// BesideResident returns the meters of the CPU that have a column behind that of resident memory.
 func BesideResident() (ids []string) {
 	for _, f := range event.Meters() {
 		if f.Meter < event.CPUMeters && f.Headline > event.Resident.Facts().Headline {
@@ -73,7 +73,7 @@ func BesideResident() (ids []string) {
 	return Headlines(ids)
 }
 
-// UnknownFrees describes the frees of memory that was allocated before tracing began: titles and texts.
+// UnknownFrees returns, for each kind of frees of memory that was allocated before tracing began, a title and a text.
 func UnknownFrees(c *model.Certificate) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for kind, n := range c.Unknown() {

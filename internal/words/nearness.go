@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// Near describes how near a meter came to a limit: "78.55 of 79.65 GiB of GPU 0 (98 %), where 20.00 MiB more were
-// refused,". It leaves out an unknown limit, and the end if nothing was refused then.
+// Near describes how near a meter came to its limit: "78.55 of 79.65 GiB of GPU 0 (98 %)". If a request was refused at
+// that moment, ", where 20.00 MiB more were refused," follows. Near leaves out a limit that is not known.
 func Near(n *model.Nearness) string {
 	text := Highest.Mark(n.Exact, n.Bound) + Bytes(n.Peak) + " " + Limited(n.Meter)
 	if n.Bytes > 0 {
@@ -50,11 +50,11 @@ func Share(share float64) string {
 	return fmt.Sprintf("%d %%", int(min(share, 1e6)*100))
 }
 
-// Vague says that a figure is uncertain by more than its own size.
+// Vague says that a figure may be off by more than its own size.
 const Vague = "not known to within its own size"
 
-// Device returns the name and the memory of a GPU: "NVIDIA H100 80GB HBM3, 79.65 GiB"; "" if neither is known. It is
-// hostile, because the name comes from the driver.
+// Device returns the name and the memory of a GPU: "NVIDIA H100 80GB HBM3, 79.65 GiB"; "" if neither is known. The text
+// is not escaped, and the name comes from the driver.
 func Device(g *model.GPU) string {
 	switch {
 	case g.Memory <= 0:
@@ -85,3 +85,15 @@ func Refusal(r *model.Refusal) string {
 
 // maxText is the shown length of a name from the target.
 const maxText = 28
+
+// IsMemoryError reports whether a type of exception means a lack of memory: MemoryError, NumPy's, PyTorch's and CuPy's.
+func IsMemoryError(exception string) bool {
+	switch TypeName(exception) {
+	case "MemoryError", "_ArrayMemoryError", "OutOfMemoryError":
+		return true
+	}
+	return false
+}
+
+// TypeName returns a type's name without its module.
+func TypeName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

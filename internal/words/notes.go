@@ -1,6 +1,6 @@
 package words
 
-// NoteKind is a reason why a window is incomplete, or why its beginning or its end is in doubt. Zero is none.
+// NoteKind is a reason why a window is incomplete, or why its beginning or its end is in doubt. Zero is no reason.
 type NoteKind uint8
 
 // The kinds.
@@ -27,10 +27,10 @@ const (
 	NoteKinds // their number
 )
 
-// late begins two notes.
+// late is the beginning of two notes.
 const late = "it was already running when tracing began: its figures start there"
 
-// notes describe the kinds. Values of a note stand before or after its text.
+// notes are the texts of the kinds. [Note.String] puts the values of a note in front of or behind its text.
 var notes = [NoteKinds]string{
 	OutcomeUnknown: "whether it raised an exception is not known: the tracer came too late to see",
 	EndMissed:      "its end was not seen: it is counted up to the beginning of the next cell",
@@ -53,7 +53,7 @@ var notes = [NoteKinds]string{
 	RanUnseen:      " ran in it without being seen",
 }
 
-// String describes a note of the kind that has no values.
+// String returns the text of the kind, without values.
 func (k NoteKind) String() string { return notes[k] }
 
 // Note is a remark on a window, with its values.
@@ -75,7 +75,7 @@ func (n Note) String() string {
 	}
 }
 
-// cells is "In[3]", or "In[3] to In[5]", with the name of their kernel.
+// cells returns "In[3]", or "In[3] to In[5]", with the name of the kernel.
 func cells(first, last int64, kernel string) string {
 	name := In(first)
 	if last > first {

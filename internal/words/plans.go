@@ -8,13 +8,13 @@ import (
 	"ipytracer/model"
 )
 
-// Reasons for the margin of a plan.
+// Reasons for the margin between the highest moment and a plan's limit.
 const (
 	MarginKernel = "what the kernel keeps for it and charges to the container: page tables, stacks, sockets"
 	MarginBound  = "by how much the highest moment can be off"
 )
 
-// MarginRuns says that another run may go higher than the recorded ones.
+// MarginRuns says that another run may go higher than the n recorded ones, which differ little.
 func MarginRuns(n int) string {
 	if n == 1 {
 		return "5 %: another run may go higher, and there is one recording"
@@ -22,12 +22,12 @@ func MarginRuns(n int) string {
 	return fmt.Sprintf("5 %%: another run may go higher; %d recordings differ by less", n)
 }
 
-// MarginSpread says that the recordings differ.
+// MarginSpread says that another run may go higher, by as much as the n recordings differ.
 func MarginSpread(n int) string {
 	return fmt.Sprintf("by how much the %d recordings differ: another run may go as much higher", n)
 }
 
-// PartOf returns the name of a part of resident memory, or of a GPU's.
+// PartOf returns the name of the part of memory that a meter counts: a part of resident memory, or of a GPU's.
 func PartOf(id string) string {
 	switch id[strings.LastIndex(id, ".")+1:] {
 	case "anon":
@@ -48,25 +48,10 @@ func PartOf(id string) string {
 // mebibytes formats a size in whole MiB, rounded up.
 func mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
-// Settings returns the texts to paste for a plan where a notebook is to run.
+// Settings returns, for each system that can run the notebook, the text to paste there. It returns an empty list for a
+// plan without a demand for the CPU's memory.
 func Settings(p *model.Plan) []model.Setting {
-	var memory *model.Demand
-	var gpus []string
-	shared := int64(0)
-	for i := range p.Demands {
-		d := &p.Demands[i]
-		if OfGPU(d.Meter) {
-			gpus = append(gpus, fmt.Sprintf("%s needs %s%s",
-				strings.TrimSuffix(Meter(d.Meter), " driver"), AtLeast(d), Bytes(d.Limit)))
-			continue
-		}
-		memory = d
-		for _, part := range d.Parts {
-			if part.Of == PartOf("cpu.resident.shmem") {
-				shared = part.Bytes
-			}
-		}
-	}
+	memory, shared, gpus := demands(p)
 	if memory == nil {
 		return []model.Setting{}
 	}
@@ -84,7 +69,7 @@ func Settings(p *model.Plan) []model.Setting {
 		slurm += fmt.Sprintf("#SBATCH --gres=gpu:%d  # %s\n", n, note)
 		docker += fmt.Sprintf(" --gpus %d", n)
 	}
-	all := []model.Setting{
+	settings := []model.Setting{
 		{For: "Kubernetes", Text: kubernetes},
 		{For: "Slurm", Text: slurm},
 		{For: "Docker, with papermill", Text: docker + " IMAGE papermill in.ipynb out.ipynb\n"},
@@ -95,15 +80,34 @@ func Settings(p *model.Plan) []model.Setting {
 		},
 	}
 	if memory.AtLeast() {
-		for i := range all {
-			all[i].Text = fmt.Sprintf("# memory: ≥ %d MiB, it may need more: not all of the session was seen\n%s",
-				limit, all[i].Text)
+		for i := range settings {
+			settings[i].Text = fmt.Sprintf("# memory: ≥ %d MiB, it may need more: not all of the session was seen\n%s",
+				limit, settings[i].Text)
 		}
 	}
-	return all
+	return settings
 }
 
-// AtLeast returns the mark in front of a plan's figure that is only a lower bound, "" for others.
+// demands returns the demand for the CPU's memory (nil for none), its bytes of shared memory, and a text for each GPU.
+func demands(p *model.Plan) (memory *model.Demand, shared int64, gpus []string) {
+	for i := range p.Demands {
+		d := &p.Demands[i]
+		if OfGPU(d.Meter) {
+			gpus = append(gpus, fmt.Sprintf("%s needs %s%s",
+				strings.TrimSuffix(Meter(d.Meter), " driver"), AtLeast(d), Bytes(d.Limit)))
+			continue
+		}
+		memory = d
+		for _, part := range d.Parts {
+			if part.Of == PartOf("cpu.resident.shmem") {
+				shared = part.Bytes
+			}
+		}
+	}
+	return memory, shared, gpus
+}
+
+// AtLeast returns the mark to put in front of a demand: "≥ " if it is only a lower bound, else "".
 func AtLeast(d *model.Demand) string {
 	if d.AtLeast() {
 		return "≥ "
@@ -125,7 +129,7 @@ func PlaceName(p *model.PlanPlace) string {
 	return inLine(text, p.Line, p.Function)
 }
 
-// PlaceNames returns the names of some lines, not escaped: "In[2] line 1 and In[3] line 4".
+// PlaceNames joins the names of lines, not escaped: "In[2] line 1 and In[3] line 4".
 func PlaceNames(lines []model.PlanLine) string {
 	text := ""
 	for i := range lines {
@@ -140,7 +144,7 @@ func PlaceNames(lines []model.PlanLine) string {
 	return text
 }
 
-// Fall describes the effect of leaving out a line, not escaped.
+// Fall describes how much lower the peak would be without a line, and where it would then be. It is not escaped.
 func Fall(l *model.PlanLine) string {
 	switch {
 	case l.Fall > 0:
@@ -151,10 +155,10 @@ func Fall(l *model.PlanLine) string {
 	return "without it as high, in " + PlaceName(l.Then)
 }
 
-// ThenDecides describes the place of the peak without some lines.
+// ThenDecides is [Decides] for the peak that remains without some lines.
 func ThenDecides(p *model.PlanPlace) string { return "then " + Decides(p) }
 
-// Decides describes the place of the peak; nil is the time between two cells.
+// Decides says that the peak is at p; nil is the time between two cells.
 func Decides(p *model.PlanPlace) string {
 	if p == nil {
 		return "it is highest between two cells"
@@ -162,12 +166,13 @@ func Decides(p *model.PlanPlace) string {
 	return PlaceName(p) + " decides with " + Bytes(p.Peak)
 }
 
-// NoTriedChange says that a trial has nothing for a plan.
+// NoTriedChange says that a trial found no change for a plan to use.
 func NoTriedChange() string {
 	return "the trial has no change that keeps all results and saves memory for certain"
 }
 
-// OtherWorkTried says that a trial was of other work than a plan: its need differs.
+// OtherWorkTried says that a trial does not match a plan: the trial took tried bytes of a meter, the plan's recordings
+// took need.
 func OtherWorkTried(tried int64, meter string, need int64) string {
 	return fmt.Sprintf("the notebook that was tried took %s of %s, these recordings %s: "+
 		"it is not the same work, so what the change saves is left out", Bytes(tried), Meter(meter), Bytes(need))

@@ -2,7 +2,7 @@ package words
 
 import "fmt"
 
-// Probes are those on which windows depend.
+// Probes is a kind of the probes on which windows depend.
 type Probes uint8
 
 // The probes.
@@ -28,15 +28,15 @@ type ProblemKind uint8
 
 // The kinds.
 const (
-	EndUnseen        ProblemKind = iota // of Count cells
-	ResultUnseen                        // of Count cells
-	StatementsUnseen                    // of Count cells
-	WindowsUnseen                       // of the cells First to Last of a kernel, Name; Doubted missed them
-	NotBegun                            // an experiment, Name, that ended
-	ProblemKinds                        // their number
+	EndUnseen        ProblemKind = iota // the ends of Count cells were not seen
+	ResultUnseen                        // the results of Count cells were not seen
+	StatementsUnseen                    // no statement of Count cells was seen
+	WindowsUnseen                       // the cells First to Last of kernel Name have no window: Doubted missed them
+	NotBegun                            // the experiment Name ended, but had not begun
+	ProblemKinds                        // the number of kinds
 )
 
-// Problem is such a contradiction, with its values.
+// Problem is a contradiction with the values that its kind names.
 type Problem struct {
 	Kind        ProblemKind
 	Doubted     Probes
@@ -66,9 +66,10 @@ func (p Problem) String() string {
 	case NotBegun:
 		return fmt.Sprintf("experiment %q ended in pid %d, but had not begun", p.Name, p.PID)
 	}
-	said := &cellProblems[p.Kind]
+	problem := &cellProblems[p.Kind]
 	if p.Count == 1 {
-		return fmt.Sprintf("pid %d: a cell %s; the probes on %s are in doubt", p.PID, said.one, said.probes)
+		return fmt.Sprintf("pid %d: a cell %s; the probes on %s are in doubt", p.PID, problem.one, problem.probes)
 	}
-	return fmt.Sprintf("pid %d: %d cells %s; the probes on %s are in doubt", p.PID, p.Count, said.several, said.probes)
+	return fmt.Sprintf("pid %d: %d cells %s; the probes on %s are in doubt", p.PID, p.Count, problem.several,
+		problem.probes)
 }

@@ -12,8 +12,8 @@ import (
 // Forked is the name of a process with the kernel's own command line.
 const Forked = "forked by the kernel, the same program"
 
-// ProcessName returns a name for a child process, by its command line. It replaces command lines that are long and say
-// little, and returns others as they are.
+// ProcessName returns a name for a child process, by its command line: "multiprocessing worker" and the like for known
+// command lines, and others as they are.
 func ProcessName(command string) string {
 	for _, known := range [][2]string{
 		{"popen_loky_posix", "joblib worker (loky)"}, {"LokyProcess-", "joblib worker (loky)"},
@@ -39,7 +39,7 @@ func ProcessKind(name string) string {
 	return "child processes"
 }
 
-// Helpers is the kind of the processes that multiprocessing starts for itself.
+// Helpers is the kind of processes that multiprocessing starts for itself.
 const Helpers = "helpers of multiprocessing"
 
 // processes counts processes of a kind: "4 workers".
@@ -53,8 +53,8 @@ func processes(n int, kind string) string {
 	return Plural(n, strings.TrimSuffix(kind, "s"))
 }
 
-// sizes returns "2 × 129.00 MiB" for similar sizes, "120.00 + 64.00 MiB" for few others, "9 with 1.20 GiB together" for
-// many.
+// sizes returns "2 × 129.00 MiB" for sizes that differ by at most a twentieth, "120.00 MiB + 64.00 MiB" for up to three
+// others, and "9 with 1.20 GiB together" for more.
 func sizes(all []int64) string {
 	sum := sumOf(all)
 	most, least := slices.Max(all), slices.Min(all)
@@ -79,7 +79,7 @@ func sumOf(all []int64) (sum int64) {
 	return sum
 }
 
-// LimitedBy names the origin of a limit, and how to remove one that is not wanted.
+// LimitedBy says who set a limit and, for a limit that a tracer left, how to remove it.
 func LimitedBy(l *model.SoftLimit, pid int) string {
 	switch l.By {
 	case "session":

@@ -1,6 +1,10 @@
 package words
 
-import "ipytracer/model"
+import (
+	"fmt"
+
+	"ipytracer/model"
+)
 
 // Marks in front of figures that are not exact.
 const (
@@ -12,7 +16,7 @@ const (
 type Quantity struct {
 	Title string
 	Of    func(model.Figure) int64
-	high  bool // it rests on the peak, so a loss can only make it larger
+	high  bool // it is computed from the peak: after a loss the true value can only be larger
 }
 
 // The quantities.
@@ -60,8 +64,9 @@ func BytesOrMore(bytes int64, exact bool) string {
 	return Bytes(bytes)
 }
 
-// Freed returns by how much memory falls with an entry of the code to type; beside a GPU's, memory of the CPU is named
-// from least bytes on. It is the size of objects where nobody knows by how much resident memory falls.
+// Freed returns by how much memory falls when an entry's code runs: of the CPU, of a GPU, or of both. Beside a GPU's
+// memory it leaves out less than least bytes of the CPU's. If nobody knows by how much resident memory falls, it
+// returns the size of the objects instead.
 func Freed(f *model.Freeing, least int64) string {
 	cpu := BytesOrMore(f.Falls(), f.Exact)
 	if f.OfObjects() {
@@ -79,3 +84,18 @@ func Freed(f *model.Freeing, least int64) string {
 
 // Objects stands in front of the size of objects.
 const Objects = "objects of "
+
+// Sampled puts a "~" in front of a size or a count that is estimated from samples.
+func Sampled(figure string, isEstimate bool) string {
+	if isEstimate {
+		return "~" + figure
+	}
+	return figure
+}
+
+// SampledLines says how many bytes of lines at the peak are estimated, and how far they may be off (standard error).
+func SampledLines(bytes, standardError int64) string {
+	return fmt.Sprintf("~ %s at the peak are estimated, ± %s: of blocks below 64 KiB only samples were recorded "+
+		"at times, to keep the overhead budget. The meter counted each.",
+		Bytes(bytes), Bytes(standardError))
+}

@@ -16,7 +16,7 @@ const (
 	TorchCache   = "torch-cache" // what PyTorch's allocator keeps for coming tensors
 )
 
-// residentKinds are the names of the parts of resident memory.
+// residentKinds are the names of the parts of resident memory, by kind.
 var residentKinds = map[string]string{
 	"objects":     "Python's small objects (up to 512 bytes each)",
 	"object-free": "room that Python keeps for such objects",
@@ -34,12 +34,13 @@ var residentKinds = map[string]string{
 // ResidentKind returns a kind of resident memory in words. A kind that only a newer tracer knows is returned as it is.
 func ResidentKind(kind string) string { return cmp.Or(residentKinds[kind], kind) }
 
-// Stays describes the part of an entry that stays resident: what allocators keep or, where that is not known, what is
-// in small blocks. It returns "" if the part is little.
+// Stays describes the memory that stays resident after an entry's code: ", then 2.00 MiB stay with malloc". If that is
+// not known, it describes the memory in small objects, which may stay. It returns "" for less than 1 MiB, or a
+// twentieth of the entry.
 func Stays(f *model.Freeing) string {
-	bytes, before, behind := f.Small, ", ", " of it small objects"
+	bytes, format := f.Small, ", %s of it small objects"
 	if f.Resident != nil {
-		bytes, before, behind = f.Stays, ", then ", " stay with malloc"
+		bytes, format = f.Stays, ", then %s stay with malloc"
 		if f.Trims != nil && !f.Trimmed {
 			bytes += *f.Trims
 		}
@@ -47,7 +48,7 @@ func Stays(f *model.Freeing) string {
 	if bytes < max(1<<20, f.Predicted/20) {
 		return ""
 	}
-	return before + Bytes(bytes) + behind
+	return fmt.Sprintf(format, Bytes(bytes))
 }
 
 // SinceAttach says how much more memory a process has than at the attach. A change of less than least bytes counts as
@@ -80,8 +81,8 @@ func Alone(x *model.Variable) string {
 	return text
 }
 
-// Reaches returns the bytes of everything that a name leads to. It returns "" if they are not known, or if they are as
-// many as are freed with the name.
+// Reaches returns the bytes of everything that a name leads to. It returns "" if they are not known, or if all of them
+// are freed with the name.
 func Reaches(x *model.Variable) string {
 	if x.Reaches <= 0 || x.Reaches == x.Bytes {
 		return ""
@@ -102,18 +103,18 @@ func Shape(x *model.Variable) string {
 	return strings.TrimSpace(text + " " + x.DType)
 }
 
-// PagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies
-// now, or shared memory; "" for private memory.
+// PagesOf returns the kind of more than half of the bytes of memory maps: SharedMemory, or FilePages; "" for others.
+// Pages of files include pages that were written to, and are private copies now.
 func PagesOf(maps []model.ResidentPart) string {
-	of := map[string]int64{}
+	byKind := map[string]int64{}
 	for _, p := range maps {
-		of[p.Kind] += p.Bytes
+		byKind[p.Kind] += p.Bytes
 	}
-	all := model.SumOf(maps)
+	total := model.SumOf(maps)
 	switch {
-	case 2*of[SharedMemory] > all:
+	case 2*byKind[SharedMemory] > total:
 		return SharedMemory
-	case 2*(of[FilePages]+of["libraries"]) > all:
+	case 2*(byKind[FilePages]+byKind["libraries"]) > total:
 		return FilePages
 	}
 	return ""

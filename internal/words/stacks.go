@@ -9,18 +9,19 @@ import (
 	"ipytracer/model"
 )
 
-// CallPath is a stack in words, from the cell inwards: the lines of cells and of the user's own files. For calls in a
-// library it has the called function, the number of calls, and their packages. The number is separate: paths that
-// differ only in the number become one.
+// CallPath is a stack in words, from the cell inwards: the lines of cells and of the user's own files. The calls inside
+// a library are folded to the called function, the number of further calls, and their packages. Tables join paths that
+// differ only in that number, so it is a field of its own.
 type CallPath struct {
-	before, after string
+	before, after string // the texts in front of the number and behind it
 	Calls         int
 }
 
-// Stack returns a stack in words, such as "In[3] line 2 › ones"; hostile, like the stack itself.
+// Stack returns a stack in words, such as "In[3] line 2 › ones". The text is hostile, like the stack itself.
 func Stack(stack []model.Frame) string { return PathOf(stack).Text(0) }
 
-// Text puts a path into words. Where one path stands for several, most is their largest number of calls.
+// Text returns the path in words. most is the largest number of calls among the paths that were joined to this one, or
+// 0 if none was.
 func (p CallPath) Text(most int) string {
 	text := p.before
 	switch {
@@ -32,7 +33,7 @@ func (p CallPath) Text(most int) string {
 	return text + p.after
 }
 
-// Key returns the path without the number of calls.
+// Key returns the path without the number of calls: equal keys mean paths that tables join.
 func (p CallPath) Key() string { return p.before + "\x00" + p.after }
 
 // maxParts is the largest number of shown calls of a stack: the first, and the last ones.
@@ -55,7 +56,7 @@ func PathOf(stack []model.Frame) CallPath {
 			library = append(library, f)
 			continue
 		}
-		if len(library) > 0 && len(parts) > 0 { // the user's own code, called back
+		if len(library) > 0 && len(parts) > 0 { // a library calls the user's code back
 			parts = append(parts, calledIn(library))
 		}
 		library = nil
@@ -94,17 +95,17 @@ func Frame(f *model.Frame) string {
 	return inLine(where, f.Line, f.Function)
 }
 
-// made returns the calls in libraries without those of wrappers that decorators made.
-func made(calls []model.Frame) []model.Frame {
-	if bare := slices.DeleteFunc(slices.Clone(calls), isWrapper); len(bare) > 0 {
-		return bare
+// withoutWrappers returns calls without the wrappers that decorators made; the first call if all are wrappers.
+func withoutWrappers(calls []model.Frame) []model.Frame {
+	if others := slices.DeleteFunc(slices.Clone(calls), isWrapper); len(others) > 0 {
+		return others
 	}
 	return calls[:1]
 }
 
-// calledIn returns the called function of a library.
+// calledIn returns the function of a library that the user's code called. calls are the library's, the outermost first.
 func calledIn(calls []model.Frame) string {
-	if first := made(calls)[0]; packageOf(first.File) != imports {
+	if first := withoutWrappers(calls)[0]; packageOf(first.File) != imports {
 		return first.Function
 	}
 	return imports
@@ -113,16 +114,17 @@ func calledIn(calls []model.Frame) string {
 // imports stands for the interpreter's own functions that import modules.
 const imports = "import"
 
-// callsIn returns the number of further calls, and " in sklearn, numpy".
+// callsIn returns the number of calls that the function of [calledIn] made further inwards, and their outermost and
+// innermost package: " in sklearn, numpy".
 func callsIn(calls []model.Frame) (n int, where string) {
-	calls = made(calls)[1:]
+	calls = withoutWrappers(calls)[1:]
 	var packages []string
 	for _, f := range calls {
 		if p := packageOf(f.File); p != "" && p != imports && !slices.Contains(packages, p) {
 			packages = append(packages, p)
 		}
 	}
-	if len(packages) > 0 { // the outermost is the one that the user knows, the innermost is the one that allocates
+	if len(packages) > 0 { // the user knows the outermost package, and the innermost one allocates
 		where = " in " + packages[0]
 	}
 	if n := len(packages); n > 1 {
@@ -131,14 +133,14 @@ func callsIn(calls []model.Frame) (n int, where string) {
 	return len(calls), where
 }
 
-// wrappers are the names of functions that decorators put around another one, where Python (before 3.11) does not show
-// in which function it was made.
+// wrappers are usual names of functions that decorators put around another one. Before Python 3.11 a function's name
+// does not contain the function that made it, so that [isWrapper] needs this list.
 var wrappers = []string{
 	"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "new_method", "_decorate_function",
 	"decorate_context",
 }
 
-// isWrapper reports whether a decorator made the called function around another one.
+// isWrapper reports whether a frame's function is one that a decorator put around another function.
 func isWrapper(f model.Frame) bool {
 	if strings.HasPrefix(f.File, "<__array_function__") || strings.HasSuffix(f.File, "/functools.py") ||
 		strings.HasSuffix(f.File, "/contextlib.py") {
@@ -174,8 +176,8 @@ func packageOf(file string) string {
 	return ""
 }
 
-// isComprehension reports whether a frame belongs to a comprehension or a generator expression: it adds no information
-// to the line around it.
+// isComprehension reports whether a frame belongs to a comprehension or a generator expression. Such a frame says no
+// more than the line around it.
 func isComprehension(f model.Frame) bool {
 	for _, end := range []string{"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"} {
 		if strings.HasSuffix(f.Function, end) {
@@ -190,9 +192,9 @@ func sameCode(a, b model.Frame) bool {
 	return a.File == b.File && a.Line == b.Line && a.Execution == b.Execution
 }
 
-// cutNative folds the native frames of a stack, which are the innermost, to the first and the last called: "libx: f …
-// g". It shows frames without a name only if no frame has one. It returns the folded text and the Python frames. For a
-// thread without Python frames it leaves out the beginning that every thread has.
+// cutNative splits a stack into its native frames, which are the innermost, and its Python frames. native is the text
+// of the outermost and the innermost native frame: "libx: f … g". Frames without a name appear only if no frame has a
+// name. For a thread without Python frames, cutNative leaves out the frames with which every thread begins.
 func cutNative(stack []model.Frame) (native string, python []model.Frame) {
 	n := slices.IndexFunc(stack, func(f model.Frame) bool { return !f.Native })
 	if n < 0 {
@@ -207,30 +209,30 @@ func cutNative(stack []model.Frame) (native string, python []model.Frame) {
 	if len(calls) == 0 {
 		return "", stack
 	}
-	first, last := calls[len(calls)-1], calls[0]
+	outermost, innermost := calls[len(calls)-1], calls[0]
 	if named := slices.DeleteFunc(slices.Clone(calls), isNameless); len(named) > 0 {
-		last = named[0]
-		if first.Function != "?" { // a frame is missing in front of it
-			first = named[len(named)-1]
+		innermost = named[0]
+		if outermost.Function != "?" { // "?" is kept: it says that frames are missing
+			outermost = named[len(named)-1]
 		}
 	}
-	native = nativeName(first, "")
-	if first != last {
-		native += " … " + nativeName(last, first.Module)
+	native = nativeName(outermost, "")
+	if outermost != innermost {
+		native += " … " + nativeName(innermost, outermost.Module)
 	}
 	return native, stack[n:]
 }
 
-// isNameless reports whether a frame has little information for a reader: a place without a symbol, or the function by
-// which PyTorch's allocator reports.
+// isNameless reports whether a frame tells a reader little: it has no symbol, or is the function by which PyTorch's
+// allocator reports to its profiler.
 func isNameless(f model.Frame) bool {
 	return f.Function == "?" || strings.HasPrefix(f.Function, f.Module+"+0x") ||
 		strings.HasPrefix(f.Function, "c10::reportMemoryUsage") ||
 		strings.HasPrefix(f.Function, "c10::reportOutOfMemory")
 }
 
-// nativeName returns "libx: f", or "libx+0x12ab" where there is no symbol. It leaves out the module that the reader
-// knows already.
+// nativeName returns "libx: f", or "libx+0x12ab" for a frame without a symbol. It leaves out the module if that is
+// known.
 func nativeName(f model.Frame, known string) string {
 	name, separator := f.Function, ": "
 	if offset, ok := strings.CutPrefix(name, f.Module+"+0x"); ok {
@@ -253,7 +255,7 @@ func shortModule(module string) string {
 	return module
 }
 
-// startsThreads reports whether every thread begins in a module: the C library, and C++'s.
+// startsThreads reports whether a module has the functions with which every thread begins: the C library, or C++'s.
 func startsThreads(module string) bool {
 	return strings.HasPrefix(module, "libc.so") || strings.HasPrefix(module, "libpthread") ||
 		strings.HasPrefix(module, "libstdc++.so")

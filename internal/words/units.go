@@ -40,7 +40,7 @@ func decimal(hundredths uint64) string {
 // "2.41 s", "3 min 05 s", "2 h 07 min", "3 d 04 h". It rounds half up.
 func Duration(ns int64) string {
 	if ns < 0 {
-		if ns == -ns { // the one number without a positive twin
+		if ns == -ns { // the least int64, whose negation overflows
 			ns++
 		}
 		return "-" + Duration(-ns)
@@ -71,7 +71,7 @@ func Duration(ns int64) string {
 	}
 }
 
-// pair writes n of the smaller unit as "large small", the small part with two digits.
+// pair writes n of the smaller unit in two units: "3 min 05 s". per of the smaller unit make one of the larger.
 func pair(n, per int64, large, small string) string {
 	rest := strconv.FormatInt(n%per, 10)
 	if len(rest) < 2 {
@@ -102,11 +102,11 @@ func Count(n uint64) string {
 	return b.String()
 }
 
-// Plural writes a count and its noun: "1 cell", "12 cells", "3 processes", "2 stretches". In a noun of several words
-// the first takes the plural if " of " follows it: "2 lines of code".
+// Plural writes a count and its noun: "1 cell", "12 cells", "3 processes", "2 stretches". Of a noun such as "line of
+// code", the part in front of " of " takes the plural. A negative count is written as 0.
 func Plural(n int, noun string) string {
 	if n != 1 {
-		head, rest, of := strings.Cut(noun, " of ")
+		head, rest, hasOf := strings.Cut(noun, " of ")
 		switch {
 		case strings.HasSuffix(head, "s"), strings.HasSuffix(head, "ch"), strings.HasSuffix(head, "x"):
 			head += "es"
@@ -116,7 +116,7 @@ func Plural(n int, noun string) string {
 			head += "s"
 		}
 		noun = head
-		if of {
+		if hasOf {
 			noun += " of " + rest
 		}
 	}
@@ -132,13 +132,14 @@ func Clock(started string) string {
 	return started
 }
 
-// Rounding returns the bytes that the allocator added, as far as they are known.
-func Rounding(one model.Tensors) string {
-	switch one.Unknown {
+// Rounding returns the bytes that the allocator added to a group of tensors: "?" if they are not known for any tensor,
+// and a lower bound if they are known for some.
+func Rounding(group model.Tensors) string {
+	switch group.Unknown {
 	case 0:
-		return Bytes(one.Rounding)
-	case one.Count:
+		return Bytes(group.Rounding)
+	case group.Count:
 		return "?"
 	}
-	return "≥" + Bytes(one.Rounding)
+	return "≥" + Bytes(group.Rounding)
 }

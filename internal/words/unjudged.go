@@ -2,16 +2,16 @@ package words
 
 import "fmt"
 
-// Reasons of a [model.NotJudged]: the cause, and the code to type.
+// The functions below return a reason of a [model.NotJudged] in words: why there is no verdict, and what to do.
 
-// SteppedDown says that a meter's probes were stepped down, for a total time and a number of times.
+// SteppedDown says that a meter's probes were paused, how many times, and for how many nanoseconds in all.
 func SteppedDown(times, ns int64) (why, advice string) {
 	return fmt.Sprintf("its probes were stepped down %s, for %s in all, to keep the overhead budget: "+
-		"what was made then is only known where an object was found that has it",
+		"memory that was allocated then is known only if an object that holds it was found",
 		Times(times), Duration(ns)), "--budget off looks all the time; a larger --budget, for longer"
 }
 
-// ChangesLost says that the ring was full.
+// ChangesLost says that changes were lost because the ring was full.
 func ChangesLost() (why, advice string) {
 	return "changes were lost: some blocks are not known, or seem to be there still", "a larger --ring loses none"
 }
@@ -37,8 +37,8 @@ func CellRuns() (why, advice string) {
 		"ask in a cell behind it"
 }
 
-// ObjectsUnread says that the holders of blocks are not known: not all objects were looked at, the process had ended,
-// or neither.
+// ObjectsUnread says that the holders of blocks are not known: because not all objects were looked at (inPart), because
+// the process had ended, or for another reason.
 func ObjectsUnread(inPart, ended bool) (why, advice string) {
 	advice = "audit it while it runs: 'sudo tracer audit PID', " +
 		"or 'sudo tracer attach PID --record FILE' and end that first"
@@ -52,15 +52,14 @@ func ObjectsUnread(inPart, ended bool) (why, advice string) {
 	return "what holds it is not known", advice
 }
 
-// HeldInside says that no readable path from an object of Python's leads to the blocks, but objects of C++ may have
-// them.
+// HeldInside says that no path was found from a Python object to the blocks, but that objects of C++ may hold them.
 func HeldInside() (why, advice string) {
 	return "no object of Python's was seen to lead to it: a reader, a stream or a writer may have it for itself",
 		"delete or close the readers and streams that are not needed any more; " +
 			"if this grows from run to run, there is a verdict"
 }
 
-// NoBlocks says that no probe reports the blocks of a meter, with the text of the meter's source.
+// NoBlocks says that no probe reports the blocks of a meter. source is the text of the meter's source.
 func NoBlocks(source string) (why, advice string) {
 	return "no probe tells of its blocks here: " + source, "'sudo tracer doctor' says why"
 }
@@ -71,9 +70,16 @@ func MadeBefore() (why, advice string) {
 		"'sudo tracer run --record FILE -- COMMAND' sees a process from its first instruction"
 }
 
-// NotExplained says that no meter has this resident memory.
+// NotExplained says that resident memory grew by more than the blocks that meters count.
 func NotExplained() (why, advice string) {
 	return "resident memory grew by this more than the arrays and tensors that are left: " +
 			"libraries, Python's other objects, what malloc keeps",
 		"the list of live variables names the large ones; --heap tells who called malloc"
+}
+
+// SampledBlocks says that an audit knows some small blocks only from samples.
+func SampledBlocks() (why, advice string) {
+	return "of blocks below 64 KiB only samples were recorded at times, to keep the overhead budget: " +
+			"a verdict counts each as the blocks that it stands for, which is right on average",
+		"'--budget off', without %tracer counts, records all of them"
 }

@@ -12,30 +12,36 @@ import (
 // LastException names the holder of the objects of the exception that was last shown, in sys and in IPython.
 const LastException = "the last exception"
 
-// Found has the facts behind the words of a verdict, beside the verdict itself.
+// Found has the facts behind the words of a verdict that the verdict itself does not have. "The memory" is the memory
+// that the verdict is about. A text is "" if it is not known.
 type Found struct {
-	By       string // its holder, as in [model.Held]; "" without a look
-	Asked    bool   // there was a look for its holder
+	By       string // what holds the memory, as in [model.Held]; "" if nobody looked
+	Asked    bool   // there was a look for the holder
 	Root     string // the name at the beginning of [model.Verdict.Holder]
-	Function string // the function with the local variable, for a traceback
-	Shown    string // the cell that displayed it, see [Cell]; "" for none
-	Until    string // the cell in which it was freed; "" if it is still live
+	Function string // for a traceback: the function with the local variable
+	Shown    string // the cell that displayed the memory, as [Cell] returns it; "" for none
+	Until    string // the cell in which the memory was freed; "" if it is still live
 	// Raised is for [model.HeldByTraceback]: the cell that failed, if other cells allocated some of the memory; else ""
 	Raised  string
-	GapNS   int64  // time from the end of its cell until it was freed
-	Unseen  bool   // some of it was allocated while probes were stepped down
-	Garbage string // its relation to the garbage collector, as in [event.Garbage]
-	Cyclic  bool   // for [model.HeldByOutput]: it is in a reference cycle
-	Failed  bool   // failed statements allocated it
+	GapNS   int64  // nanoseconds from the end of the cell until the memory was freed
+	Unseen  bool   // some of the memory was allocated while probes were paused
+	Garbage string // the memory's state for the garbage collector, as in [event.Garbage]
+	Cyclic  bool   // for [model.HeldByOutput]: the memory is in a reference cycle
+	Failed  bool   // failed statements allocated the memory
 	// EndedBy is what ends the processes of [model.ChildAlive] and [model.IdlePool].
 	EndedBy model.EndedBy
-	// For [model.LostInCycle]: the line that breaks the cycle while the object has a name, that name, the type of the
-	// object, and the type whose objects do not show what they refer to. A field is "" where it is not known.
-	Breaks, Name, Object, Hides string
+
+	// The next four are for [model.LostInCycle].
+	Breaks string // the line that breaks the cycle while the object has a name
+	Name   string // that name
+	Object string // the type of the object
+	Hides  string // the type whose objects do not show the collector what they refer to
 
 	First string // for [model.HeldByView]: the first line to type
+
 	// For [model.Fragmentation], in bytes.
-	Reserved, Grown int64
+	Reserved int64 // what PyTorch has reserved
+	Grown    int64 // what it took from the driver although as much was free in its cache
 }
 
 // titles are the kinds of verdict in words.
@@ -67,7 +73,7 @@ func VerdictCells(v *model.Verdict) string {
 	return strings.Join(names, ", ") + more + OfKernel(v.Kernel)
 }
 
-// Verdict describes the evidence of a verdict and the advice.
+// Verdict returns the evidence of a verdict and the advice, in words.
 func Verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	evidence, advice = verdict(v, f)
 	if f.Unseen {
@@ -80,6 +86,7 @@ func Verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	return evidence, advice
 }
 
+// verdict returns the part of [Verdict] that depends on the kind.
 func verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	switch v.Kind {
 	case model.RerunGrowth:
@@ -121,7 +128,7 @@ func verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	return "", ""
 }
 
-// output names the cell that displayed the memory, and the place of the display.
+// output names the cell that displayed the memory, and the name in the output history.
 func output(v *model.Verdict, f Found) (evidence, advice string) {
 	shown := cmp.Or(f.Shown, "a cell")
 	if f.Shown != "" && v.Change != nil && v.Change.Line > 0 {
@@ -164,6 +171,7 @@ func growth(v *model.Verdict, f Found) (evidence, advice string) {
 const breakCycle = "break the cycle (weakref), or call gc.collect() in the next cell: " +
 	"what a cell shows is let go only after its last line"
 
+// traceback describes memory that the traceback of a failed cell holds, or held until another cell failed.
 func traceback(v *model.Verdict, f Found) (evidence, advice string) {
 	advice = "handle the exception in the cell; what it has now goes with the next exception, or with the code below"
 	switch {
@@ -182,7 +190,7 @@ func traceback(v *model.Verdict, f Found) (evidence, advice string) {
 	return "the statement failed, so its result has no name; what it made is still there", advice
 }
 
-// failed names the cell that failed, if the verdict is about another one.
+// failed returns "In[3] failed"; "the cell failed" if the verdict is about the same cell.
 func failed(f Found) string {
 	if f.Raised == "" {
 		return "the cell failed"
@@ -190,7 +198,7 @@ func failed(f Found) string {
 	return f.Raised + " failed"
 }
 
-// held describes the holder of memory that no variable has.
+// held describes the holder of memory that no variable of the notebook holds.
 func held(v *model.Verdict, f Found) (evidence, advice string) {
 	path := cmp.Or(v.Holder, "something")
 	switch f.By {
@@ -227,7 +235,7 @@ func held(v *model.Verdict, f Found) (evidence, advice string) {
 		"look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
 }
 
-// lost says that the collector does not free a cycle, and how to break the next such cycle.
+// lost says that the collector cannot free a cycle, and how to avoid the next such cycle.
 func lost(f Found) (evidence, advice string) {
 	evidence = "nothing that can be reached refers to it: it is in a reference cycle that the garbage collector " +
 		"cannot see, or only such a cycle has it; gc.collect() does not free it"

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// view describes how little of the memory the views use.
+// view describes how little of a memory block its views use, and how to keep only that.
 func view(v *model.Verdict, f Found) (evidence, advice string) {
 	if v.View == nil {
 		return "only views of it keep it", "replace the views by copies of the parts that you need"
@@ -27,7 +27,7 @@ func view(v *model.Verdict, f Found) (evidence, advice string) {
 		"keep a copy instead, where it is made; " + Bytes(v.View.Returns) + " come back once every view is replaced"
 }
 
-// baseName returns the name of the object that the memory belongs to.
+// baseName returns the name for people of the type of object that the memory belongs to.
 func baseName(kind string) string {
 	switch kind {
 	case "numpy.ndarray":
@@ -38,7 +38,7 @@ func baseName(kind string) string {
 	return kind
 }
 
-// waits says that it is garbage, and how certain that is.
+// waits says that the memory is garbage, and how certain that is.
 func waits(v *model.Verdict, f Found) (evidence, advice string) {
 	what := "objects that refer only to each other"
 	if f.Failed {

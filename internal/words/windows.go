@@ -6,8 +6,8 @@ import (
 	"ipytracer/model"
 )
 
-// FoundLater describes when memory that a later search found was allocated: while the meter was stepped down, after the
-// cell named after began, and before the cell named before was over. Each name may be "".
+// FoundLater describes memory that was allocated while its meter was paused, and that a later search found. It was
+// allocated after the cell after had begun, and before the cell before was over. Each of these names may be "".
 func FoundLater(meter, after, before string) string {
 	when := "made"
 	switch {
@@ -26,7 +26,7 @@ func FoundLater(meter, after, before string) string {
 	return "(found later: " + when + " while " + meter + " was stepped down)"
 }
 
-// StatementsRefused describes the number of a cell's statements that were not distinguished.
+// StatementsRefused says that n beginnings and ends of a cell's statements were refused.
 func StatementsRefused(n uint64) string {
 	return fmt.Sprintf("%d beginnings and ends of statements were refused in it: there were too many", n)
 }
@@ -54,13 +54,13 @@ func Suspended(s *model.Suspended) string {
 // In returns IPython's name of cell number n: "In[3]".
 func In[N int | int64](n N) string { return fmt.Sprintf("In[%d]", n) }
 
-// CellOf returns the name for people of the run that a cell's window shows, see [Cell].
+// CellOf returns the name of a cell's window for people: see [Cell].
 func CellOf(w *model.Window) string {
 	return Cell(w.Execution, countOf(w.ExecutionCount), w.Silent) + OfKernel(w.Kernel)
 }
 
-// Run returns the name for people of one run of a list: its In[N], or "a cell (run 3)" where IPython has no number for
-// it. executions has the numbers of the runs in the session. counts has IPython's numbers, and may be shorter.
+// Run returns the name of run i of a list, for people: its In[N], or "a cell (run 3)" if IPython has no number for it.
+// executions has the numbers of the runs in the session. counts has IPython's numbers, 0 for none, and may be shorter.
 func Run(executions, counts []int, i int) string {
 	isCounted := i < len(counts) && counts[i] > 0
 	if isCounted {
@@ -74,7 +74,7 @@ func LineAt(p *model.Place) string {
 	return inLine(Run([]int{p.Execution}, []int{p.ExecutionCount}, 0), p.Line, "")
 }
 
-// notCounted stands for the number of a run that IPython does not count.
+// notCounted is the number of a run that IPython does not count.
 const notCounted = -1
 
 // countOf returns IPython's number of a run, or notCounted.
@@ -122,7 +122,7 @@ func Between(before, after string) string {
 	return "between " + before + " and " + after
 }
 
-// NoCellRan says how a session comes to have cells: of a notebook, and of another program.
+// NoCellRan says what to do to see cells, in a session with a notebook's kernel, or with other programs only.
 func NoCellRan(notebook bool) string {
 	if notebook {
 		return "To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) " +

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Bounded returns a text of at most limit characters; an ellipsis stands for the rest.
+// Bounded cuts a text to limit characters, and puts an ellipsis behind a text that it cut.
 func Bounded(text string, limit int) string {
 	if r := []rune(text); len(r) > limit {
 		return string(r[:limit]) + "…"
@@ -25,7 +25,7 @@ func Times(n int64) string {
 	return strconv.FormatInt(n, 10) + " times"
 }
 
-// Join joins remarks about one thing, and overwrites the list; an empty text is left out.
+// Join joins the remarks that are not empty by semicolons. It overwrites a slice that is passed as remarks.
 func Join(remarks ...string) string {
 	return strings.Join(slices.DeleteFunc(remarks, func(text string) bool { return text == "" }), "; ")
 }

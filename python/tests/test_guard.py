@@ -113,7 +113,7 @@ class Rooms(unittest.TestCase):
             f.write(text)
 
     def rooms(self):
-        return sorted(tuple(r) for r in _room.rooms(self.folder.name))
+        return sorted(tuple(r)[:3] for r in _room.rooms(self.folder.name))
 
     def test_machine_and_rlimits(self):
         import resource

@@ -67,7 +67,7 @@ class Magic(ShellTest):
         self.assertEqual(
             self.printed.strip(),
             "UsageError: 'sideways' is none of: start, stop, on, off, compact, full, last, table, lines, vars, audit, "
-            "advise, live on|off|SECONDS, limit SIZE, guard on|error|off, help",
+            "advise, counts on|off|gpu, live on|off|SECONDS, limit SIZE, guard on|error|off, help",
         )
         self.run_cell("%%tracer \x1b[2Jsideways\nx = 1")
         self.assertIn("is none of: compact, full", self.printed)

@@ -201,7 +201,7 @@ class WhatToDo(ShellTest):
     def test_a_server_and_no_extension(self):
         with Server(ok()):
             self.assertEqual(_way.todo(), "type in a cell: %load_ext ipytracer, then %tracer start")
-        with Server(ok()), mock.patch.object(_way, "_shell", lambda: None):
+        with Server(ok()), mock.patch.object(_way, "shell", lambda: None):
             self.assertTrue(_way.todo().startswith("in a terminal, type: sudo tracer attach"))
 
     def test_no_server(self):

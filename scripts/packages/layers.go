@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// libraries are the beginnings of the paths of the libraries that the repository uses, and their short names. A new
-// one is added here, with the reason in the commit.
+// libraries are the libraries that the repository uses: their short names, by the beginning of their import paths. The
+// commit that adds a library gives the reason.
 var libraries = map[string]string{
 	"github.com/NVIDIA/go-nvml/":                    "go-nvml",
 	"github.com/cilium/ebpf":                        "ebpf",
@@ -53,8 +53,8 @@ func shortName(path string) string {
 	return ""
 }
 
-// rule forbids imports: a package in one of the trees of folders from, but for those in except, must not import one in
-// the trees not, but for those in may. Packages of the standard library and of libraries are in trees, too.
+// rule forbids imports. Its lists have folders or import paths, and mean everything below these. A package in from, but
+// not in except, must not import a package in not, unless that is in may.
 type rule struct {
 	from, except, not, may []string
 	why                    string
@@ -63,7 +63,7 @@ type rule struct {
 // effects are the packages of the standard library through which code acts on the machine.
 var effects = []string{"os", "net", "syscall", "golang.org/x/net", "github.com/cilium"}
 
-// figures are the packages between events and the printers: what they find depends on their input alone.
+// figures are the packages between events and the printers. Their results depend only on their input.
 var figures = []string{"event", "model", "attribution", "internal/advice", "internal/compare", "internal/freeing",
 	"internal/merge", "internal/plan", "internal/syntax", "internal/words"}
 
@@ -89,8 +89,8 @@ var layers = []rule{
 	{[]string{"internal/syntax"}, nil, []string{module}, nil, "it can be used anywhere else"},
 }
 
-// judge returns an error that names the imports of a package that are against a layer.
-func (p *goPackage) judge() error {
+// checkLayers returns an error that names the imports of p that break a rule.
+func (p *goPackage) checkLayers() error {
 	var faults []error
 	for _, r := range layers {
 		if !isBelow(p.ImportPath, r.from) || isBelow(p.ImportPath, r.except) {
@@ -106,7 +106,7 @@ func (p *goPackage) judge() error {
 	return errors.Join(faults...)
 }
 
-// isBelow reports whether a path is one of some trees of folders, or below one.
+// isBelow reports whether a path is in one of the trees.
 func isBelow(path string, trees []string) bool {
 	return slices.ContainsFunc(trees, func(tree string) bool {
 		return path == tree || strings.HasPrefix(path, tree+"/")

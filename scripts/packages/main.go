@@ -1,6 +1,6 @@
-// Packages writes docs/packages.md: every Go package of the repository with its purpose, which is the first sentence of
-// the package's comment, and with the packages and libraries that it imports. It fails if an import is against the
-// layers of the architecture (layers.go), or if a library has no short name there.
+// Packages writes docs/packages.md: every Go package of the repository with its purpose and its imports. The purpose is
+// the first sentence of the package's comment. Packages fails if an import breaks a rule of the architecture's layers
+// (layers.go), or if a library has no short name there.
 //
 //	go run ./scripts/packages        # in the repository: reports whether the page is up to date
 //	go run ./scripts/packages -write # writes the page
@@ -35,6 +35,7 @@ func main() {
 	}
 }
 
+// run writes the page, or fails if the page is not up to date.
 func run(write bool) error {
 	packages, err := list()
 	if err != nil {
@@ -63,7 +64,8 @@ type goPackage struct {
 	Imports         []string
 }
 
-// list returns the packages of the repository by path. The command's imports are those of both of its builds.
+// list returns the packages of the repository by path. The imports of cmd/tracer/internal/service are those of the
+// build with the tag agent and of the build without.
 func list() (map[string]*goPackage, error) {
 	packages := map[string]*goPackage{}
 	for _, args := range [][]string{{"./..."}, {"-tags", "agent", "./cmd/tracer/internal/service"}} {
@@ -98,7 +100,7 @@ const head = "# Packages\n\n" +
 	"not here.\n\n" +
 	"| package | purpose | imports |\n|---|---|---|\n"
 
-// document returns the page. It fails if a package has no comment, or imports what it must not.
+// document returns the page. It fails if a package has no comment, or breaks a rule.
 func document(packages map[string]*goPackage) ([]byte, error) {
 	text := bytes.NewBufferString(head)
 	var faults []error
@@ -108,14 +110,15 @@ func document(packages map[string]*goPackage) ([]byte, error) {
 			faults = append(faults, fmt.Errorf("%s has no comment", path))
 		}
 		names, err := p.imports()
-		faults = append(faults, err, p.judge())
+		faults = append(faults, err, p.checkLayers())
 		imports := cmp.Or(strings.Join(names, " "), "nothing")
 		fmt.Fprintf(text, "| `%s` | %s | %s |\n", path, purpose(path, p.Doc), imports)
 	}
 	return text.Bytes(), errors.Join(faults...)
 }
 
-// imports returns what the package imports besides the standard library, with short names of libraries, in order.
+// imports returns the sorted names of the packages that p imports, without the standard library. Libraries have their
+// short names.
 func (p *goPackage) imports() (names []string, err error) {
 	for _, path := range p.Imports {
 		name, ours := strings.CutPrefix(path, module+"/")
@@ -135,8 +138,8 @@ func (p *goPackage) imports() (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// purpose returns a package's purpose from the first sentence of its comment: without its first words, "Package NAME",
-// or for a command "Command NAME" or its name.
+// purpose returns a package's purpose: the first sentence of its comment without the first words "Package NAME",
+// "Command NAME" or "NAME".
 func purpose(path, doc string) string {
 	words := strings.Fields(doc)
 	for len(words) > 0 && (words[0] == "Package" || words[0] == "Command" ||

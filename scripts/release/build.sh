@@ -23,6 +23,11 @@ trap 'rm -rf "$work"' EXIT
 git archive HEAD | tar -x -C "$work" --one-top-level=tree
 cd "$work/tree"
 
+for compiler in x86_64-linux-gnu-gcc aarch64-linux-gnu-gcc; do
+    CC=$compiler scripts/counts.sh
+    CC=$compiler scripts/heap.sh
+done
+
 # built ARCHITECTURE COMPILER: builds the programs for an architecture, as Go and Debian call it.
 built() {
     mkdir "$work/$1"

@@ -138,6 +138,11 @@ wheel() {
     quietly "pip install" types sh -c '/root/venv/bin/pip install --no-index /root/ipytracer-*.whl'
     quietly "the wheel's record" types /root/venv/bin/python - <scripts/release/recorded.py
     quietly "import ipytracer" types /root/venv/bin/python -c 'import ipytracer'
+    quietly "counting arrays" types /root/venv/bin/python -c "import numpy
+from ipytracer._counts import COUNTS
+COUNTS.begin()
+array = numpy.ones(1000)
+assert COUNTS.take().current == 8000"
     uses /root/venv/bin/tracer /root/venv/bin/python
     quietly "pip uninstall" types /root/venv/bin/pip uninstall -y ipytracer
     [ ! -e "$top/root/venv/bin/tracer" ] || fails "pip uninstall leaves tracer"

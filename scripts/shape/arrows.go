@@ -19,11 +19,12 @@ import (
 // module is the path of the repository's module.
 const module = "ipytracer"
 
-// uses are the arrows of a package: by file and by the file that it uses, a name that this one declares.
+// uses are the arrows between the files of a package. uses[file][other] is a name that file uses and other declares, or
+// "" if there is none.
 type uses map[string]map[string]string
 
-// addPackages measures what needs the types of a package: the arrows between its files, the collaborators of its
-// structs, and its short files.
+// addPackages takes the measures for which a package must be type-checked: the arrows between its files, its short
+// files, the collaborators of its structs, and its names of one letter.
 func (m *measures) addPackages() error {
 	files, exports, err := list()
 	if err != nil {
@@ -52,10 +53,10 @@ func (m *measures) addPackages() error {
 	return nil
 }
 
-// many is from how many files on the arrows of a package count: a reader keeps fewer in mind.
+// many is the least number of files of a package whose arrows are measured. A reader can keep fewer files in mind.
 const many = 10
 
-// addArrows counts how many of 100 arrows of a package lead up in the best order of its files.
+// addArrows computes how many of 100 arrows of a package lead up in the best order of its files.
 func (m *measures) addArrows(p string, found uses) {
 	if m.figures[packageFiles][p] < many {
 		return
@@ -68,11 +69,12 @@ func (m *measures) addArrows(p string, found uses) {
 	m.figures[arrows][p] = 100 * len(m.up[p]) / max(total, 1)
 }
 
-// list returns the files of the repository's packages, and for each package that they import the file with its types.
+// list returns the files of each package of the repository, and the file with the types of each package that these
+// import.
 func list() (files map[string][]string, exports map[string]string, err error) {
 	args := []string{"list", "-export", "-deps", "-f", `{{.ImportPath}}:{{.Export}}:{{join .GoFiles " "}}`, "./..."}
 	command := exec.Command("go", args...)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0") // the types of a file with cgo are not in the file
+	command.Env = append(os.Environ(), "CGO_ENABLED=0") // Go files with cgo are not type-checked
 	out, err := command.Output()
 	if err != nil {
 		return nil, nil, fmt.Errorf("go list: %w", err)
@@ -97,7 +99,7 @@ type checkedPackage struct {
 	defs map[*ast.Ident]types.Object
 }
 
-// usesOf finds the arrows between the files of a package.
+// usesOf type-checks a package, and returns the arrows between its files.
 func usesOf(set *token.FileSet, files []*ast.File, imported types.Importer) (uses, *checkedPackage, error) {
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
 	checked, err := (&types.Config{Importer: imported}).Check("p", set, files, &info)

@@ -10,23 +10,24 @@ import (
 	"strings"
 )
 
-// widest is the limit of a line, in columns. A folder, or a file with an exception, has a number of lines over it.
+// widest is the limit of a line in columns. The figure for columns is the number of wider lines in a folder, or in a
+// file with an exception.
 const widest = 120
 
 // limits are the content of limits.txt.
 type limits struct {
-	most       map[kind]int                  // of everything without an exception
-	exceptions map[kind]map[string]exception // by WHERE
+	most       map[kind]int                  // the limits
+	exceptions map[kind]map[string]exception // by owner of the figure
 }
 
-// exception is one figure that is over its limit, with the reason.
+// exception allows one figure that is over its limit, for a reason.
 type exception struct {
 	figure int
 	why    string
 }
 
-// readLimits reads lines KIND WHERE FIGURE REASON. A line with * for WHERE has the limit of its kind, and each kind
-// must have one. Any other line is an exception. Lines that begin with # are comments.
+// readLimits reads lines KIND WHERE FIGURE REASON. A line whose WHERE is * has the limit of a kind, and each kind must
+// have one. Any other line is an exception for the owner WHERE. Lines that begin with # are comments.
 func readLimits(r io.Reader) (*limits, error) {
 	l := &limits{most: map[kind]int{}, exceptions: map[kind]map[string]exception{}}
 	lines := bufio.NewScanner(r)
@@ -45,7 +46,7 @@ func readLimits(r io.Reader) (*limits, error) {
 	return l, lines.Err()
 }
 
-// add takes in the words of one line.
+// add adds the words of one line.
 func (l *limits) add(words []string) error {
 	if len(words) < 3 {
 		return fmt.Errorf("KIND WHERE FIGURE REASON are wanted, it has %q", strings.Join(words, " "))
@@ -75,7 +76,7 @@ func (l *limits) add(words []string) error {
 	return nil
 }
 
-// judge returns the figures over their limits, and the exceptions that are larger than necessary.
+// judge returns complaints about figures over their limits, and about exceptions that could be lower or are not needed.
 func (l *limits) judge(m *measures) (complaints []string) {
 	m = m.byFolder(l.exceptions[columns])
 	for _, k := range slices.Sorted(maps.Keys(m.figures)) {
@@ -103,7 +104,7 @@ func (l *limits) judge(m *measures) (complaints []string) {
 	return complaints
 }
 
-// hint returns what stands behind a figure over its limit: the places to look at.
+// hint returns the end of a complaint, with the places that cause the figure.
 func (m *measures) hint(k kind, where string) string {
 	switch k {
 	case columns:

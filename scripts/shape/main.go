@@ -1,8 +1,8 @@
-// Shape measures the sources of a repository and fails if one is over its limit. It measures methods, fields and
+// Shape measures the sources of a repository and fails if a figure is over its limit. It measures methods, fields and
 // collaborators of a type, lines of a file, of a function and of a package, files of a package, columns of a line,
-// types with one name but for case, short files beside their only user, names of one letter, tests that sleep, and
-// files that use one another in circles. Limits and exceptions are in limits.txt, which explains their format. An
-// exception holds a figure as it is: the figure may fall, and the exception is lowered then.
+// types whose names differ only by case, short files that only one other file uses, names of one letter, tests that
+// sleep, and files that use one another in circles. Limits and exceptions are in limits.txt, which explains their
+// format. The figure of an exception may only fall, and the exception must be lowered then.
 //
 //	go run ./scripts/shape        # in the repository
 package main
@@ -36,6 +36,7 @@ func main() {
 	}
 }
 
+// check returns the complaints about the repository.
 func check(limits string) ([]string, error) {
 	file, err := os.Open(limits)
 	if err != nil {
@@ -56,7 +57,7 @@ func check(limits string) ([]string, error) {
 	return l.judge(m), nil
 }
 
-// atRoot are the files of the repository that lie in no folder.
+// atRoot are the files that may be in the repository's root.
 var atRoot = map[string]bool{
 	".gitattributes": true, ".gitignore": true, ".golangci.yml": true, ".prettierignore": true,
 	".prettierrc.json": true, "CHANGELOG.md": true, "CONTRIBUTING.md": true, "LICENSE": true, "Makefile": true,
@@ -64,7 +65,7 @@ var atRoot = map[string]bool{
 	"ruff.toml": true,
 }
 
-// measure reads the repository's tracked files.
+// measure measures the repository's tracked files.
 func measure(m *measures) error {
 	out, err := exec.Command("git", "ls-files", "-z").Output()
 	if err != nil {
@@ -94,7 +95,7 @@ func measure(m *measures) error {
 	return nil
 }
 
-// isSource reports whether files of this name are written by hand.
+// isSource reports whether a file of this name is source code that people write.
 func isSource(name string) bool {
 	if strings.Contains(name, "/dist/") || strings.Contains(name, "/built/") {
 		return false

@@ -20,30 +20,30 @@ const (
 	methods       kind = "methods"        // of a type
 	fileLines     kind = "file-lines"     // of a file
 	functionLines kind = "function-lines" // of a function with its braces
-	columns       kind = "columns"        // of a line: a tab is as wide as tabWidth
-	arrows        kind = "arrows"         // of 100 of a package, those that lead up: see [uses.up]
+	columns       kind = "columns"        // of a line; a tab has tabWidth columns
+	arrows        kind = "arrows"         // percentage of a package's arrows that lead up: see [uses.up]
 	packageLines  kind = "package-lines"  // of a package, without its tests
 	packageFiles  kind = "package-files"  // of a package, without its tests
-	fields        kind = "fields"         // of a struct with a state, those that others do not see
+	fields        kind = "fields"         // unexported ones of a struct that has a state: see [hasState]
 	collaborators kind = "collaborators"  // of a struct: see [collaboratorsOf]
-	namesByCase   kind = "names-by-case"  // of a package: types with the name of another one but for case
+	namesByCase   kind = "names-by-case"  // of a package: types whose name differs from another's only by case
 	shortFiles    kind = "short-files"    // of a package: see [measures.addShortFiles]
-	letters       kind = "letters"        // of 100 names that a package declares: see [measures.addLetters]
-	sleeps        kind = "sleeps"         // of a test's file: see [sleepsIn]
+	letters       kind = "letters"        // percentage of a package's names: see [measures.addLetters]
+	sleeps        kind = "sleeps"         // of a test file: see [sleepsIn]
 )
 
-// tabWidth is in columns, as gofmt's authors have it.
+// tabWidth is the width of a tab in columns.
 const tabWidth = 4
 
-// measures are figures by kind and by owner: a type PACKAGE.NAME, a file, a function FILE:NAME, a package. Of columns,
-// the figure is the number of a file's lines that are too long.
+// measures are the figures of each kind, by their owner: a type PACKAGE.NAME, a file, a function FILE:NAME, or a
+// package. The figure for columns is the number of lines in a file that are too long.
 type measures struct {
 	figures map[kind]map[string]int
-	last    map[string]string   // for columns: the place of a file's last such line
-	up      map[string][]string // for arrows: those of a package that lead up
-	short   map[string][]string // for short files: these
+	last    map[string]string   // by file: the place of the last line that is too long
+	up      map[string][]string // by package: the arrows that lead up
+	short   map[string][]string // by package: the short files
 
-	alone map[string]bool // files that are short for a reason: see [standsAlone]
+	alone map[string]bool // files that may be short: see [standsAlone]
 }
 
 // allKinds are the kinds in the order of [kind].
@@ -59,6 +59,7 @@ func newMeasures() *measures {
 	return m
 }
 
+// add measures a file.
 func (m *measures) add(name string, text []byte) error {
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	m.figures[fileLines][name] = len(lines)
@@ -79,8 +80,8 @@ func width(line string) int {
 	return utf8.RuneCountInString(line) + (tabWidth-1)*strings.Count(line, "\t")
 }
 
-// byFolder returns m with the columns of each folder instead of each file. A file with an exception of its own keeps
-// its figure, and its folder does not count it.
+// byFolder returns m with the figures for columns added up by folder. A file with an exception of its own keeps its
+// figure, and does not count for its folder.
 func (m *measures) byFolder(exceptions map[string]exception) *measures {
 	folders := &measures{figures: maps.Clone(m.figures), last: map[string]string{}, up: m.up, short: m.short}
 	folders.figures[columns] = map[string]int{}
@@ -104,6 +105,7 @@ func topFolder(name string) string {
 	return folder
 }
 
+// addGo measures the declarations of a Go file.
 func (m *measures) addGo(name string, text []byte) error {
 	files := token.NewFileSet()
 	parsed, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
@@ -132,8 +134,8 @@ func (m *measures) addGo(name string, text []byte) error {
 	return nil
 }
 
-// sleepsIn counts the calls of time.Sleep outside of the bubbles of testing/synctest. In a bubble such a call sets the
-// clock forward, and nothing waits.
+// sleepsIn counts the calls of time.Sleep outside of the bubbles of testing/synctest. In a bubble such a call only
+// moves the clock forward.
 func sleepsIn(file *ast.File) (count int) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		called, ok := n.(*ast.CallExpr)
@@ -158,17 +160,17 @@ func receiverOf(f *ast.FuncDecl) string {
 	}
 	t := f.Recv.List[0].Type
 	for {
-		switch is := t.(type) {
+		switch expression := t.(type) {
 		case *ast.StarExpr:
-			t = is.X
+			t = expression.X
 		case *ast.ParenExpr:
-			t = is.X
+			t = expression.X
 		case *ast.IndexExpr:
-			t = is.X
+			t = expression.X
 		case *ast.IndexListExpr:
-			t = is.X
+			t = expression.X
 		case *ast.Ident:
-			return is.Name
+			return expression.Name
 		default:
 			return ""
 		}

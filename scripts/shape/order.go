@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// rounds is the number of orders of files that are tried.
+// rounds is the number of random orders of files from which a better one is searched.
 const rounds = 100
 
-// up returns the arrows that lead up in the best order found, in which files stand above those that they use. The same
-// files have the same order each time.
+// up returns the arrows that lead up in the best order of the files that it finds. In a perfect order, each file stands
+// above the files that it uses, and no arrow leads up. For the same files it returns the same arrows each time.
 func (all uses) up() (best []string) {
 	files := all.inCircles()
 	random := rand.New(rand.NewPCG(1, 1))
@@ -30,43 +30,44 @@ func (all uses) up() (best []string) {
 // inCircles returns the files that use each other in circles. It removes, one after another, files that use no other
 // file or that no other file uses: such files stand at the bottom and at the top of any order.
 func (all uses) inCircles() []string {
-	left := map[string]bool{}
+	remaining := map[string]bool{}
 	for from, used := range all {
-		left[from] = true
+		remaining[from] = true
 		for to := range used {
-			left[to] = true
+			remaining[to] = true
 		}
 	}
-	for taken := true; taken; {
-		taken = false
-		for file := range left {
+	for removed := true; removed; {
+		removed = false
+		for file := range remaining {
 			isUser, isUsed := false, false
-			for other := range left {
+			for other := range remaining {
 				isUser = isUser || all[file][other] != ""
 				isUsed = isUsed || all[other][file] != ""
 			}
 			if !isUser || !isUsed {
-				delete(left, file)
-				taken = true
+				delete(remaining, file)
+				removed = true
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(left))
+	return slices.Sorted(maps.Keys(remaining))
 }
 
-// improve moves each file to where the fewest of its arrows lead up, and reports whether they have become fewer.
+// improve moves each file to the place at which the fewest of its arrows lead up. It reports whether that has improved
+// the order.
 func (all uses) improve(order []string) (better bool) {
 	for _, file := range slices.Clone(order) {
 		at := slices.Index(order, file)
 		others := slices.Delete(slices.Clone(order), at, at+1)
 		up := 0
-		for _, other := range others { // at the top, all that use it stand below it
+		for _, other := range others { // with the file at the top, the arrows of all its users lead up
 			if all[other][file] != "" {
 				up++
 			}
 		}
 		now, least, place := up, up, 0
-		for i, other := range others { // one further down
+		for i, other := range others { // with the file below other
 			if all[other][file] != "" {
 				up--
 			}

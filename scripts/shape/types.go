@@ -14,8 +14,8 @@ import (
 // short is the least number of lines of a file that only one other file uses.
 const short = 30
 
-// addShortFiles counts the files of a package with fewer lines than [short] that exactly one other file of the package
-// uses: they belong into that one.
+// addShortFiles counts the files of a package with fewer than [short] lines that exactly one other file of the package
+// uses. Such a file should be merged into its user.
 func (m *measures) addShortFiles(p string, found uses) {
 	users := map[string]int{}
 	for _, used := range found {
@@ -24,8 +24,9 @@ func (m *measures) addShortFiles(p string, found uses) {
 		}
 	}
 	for file, count := range users {
-		if lines := m.figures[fileLines][p+"/"+file]; count == 1 && lines > 0 && lines < short &&
-			!m.alone[p+"/"+file] {
+		lines := m.figures[fileLines][p+"/"+file]
+		isShort := lines > 0 && lines < short && !m.alone[p+"/"+file]
+		if count == 1 && isShort {
 			m.short[p] = append(m.short[p], file)
 		}
 	}
@@ -33,8 +34,8 @@ func (m *measures) addShortFiles(p string, found uses) {
 	m.figures[shortFiles][p] = len(m.short[p])
 }
 
-// standsAlone reports whether a file needs no neighbour: it has the package's comment, a generator's directive, or is
-// for some builds only.
+// standsAlone reports whether a file may be short: it has the package's comment or a generator's directive, or it is
+// only for some builds.
 func standsAlone(name string, text []byte) bool {
 	text = append([]byte("\n"), text...)
 	return bytes.Contains(text, []byte("\n// Package ")) || bytes.Contains(text, []byte("\n//go:generate ")) ||
@@ -42,11 +43,11 @@ func standsAlone(name string, text []byte) bool {
 		strings.HasSuffix(name, "_amd64.go") || strings.HasSuffix(name, "_arm64.go")
 }
 
-// line is in how many lines a name of one letter is still seen at once.
-const line = 5
+// shortLife is for how many lines a name may be in scope without counting for [letters].
+const shortLife = 5
 
-// addLetters counts, of 100 names that a package declares, those of one letter that live for more than a few lines and
-// are neither a receiver nor a loop's.
+// addLetters computes how many of 100 names that a package declares have one letter and are in scope for more than
+// shortLife lines. Receivers and variables of loops do not count.
 func (m *measures) addLetters(p string, set *token.FileSet, files []*ast.File, defs map[*ast.Ident]types.Object) {
 	exempt := map[*ast.Ident]bool{}
 	for _, f := range files {
@@ -72,7 +73,7 @@ func (m *measures) addLetters(p string, set *token.FileSet, files []*ast.File, d
 			continue
 		}
 		all++
-		if utf8.RuneCountInString(name.Name) == 1 && !exempt[name] && lives(set, declared) > line {
+		if utf8.RuneCountInString(name.Name) == 1 && !exempt[name] && lives(set, declared) > shortLife {
 			long++
 		}
 	}
@@ -93,7 +94,7 @@ func exemptLoop(exempt map[*ast.Ident]bool, names ...ast.Expr) {
 	}
 }
 
-// lives returns in how many lines an object can be used; a field's or method's are all.
+// lives returns for how many lines an object is in scope. For a field or a method it returns [math.MaxInt].
 func lives(set *token.FileSet, o types.Object) int {
 	if o.Parent() == nil || !o.Parent().End().IsValid() {
 		return math.MaxInt
@@ -101,8 +102,8 @@ func lives(set *token.FileSet, o types.Object) int {
 	return set.Position(o.Parent().End()).Line - set.Position(o.Pos()).Line + 1
 }
 
-// addCollaborators counts, of the structs of a package, the fields and the collaborators; and of the package, the types
-// with the name of another one but for case.
+// addCollaborators counts the fields and the collaborators of each struct of a package, and the types of the package
+// whose name differs from another's only by case.
 func (m *measures) addCollaborators(p string, checked *types.Package) {
 	names := map[string]bool{}
 	m.figures[namesByCase][p] = 0
@@ -124,7 +125,7 @@ func (m *measures) addCollaborators(p string, checked *types.Package) {
 	}
 }
 
-// hidden counts the fields of a struct that other packages do not see.
+// hidden counts the unexported fields of a struct.
 func hidden(s *types.Struct) (count int) {
 	for field := range s.Fields() {
 		if !field.Exported() {
@@ -134,8 +135,8 @@ func hidden(s *types.Struct) (count int) {
 	return count
 }
 
-// collaboratorsOf counts the types of a struct's package that the struct's fields hold, where these have a state or
-// several forms: a method with a pointer as its receiver, or an interface. The struct's own type does not count.
+// collaboratorsOf counts the types of a struct's package that the struct's fields have, without the struct's own type.
+// It counts only interfaces, and types with a state.
 func collaboratorsOf(s *types.Struct, owner *types.TypeName) int {
 	held := map[*types.TypeName]bool{}
 	for field := range s.Fields() {
@@ -148,23 +149,26 @@ func collaboratorsOf(s *types.Struct, owner *types.TypeName) int {
 	return len(held)
 }
 
-// elements returns the named types in a type: behind pointers, in arrays, slices, maps and channels.
+// maxDepth is how deep elements looks into a type.
+const maxDepth = 8
+
+// elements returns the named types in a type: behind pointers, and in arrays, slices, maps and channels.
 func elements(t types.Type, depth int) []*types.Named {
-	if depth > 8 {
+	if depth > maxDepth {
 		return nil
 	}
-	switch is := t.(type) {
+	switch composite := t.(type) {
 	case *types.Named:
-		return []*types.Named{is.Origin()}
+		return []*types.Named{composite.Origin()}
 	case *types.Map:
-		return append(elements(is.Key(), depth+1), elements(is.Elem(), depth+1)...)
+		return append(elements(composite.Key(), depth+1), elements(composite.Elem(), depth+1)...)
 	case interface{ Elem() types.Type }:
-		return elements(is.Elem(), depth+1)
+		return elements(composite.Elem(), depth+1)
 	}
 	return nil
 }
 
-// hasState reports whether a type has a method that can change it.
+// hasState reports whether a type has a method whose receiver is a pointer, which can change the value.
 func hasState(t *types.Named) bool {
 	for method := range t.Methods() {
 		if _, pointer := method.Signature().Recv().Type().(*types.Pointer); pointer {

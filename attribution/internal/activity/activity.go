@@ -1,5 +1,5 @@
 // Package activity opens and closes the windows of a session: cells, statements, experiments, and the time between
-// cells. It checks them against the counts that IPython has.
+// cells. It compares the windows with IPython's own counts.
 package activity
 
 import (
@@ -17,12 +17,12 @@ type Activity struct {
 	Requests   *Requests
 	blocks     Blocks
 
-	done   []*windows.Window // cells that closed since the last Finished
-	marked *marked           // nil: experiments that have closed are not kept
-	Unseen int64             // cells that In has and that have no window
+	done        []*windows.Window  // cells that closed since the last TakeDone
+	experiments *closedExperiments // nil if closed experiments are not kept
+	Unseen      int64              // number of cells in IPython's In that have no window
 }
 
-// New returns the activity of a session, which tells l what happens to its windows.
+// New returns the activity of a session. It reports to l what happens to windows.
 func New(s *windows.State, l Blocks) *Activity {
 	checks := &Invariants{}
 	return &Activity{
@@ -38,8 +38,8 @@ func (ac *Activity) TakeDone() []*windows.Window {
 	return done
 }
 
-// forgetCell records that a cell is over. Its text may still arrive.
-func (ac *Activity) forgetCell(w *windows.Window) {
+// rememberClosed moves a cell from the running to the closed ones. Its text may still arrive.
+func (ac *Activity) rememberClosed(w *windows.Window) {
 	delete(ac.Table.Running, w.Cell)
 	ac.Table.Closed.Remember(w)
 }
@@ -53,7 +53,7 @@ func (ac *Activity) StartBetween(process *windows.Process, boundary *event.Bound
 	process.Between.Before = process.LastCell
 }
 
-// endBetween closes that window.
+// endBetween closes the window that StartBetween opened.
 func (ac *Activity) endBetween(process *windows.Process, boundary *event.Boundary) {
 	if process.Between != nil {
 		ac.Windows.close(process.Between, boundary)
@@ -61,7 +61,7 @@ func (ac *Activity) endBetween(process *windows.Process, boundary *event.Boundar
 	}
 }
 
-// linkBetween records, in the time between cells that just ended, which cell came after it.
+// linkBetween records the cell that came after the time between cells that just ended.
 func (ac *Activity) linkBetween(p *windows.Process, next *windows.Window) {
 	if w := p.LastBetween; w != nil && !w.IsOpen && w.After == nil {
 		w.After = next
@@ -77,7 +77,7 @@ func (ac *Activity) failureOf(boundary *event.Boundary) string {
 	return name
 }
 
-// OutcomeStatus returns the status of a window that ended in this way.
+// OutcomeStatus returns the status of a window that ended with an outcome.
 func OutcomeStatus(o event.Outcome) string {
 	switch o {
 	case event.OutcomeError:
@@ -90,30 +90,31 @@ func OutcomeStatus(o event.Outcome) string {
 	return model.OK
 }
 
-// unseenBefore is called when a cell begins. If In has earlier cells that were not seen to begin, it marks the window
-// in which these ran. between is the time between cells that ends now; nil if there is none.
+// unseenBefore is called when a cell begins. If IPython's In shows earlier cells whose beginning was not seen, it marks
+// the window in which they ran. between is the time between cells that ends now; nil if there is none.
 func (ac *Activity) unseenBefore(process *windows.Process, boundary *event.Boundary, between *windows.Window) {
-	first, last := process.Inputs, boundary.Inputs-2
+	first, last := process.Inputs, boundary.Inputs-2 // In[last] is the cell before the one that begins
 	if boundary.Late || process.Inputs < 0 || last < first {
 		return
 	}
-	in := between
+	around := between
 	switch {
 	case len(process.Open) > 0:
-		in = process.Open[len(process.Open)-1]
+		around = process.Open[len(process.Open)-1]
 	case process.LastCell != nil && process.LastCell.Missed: // that cell went on until now
-		in = process.LastCell
+		around = process.LastCell
 	}
-	ac.unseenIn(process, in, first, last)
+	ac.unseenIn(process, around, first, last)
 }
 
-// unseenIn records that cells ran in a window without a window of their own.
-func (ac *Activity) unseenIn(process *windows.Process, in *windows.Window, first, last int64) {
+// unseenIn records that the cells In[first] to In[last] ran without windows of their own. around is the window in which
+// they ran, nil if unknown.
+func (ac *Activity) unseenIn(process *windows.Process, around *windows.Window, first, last int64) {
 	kernel, doubted := process.Kernel(), words.StartProbes
 	ac.Unseen += last - first + 1
-	if in != nil {
-		in.Note = in.Note.And(words.Note{Kind: words.RanUnseen, First: first, Last: last, Name: kernel})
-		if in.Kind == windows.KindCell {
+	if around != nil {
+		around.Note = around.Note.And(words.Note{Kind: words.RanUnseen, First: first, Last: last, Name: kernel})
+		if around.Kind == windows.KindCell {
 			doubted = words.EndProbes
 		}
 	}
@@ -122,28 +123,29 @@ func (ac *Activity) unseenIn(process *windows.Process, in *windows.Window, first
 }
 
 // KeepExperiments keeps the experiments that close from now on, for [Activity.TakeExperiments].
-func (ac *Activity) KeepExperiments() { ac.marked = &marked{} }
+func (ac *Activity) KeepExperiments() { ac.experiments = &closedExperiments{} }
 
-// TakeExperiments returns the experiments that closed since the last call, and how many had no room, by process.
-func (ac *Activity) TakeExperiments() (all []*windows.Window, lost map[int32]int) {
-	if ac.marked == nil {
+// TakeExperiments returns the experiments that closed since the last call. lost counts, by pid, the experiments that
+// found no room.
+func (ac *Activity) TakeExperiments() (closed []*windows.Window, lost map[int32]int) {
+	if ac.experiments == nil {
 		return nil, nil
 	}
-	taken := *ac.marked
-	*ac.marked = marked{}
+	taken := *ac.experiments
+	*ac.experiments = closedExperiments{}
 	return taken.all, taken.lost
 }
 
-// marked are experiments that have closed, and have not been taken.
-type marked struct {
+// marked are experiments that closed since the last [Activity.TakeExperiments].
+type closedExperiments struct {
 	all  []*windows.Window
-	lost map[int32]int // those without room, by process
+	lost map[int32]int // number of experiments without room, by pid
 }
 
-// MaxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
+// MaxUnfetched bounds the experiments that wait to be taken: a process can end any number of them at once.
 const MaxUnfetched = 1 << 12
 
-func (m *marked) add(window *windows.Window) {
+func (m *closedExperiments) add(window *windows.Window) {
 	if len(m.all) < MaxUnfetched {
 		m.all = append(m.all, window)
 		return

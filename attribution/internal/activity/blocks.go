@@ -12,15 +12,16 @@ type Blocks interface {
 	blockFollower
 	windows.Makers
 
-	// Takes reports whether a change is of use.
+	// Takes reports whether Move has to be called for a change.
 	Takes(c *event.Change) bool
-	// Move takes in such a change, in the kernel's order, after the windows of its segment have been opened.
+	// Move takes in a change. Changes come in the order of the kernel half, each after the windows of its segment have
+	// been opened.
 	Move(r *windows.Tree, c *event.Change)
 	// HeldBy takes in the holders that the objects of a process reported.
 	HeldBy(e *event.Holders)
-	// Forget drops all blocks of some meters of a root: for a while their changes are not reported.
+	// Forget drops all blocks of some meters of a root, because their changes are not reported for a while.
 	Forget(root uint32, which func(event.Meter) bool)
-	// DividersAt returns the blocks that kept the free memory of PyTorch's cache apart, at a request that it refused.
+	// DividersAt returns the blocks that lay between the free memory of PyTorch's cache when it refused a request.
 	DividersAt(e *event.Refusal) []windows.Divider
 
 	// Boundary sees a boundary before it is applied.
@@ -31,11 +32,11 @@ type Blocks interface {
 	Keeps(kind windows.WindowKind) bool
 }
 
-// blockFollower follows windows, for the blocks that they allocate.
+// blockFollower follows windows, because it keeps the window in which each block was allocated.
 type blockFollower interface {
-	Opened(w *windows.Window, line int) // at a line of a cell
+	Opened(w *windows.Window, line int) // w opened at a line of its cell
 	CellOver(pid int32, w *windows.Window)
-	BecameBetween(w *windows.Window) // the time after a cell's result became the time between cells
+	BecameBetween(w *windows.Window) // w, the time after a cell's result, became the time between cells
 }
 
 // Unfollowed is a follower that needs nothing.

@@ -21,9 +21,9 @@ func (ac *Activity) OpenCell(tree *windows.Tree, process *windows.Process, bound
 		return
 	}
 	ac.endBetween(process, boundary)
-	ac.Processes.Kernels.Met(process)
+	ac.Processes.Kernels.Add(process)
 	ac.unseenBefore(process, boundary, between)
-	lateEnd(boundary, between)
+	markLateEnd(boundary, between)
 	tree.Executions++
 	window := ac.Windows.Open(process, boundary, windows.KindCell, parent)
 	window.TID = boundary.TID
@@ -54,23 +54,15 @@ func (ac *Activity) isFull(tree *windows.Tree) bool {
 	return true
 }
 
-// CloseCell ends a cell: where the front end is done with it, or at its result if nothing more is reported.
+// CloseCell ends a cell at the boundary that the front end's report of its end drew. A cell whose end was missed ends
+// at its result, if that was seen.
 func (ac *Activity) CloseCell(process *windows.Process, boundary *event.Boundary) {
 	window := ac.Table.Running[boundary.Cell]
 	if window == nil || !window.IsOpen {
 		return
 	}
 	if window.Hooks != nil {
-		if boundary.Outcome == event.OutcomeMissed {
-			// The request of a first cell may have begun before the tracer was looking.
-			first := process.RanCells == 0 && !process.HadCell && process.Info.Late
-			ac.endAtResult(process, window, boundary, process.Info.Frontend != "" && window.IsOwn() && !first)
-			return
-		}
-		ac.Windows.close(window.Hooks, boundary)
-		ac.blocks.Forgo(window.AtResult)
-		window.Hooks, window.AtResult, window.Ending = nil, nil, windows.EndingReported
-		ac.finishCell(process, window, boundary)
+		ac.closeHooks(process, window, boundary)
 		return
 	}
 	ac.CloseStatement(boundary, OutcomeStatus(boundary.Outcome))
@@ -91,10 +83,25 @@ func (ac *Activity) CloseCell(process *windows.Process, boundary *event.Boundary
 	ac.finishCell(process, window, boundary)
 }
 
+// closeHooks ends a cell that has had its result and whose hooks run.
+func (ac *Activity) closeHooks(process *windows.Process, window *windows.Window, boundary *event.Boundary) {
+	if boundary.Outcome == event.OutcomeMissed {
+		// The request of a first cell may have begun before the tracer was looking.
+		mayBeEarlier := process.RanCells == 0 && !process.HadCell && process.Info.Late
+		missed := process.Info.Frontend != "" && window.IsOwn() && !mayBeEarlier
+		ac.endAtResult(process, window, boundary, missed)
+		return
+	}
+	ac.Windows.close(window.Hooks, boundary)
+	ac.blocks.Forgo(window.AtResult)
+	window.Hooks, window.AtResult, window.Ending = nil, nil, windows.EndingReported
+	ac.finishCell(process, window, boundary)
+}
+
 // finishCell closes a cell's window and, if no other cell runs, begins the time between cells.
 func (ac *Activity) finishCell(process *windows.Process, window *windows.Window, boundary *event.Boundary) {
 	ac.Windows.close(window, boundary)
-	ac.forgetCell(window)
+	ac.rememberClosed(window)
 	if i := slices.Index(process.Open, window); i >= 0 {
 		process.Open = slices.Delete(process.Open, i, i+1)
 	}
@@ -107,7 +114,7 @@ func (ac *Activity) finishCell(process *windows.Process, window *windows.Window,
 	}
 }
 
-// AbandonCell closes the innermost cell of a process when something other than the cell's own end has ended it.
+// AbandonCell closes the innermost cell of a process for a reason other than the cell's own end.
 func (ac *Activity) AbandonCell(process *windows.Process, boundary *event.Boundary, why words.NoteKind) {
 	window := process.Open[len(process.Open)-1]
 	if window.Hooks != nil {
@@ -148,8 +155,14 @@ func (ac *Activity) Source(e *event.CellSource) {
 	}
 	text, whole := ac.Texts.Keep(e.Text)
 	window.Source, window.Truncated = text, e.Truncated || !whole
-	if window.Lines = 0; !window.Truncated && e.Text != "" {
-		typed := strings.TrimRight(e.Text, "\r\n")
-		window.Lines = 1 + strings.Count(typed, "\n") + strings.Count(typed, "\r") - strings.Count(typed, "\r\n")
+	window.Lines = 0
+	if !window.Truncated && e.Text != "" {
+		window.Lines = linesOf(strings.TrimRight(e.Text, "\r\n"))
 	}
+}
+
+// linesOf returns the number of lines of a text. Lines end with \n, \r or \r\n, as in Python.
+func linesOf(text string) int {
+	ends := strings.Count(text, "\n") + strings.Count(text, "\r") - strings.Count(text, "\r\n")
+	return ends + 1
 }

@@ -34,7 +34,8 @@ func (ac *Activity) BeginExperiment(tree *windows.Tree, process *windows.Process
 	experiments.Open++
 }
 
-// EndExperiment ends the newest experiment of a name. If that one found no room when it began, nothing else changes.
+// EndExperiment ends the newest experiment of a name. An experiment that found no room when it began has no window to
+// close.
 func (ac *Activity) EndExperiment(process *windows.Process, boundary *event.Boundary) {
 	experiments := &process.Experiments
 	name, _ := ac.Limits.Keep(boundary.Experiment, windows.MaxName)
@@ -52,7 +53,7 @@ func (ac *Activity) EndExperiment(process *windows.Process, boundary *event.Boun
 		return
 	}
 	window, others := named[len(named)-1], named[:len(named)-1]
-	if experiments.Crowded { // the end may be that of another experiment
+	if experiments.Crowded { // the end may belong to an experiment without a window
 		window.Status, window.Doubted = model.Incomplete, true
 		window.AddNote(words.Unpaired)
 	}
@@ -65,22 +66,22 @@ func (ac *Activity) EndExperiment(process *windows.Process, boundary *event.Boun
 	experiments.Open--
 }
 
-// closeExperiment closes an experiment.
+// closeExperiment closes an experiment, and keeps it for [Activity.TakeExperiments].
 func (ac *Activity) closeExperiment(window *windows.Window, boundary *event.Boundary) {
 	ac.Windows.close(window, boundary)
-	if ac.marked != nil {
-		ac.marked.add(window)
+	if ac.experiments != nil {
+		ac.experiments.add(window)
 	}
 }
 
 // endExperiments closes the open experiments, in the order in which they began.
 func (ac *Activity) endExperiments(process *windows.Process, boundary *event.Boundary) {
-	var left []*windows.Window
+	var open []*windows.Window
 	for _, named := range process.Experiments.ByName {
-		left = append(left, named...)
+		open = append(open, named...)
 	}
-	slices.SortFunc(left, func(a, b *windows.Window) int { return a.ID - b.ID })
-	for _, w := range left {
+	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })
+	for _, w := range open {
 		w.Status, w.Note = model.Incomplete, windows.NewNote(words.NoEndMarker)
 		ac.closeExperiment(w, boundary)
 	}

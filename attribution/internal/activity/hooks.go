@@ -10,9 +10,9 @@ import (
 )
 
 // A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and
-// replies. That is a row of its own in the cell, until the front end reports that it is done. Without that report (the
-// shell was left with exit, the process ended, another program took over the signals that carry it) the cell ended at
-// its result, and the rest is the time between cells.
+// replies. This part of the cell has a window of its own, Hooks, until the front end reports the end of the cell. The
+// report may never come: the user left the shell with exit, the process ended, or another program took over the signals
+// that carry the report. Then the cell ended at its result, and Hooks becomes the time between cells.
 
 // CellResult ends a cell's last statement and begins its display and hooks.
 func (ac *Activity) CellResult(process *windows.Process, boundary *event.Boundary) {
@@ -30,25 +30,25 @@ func (ac *Activity) CellResult(process *windows.Process, boundary *event.Boundar
 	window.Hooks.Name = model.Hooks
 }
 
-// endAtResult ends a cell at its result. The rest becomes the time between cells, which goes on. missed: the front end
-// finished with the cell at a time that was not seen. That is a defect where the front end is one that shows this time.
+// endAtResult ends a cell at its result. The time after it becomes the time between cells, which goes on. missed: the
+// front end should have reported the end of the cell.
 func (ac *Activity) endAtResult(process *windows.Process, window *windows.Window, boundary *event.Boundary,
 	missed bool) {
 	hooks, session := window.Hooks, ac.Processes.SessionOf(process)
-	ac.Windows.leave(window)
+	ac.Windows.removeOpen(window)
 	ac.blocks.Forgo(window)
-	at := window.AtResult
-	at.Closing, at.Truncated, at.Source = window.Closing, window.Truncated, window.Source
-	*window = *at
-	ac.Invariants.left(window)
-	ac.Table.Count(window, 1)
+	atResult := window.AtResult
+	atResult.Closing, atResult.Truncated, atResult.Source = window.Closing, window.Truncated, window.Source
+	*window = *atResult
+	ac.Invariants.check(window)
+	ac.Table.CountChildren(window, 1)
 	if process.HadCell = true; missed {
 		window.Ending = windows.EndingUnreported
 	}
 	if process.Info.Frontend != "" { // a program without one draws no figures
 		window.AddNote(words.NoHooksEnd)
 	}
-	ac.forgetCell(window)
+	ac.rememberClosed(window)
 	if i := slices.Index(process.Open, window); i >= 0 {
 		process.Open = slices.Delete(process.Open, i, i+1)
 	}

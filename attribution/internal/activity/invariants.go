@@ -7,10 +7,9 @@ import (
 	"ipytracer/internal/words"
 )
 
-// Invariants are conditions that hold for every session, whatever the target does: a process ends once, a tree is at
-// least as high as each of its processes, and a window as each window inside it. Where one of them does not hold,
-// attribution took in an input that the kernel half cannot have meant. Figures are then wrong, and nothing else would
-// report that.
+// Invariants checks three conditions that hold for every session, whatever the target does: a process ends once, a tree
+// is at least as high as each of its processes, and a window is at least as high as each window inside it. If one does
+// not hold, the input cannot be what the kernel half meant. Figures are then wrong, and nothing else reports that.
 type Invariants struct {
 	words.Broken
 
@@ -18,11 +17,11 @@ type Invariants struct {
 	trees  map[uint32]*treeMaxima
 }
 
-// Inside is the highest values, so far, of the closed windows inside an open one.
+// Inside has the highest values so far of the closed windows inside an open window.
 type Inside struct{ Own, Tree course.Levels }
 
-// Skew is the number of boundaries of a tree by which a process's maximum may come before or after its tree's. One
-// maximum is taken a moment before the other, and other CPUs may draw boundaries in between.
+// Skew is the largest number of boundaries between a process's maximum and the same maximum of its tree. The two are
+// taken one after the other, and other CPUs may draw boundaries in between.
 const Skew = 16
 
 // maxOwed limits the maxima that are kept because a tree has yet to reach them.
@@ -39,7 +38,7 @@ type treeMaxima struct {
 type owed struct {
 	meter event.Meter
 	bytes event.Bytes
-	left  int // the number of boundaries left in which the tree may reach it
+	left  int // number of boundaries by which the tree must reach it
 }
 
 // Ends checks the end of a process, before it is taken in.
@@ -81,7 +80,7 @@ func (i *Invariants) Segment(boundary *event.Boundary, moved course.SegmentEnds,
 func (r *treeMaxima) see(high *event.Readings) (missing uint64) {
 	r.last[r.next%Skew] = *high
 	r.next++
-	left := r.owed[:0]
+	open := r.owed[:0]
 	for _, o := range r.owed {
 		if high[o.meter] >= o.bytes {
 			continue
@@ -90,9 +89,9 @@ func (r *treeMaxima) see(high *event.Readings) (missing uint64) {
 			missing++
 			continue
 		}
-		left = append(left, o)
+		open = append(open, o)
 	}
-	r.owed = left
+	r.owed = open
 	return missing
 }
 
@@ -108,31 +107,33 @@ func (r *treeMaxima) owe(m event.Meter, bytes event.Bytes) {
 	}
 }
 
-// left checks a closed window, and records its highest values for the window around it. A window that is still open
-// will end at its cell's result, and is checked then.
-func (i *Invariants) left(window *windows.Window) {
-	in := i.Inside[window]
+// check checks a closed window against the windows inside it, and records its highest values for the window around it.
+// An open window will end at its cell's result, and is checked then.
+func (i *Invariants) check(window *windows.Window) {
+	inside := i.Inside[window]
 	delete(i.Inside, window)
 	if window.IsOpen {
 		return
 	}
-	if in != nil && (in.Own.Above(window.Own, window.Paused) || in.Tree.Above(window.Tree, window.Paused)) ||
-		window.Kind == windows.KindSession &&
-			window.Opened == window.Process.Began && window.Own.Below(window.Process.Life, window.Paused) {
+	isBelowInside := inside != nil &&
+		(inside.Own.Above(window.Own, window.Paused) || inside.Tree.Above(window.Tree, window.Paused))
+	isWholeLife := window.Kind == windows.KindSession && window.Opened == window.Process.Began
+	if isBelowInside || isWholeLife && window.Own.Below(window.Process.Life, window.Paused) {
 		i.LowWindows++
 	}
-	up := window.Parent
-	if up == nil || !up.IsOpen || up.Process != window.Process || up.Root != window.Root || up.Since > window.Since {
+	parent := window.Parent
+	if parent == nil || !parent.IsOpen || parent.Process != window.Process || parent.Root != window.Root ||
+		parent.Since > window.Since {
 		return
 	}
-	in = i.Inside[up]
-	if in == nil {
-		in = &Inside{}
+	inside = i.Inside[parent]
+	if inside == nil {
+		inside = &Inside{}
 		if i.Inside == nil {
 			i.Inside = map[*windows.Window]*Inside{}
 		}
-		i.Inside[up] = in
+		i.Inside[parent] = inside
 	}
-	in.Own.RaiseAll(window.Own)
-	in.Tree.RaiseAll(window.Tree)
+	inside.Own.RaiseAll(window.Own)
+	inside.Tree.RaiseAll(window.Tree)
 }

@@ -15,7 +15,7 @@ type Opener struct {
 	blocks     Blocks
 }
 
-// Open begins a window at a boundary: it holds every segment after the one that ends there.
+// Open begins a window at a boundary. Its first segment is the one after the boundary.
 func (ws *Opener) Open(process *windows.Process, boundary *event.Boundary, kind windows.WindowKind,
 	parent *windows.Window) *windows.Window {
 	window := &windows.Window{
@@ -34,7 +34,7 @@ func (ws *Opener) Open(process *windows.Process, boundary *event.Boundary, kind 
 		ws.Table.Keep(window)
 	}
 	tree := ws.Processes.Tree(boundary.Root)
-	window.DoubtOpened(tree, boundary)
+	window.SetOpeningDoubts(tree, boundary)
 	window.Suspended.Away = len(tree.Away) > 0
 	process.HasWindows = true
 	tree.Open = append(tree.Open, window)
@@ -56,7 +56,7 @@ func (ws *Opener) close(window *windows.Window, boundary *event.Boundary) {
 	}
 	ws.end(window, boundary)
 	ws.blocks.Closed(window)
-	ws.leave(window)
+	ws.removeOpen(window)
 }
 
 // end records the end of a window, with the segment that a boundary ends.
@@ -65,7 +65,7 @@ func (ws *Opener) end(window *windows.Window, boundary *event.Boundary) {
 	window.Measured = ws.Table.Measure(window)
 	window.Paused, window.PausedStacks = tree.PausedIn(window), tree.PausedStacksIn(window)
 	window.Doubts, window.Until = ws.Table.DoubtsOf(window), ws.Session.Cut
-	ws.Table.Count(window, 1)
+	ws.Table.CountChildren(window, 1)
 	if window.Uncounted && window.Process.Counted >= window.Since {
 		ws.Limits.Uncounted++
 	}
@@ -78,9 +78,9 @@ func (ws *Opener) end(window *windows.Window, boundary *event.Boundary) {
 		windows.CountersOf(boundary)
 }
 
-// leave removes a window from those that are open.
-func (ws *Opener) leave(window *windows.Window) {
-	ws.invariants.left(window)
+// removeOpen removes a window from those that are open.
+func (ws *Opener) removeOpen(window *windows.Window) {
+	ws.invariants.check(window)
 	tree := ws.Processes.Tree(window.Root)
 	ws.Table.Close(window)
 	tree.Left = ws.Session.Cut
@@ -94,7 +94,7 @@ func (ws *Opener) leave(window *windows.Window) {
 		tree.Open = tree.Open[:n-1]
 		tree.Closed--
 	}
-	if tree.Closed > len(tree.Open)/2 { // they are removed many at a time
+	if tree.Closed > len(tree.Open)/2 { // removing many at a time costs less
 		tree.Open = slices.DeleteFunc(tree.Open, func(w *windows.Window) bool { return !w.IsOpen })
 		tree.Closed = 0
 	}
@@ -105,21 +105,21 @@ func (ws *Opener) leave(window *windows.Window) {
 
 // snapshot returns a copy of a window, ended with the segment that a boundary ends.
 func (ws *Opener) snapshot(window *windows.Window, boundary *event.Boundary) *windows.Window {
-	s, d := *window, *window.Detail
-	s.Detail = &d
+	copied, detail := *window, *window.Detail
+	copied.Detail = &detail
 	if window.Doubts != nil {
 		doubts := *window.Doubts
-		s.Doubts = &doubts
+		copied.Doubts = &doubts
 	}
-	s.Refused, s.RefusedBy = slices.Clone(window.Refused), slices.Clone(window.RefusedBy)
-	ws.blocks.Copied(&s)
-	ws.end(&s, boundary)
-	ws.blocks.Closed(&s)
-	ws.Table.Count(&s, -1)
-	return &s
+	copied.Refused, copied.RefusedBy = slices.Clone(window.Refused), slices.Clone(window.RefusedBy)
+	ws.blocks.Copied(&copied)
+	ws.end(&copied, boundary)
+	ws.blocks.Closed(&copied)
+	ws.Table.CountChildren(&copied, -1)
+	return &copied
 }
 
-// drop removes a statement again.
+// drop closes a statement that turned out to be none, and removes it from the report.
 func (ws *Opener) drop(w *windows.Window, b *event.Boundary) {
 	w.Dropped = true
 	ws.close(w, b)
@@ -132,8 +132,9 @@ func without(all []*windows.Window, window *windows.Window) []*windows.Window {
 	return all
 }
 
-// Settle settles the windows that closed long enough ago, and archives those that closed long ago. It is called before
-// a boundary: there, the same events have been taken in from a live session and from its recording.
+// Settle settles the windows that closed windows.Lingering windows ago, and archives those that closed windows.Horizon
+// windows ago. It is called before a boundary: at that point a live session and its recording have taken in the same
+// events.
 func (ws *Opener) Settle() {
 	n := ws.Table.Closed.Due()
 	for _, w := range ws.Table.Closed.Closing[:n] {
@@ -145,7 +146,7 @@ func (ws *Opener) Settle() {
 		tree := ws.Processes.Tree(window.Root)
 		tree.Archived = max(tree.Archived, window.LastSegment)
 		ws.blocks.Shorten(window)
-		if detail := ws.Table.Put(window); detail != nil {
+		if detail := ws.Table.ArchiveWindow(window); detail != nil {
 			ws.blocks.Archived(detail)
 		}
 	}

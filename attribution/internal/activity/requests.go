@@ -5,17 +5,17 @@ import (
 	"ipytracer/event"
 )
 
-// Requests handles the events that move no meter: refused requests, moves of device memory to the host and back, and
-// uses of other processes' memory.
+// Requests handles refused requests, moves of device memory to the host and back, and uses of other processes' memory.
+// Such an event moves no meter.
 type Requests struct {
 	*windows.State
-	Dropped uint64 // requests that are counted in no window
+	Dropped uint64 // number of requests that are in no window, for lack of room
 }
 
-// Request keeps an event until the windows of its segment are open, or adds it to the windows that hold that segment.
-func (rq *Requests) Request(tree *windows.Tree, e event.Event) {
-	at := windows.PlaceOf(e)
-	if at.Segment > tree.Ended {
+// Add keeps an event until the windows of its segment are open, or adds it to the windows that hold that segment.
+func (rq *Requests) Add(tree *windows.Tree, e event.Event) {
+	place := windows.PlaceOf(e)
+	if place.Segment > tree.Ended {
 		if len(tree.Asked) < windows.MaxAsked {
 			tree.Asked = append(tree.Asked, e)
 		} else {
@@ -25,21 +25,21 @@ func (rq *Requests) Request(tree *windows.Tree, e event.Event) {
 	}
 	tree.MovedOut(e)
 	for _, window := range tree.Counted {
-		if window.FirstSegment <= at.Segment {
-			window.Add(e, rq.Processes.LimitOn(e))
+		if window.FirstSegment <= place.Segment {
+			window.AddRequest(e, rq.Processes.LimitOn(e))
 		} else if c, ok := e.(*event.Change); ok { // the change came late
 			window.Suspended.Away = c.Caller == event.MovedOut
 		}
 	}
 	for _, w := range rq.Table.Closed.All() {
-		if w.Holds(at.Root, at.Segment) {
-			w.Add(e, rq.Processes.LimitOn(e))
+		if w.Holds(place.Root, place.Segment) {
+			w.AddRequest(e, rq.Processes.LimitOn(e))
 		}
 	}
 }
 
-// AskedIn adds the requests of a segment that ends to the open windows.
-func (rq *Requests) AskedIn(tree *windows.Tree, segment uint64) {
+// AddAsked adds the requests of a segment that ends to the open windows.
+func (rq *Requests) AddAsked(tree *windows.Tree, segment uint64) {
 	waiting := tree.Asked[:0]
 	for _, e := range tree.Asked {
 		if windows.PlaceOf(e).Segment > segment {
@@ -48,7 +48,7 @@ func (rq *Requests) AskedIn(tree *windows.Tree, segment uint64) {
 		}
 		tree.MovedOut(e)
 		for _, w := range tree.Counted {
-			w.Add(e, rq.Processes.LimitOn(e))
+			w.AddRequest(e, rq.Processes.LimitOn(e))
 		}
 	}
 	tree.Asked = waiting

@@ -9,17 +9,17 @@ import (
 	"ipytracer/model"
 )
 
-// The windows are compared with IPython's own counts: IPython stores each cell in In before it compiles it, and its
-// front end shows whether it waits for the next one. Where the two do not match, a probe was not hit.
+// The windows are compared with IPython's own counts: IPython stores each cell in In before it compiles the cell, and
+// its front end shows whether it waits for the next cell. If they do not match the windows, a probe was not hit.
 
-// soonest is the least time from a front end finishing a cell to the next one being compiled: it runs hundreds of lines
-// of Python in between.
-const soonest event.Nanoseconds = 10_000
+// soonest is the least time between the front end's end of a cell and the compile of the next cell: the front end runs
+// hundreds of lines of Python in between.
+const leastPause event.Nanoseconds = 10_000
 
-// lateEnd marks the cell before a time between cells if its end came with the beginning of the next cell: such an end
-// is no report of a front end.
-func lateEnd(boundary *event.Boundary, between *windows.Window) {
-	if between == nil || between.Before == nil || boundary.Time-between.Opened >= soonest {
+// markLateEnd marks the cell before a time between cells if its end came with the beginning of the next cell: such an
+// end is no report of a front end.
+func markLateEnd(boundary *event.Boundary, between *windows.Window) {
+	if between == nil || between.Before == nil || boundary.Time-between.Opened >= leastPause {
 		return
 	}
 	if w := between.Before; w.Ending == windows.EndingReported {
@@ -45,11 +45,11 @@ func (ac *Activity) CompareShells(shells []event.Shell) {
 			running = 1
 		}
 		if known >= 0 && s.Inputs > known+running {
-			in := process.LastCell
-			if in == nil || !in.Missed && !in.Note.Is(words.StillRuns) {
-				in = process.LastBetween
+			around := process.LastCell
+			if around == nil || !around.Missed && !around.Note.Is(words.StillRuns) {
+				around = process.LastBetween
 			}
-			ac.unseenIn(process, in, known, s.Inputs-1-running)
+			ac.unseenIn(process, around, known, s.Inputs-1-running)
 		}
 		if s.Idle {
 			idle[process] = max(idle[process], s.Time)
@@ -57,19 +57,19 @@ func (ac *Activity) CompareShells(shells []event.Shell) {
 	}
 	for _, w := range ac.Table.Staying {
 		if at, ok := idle[w.Process]; ok && w.Kind == windows.KindCell {
-			w.OverAt(at)
+			w.MarkOver(at)
 		}
 	}
-	ac.doubt(words.EndUnseen, func(w *windows.Window) bool { return w.Missed })
-	ac.doubt(words.ResultUnseen, ac.lacksResult)
-	ac.doubt(words.StatementsUnseen, ac.lacksStatements)
+	ac.reportUnseen(words.EndUnseen, func(w *windows.Window) bool { return w.Missed })
+	ac.reportUnseen(words.ResultUnseen, ac.lacksResult)
+	ac.reportUnseen(words.StatementsUnseen, ac.lacksStatements)
 }
 
-// doubt adds a problem for the cells of each process of which a part was not seen.
-func (ac *Activity) doubt(unseen words.ProblemKind, amiss func(*windows.Window) bool) {
+// reportUnseen adds a problem for the cells of each process of which a part was not seen.
+func (ac *Activity) reportUnseen(unseen words.ProblemKind, isUnseen func(*windows.Window) bool) {
 	count := map[*windows.Process]int{}
 	for _, window := range ac.Table.Staying {
-		if window.Kind == windows.KindCell && amiss(window) {
+		if window.Kind == windows.KindCell && isUnseen(window) {
 			count[window.Process]++
 			window.Doubted = true
 		}

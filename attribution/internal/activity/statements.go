@@ -13,10 +13,10 @@ func (ac *Activity) OpenStatement(process *windows.Process, boundary *event.Boun
 	if cell == nil {
 		return
 	}
-	if late := cell.Statement; late != nil { // its end was refused
-		late.Status = model.Incomplete
-		late.Loosen(words.EndRefused)
-		ac.Windows.close(late, boundary)
+	if unended := cell.Statement; unended != nil { // the record of its end found no room
+		unended.Status = model.Incomplete
+		unended.Loosen(words.EndRefused)
+		ac.Windows.close(unended, boundary)
 	}
 	w := ac.Windows.Open(process, boundary, windows.KindStatement, cell)
 	w.Line = int(boundary.Line)
@@ -35,9 +35,9 @@ func (ac *Activity) CloseStatement(boundary *event.Boundary, status string) {
 	cell.Statement = nil
 }
 
-// CutShort closes the running statements of a tree when their probes are paused: their ends are not seen any
-// more. Each window has the part of its statement that was seen, so its figures are lower bounds.
-func (ac *Activity) CutShort(tree *windows.Tree, boundary *event.Boundary) {
+// CloseStatements closes the running statements of a tree when their probes are paused, because their ends are not seen
+// any more. Their windows have only the part that was seen, so the figures are lower bounds.
+func (ac *Activity) CloseStatements(tree *windows.Tree, boundary *event.Boundary) {
 	var running []*windows.Window
 	for _, w := range tree.Open {
 		if w.IsOpen && w.Kind == windows.KindStatement && w.Parent != nil && w.Parent.Statement == w {
@@ -45,14 +45,14 @@ func (ac *Activity) CutShort(tree *windows.Tree, boundary *event.Boundary) {
 		}
 	}
 	for _, window := range running {
-		at := boundary
+		end := boundary
 		if window.Process.Info.PID != boundary.PID {
-			at = ac.Processes.Now(window.Process)
+			end = ac.Processes.Now(window.Process)
 		}
 		window.Status = model.Incomplete
 		window.Loosen(words.EndUnwatched)
-		ac.Windows.close(window, at)
+		ac.Windows.close(window, end)
 		window.Parent.Statement = nil
-		window.EndsAnywhere()
+		window.RaiseEnds()
 	}
 }

@@ -20,33 +20,33 @@ type Audit struct {
 	departures *departures
 	torch      *torchCaches
 
-	live    map[int32]map[place]block       // by process
-	ranges  map[int32]*stacks.Ranges[maker] // of cpu.mapped
-	holders map[int32]*holders
-	Count   int // of live blocks
-	dropped int // blocks and tallies that found no room
+	live    map[int32]map[place]block       // by pid
+	ranges  map[int32]*stacks.Ranges[maker] // of cpu.mapped, by pid
+	holders map[int32]*holders              // by pid
+	Count   int                             // number of live blocks and pieces of ranges
+	dropped int                             // number of blocks and pieces that found no room
 	pauses  pauses
 	sampled bool // small blocks were streamed as samples
 
-	exited map[int32]bool   // processes that exited; true: the interpreter freed all that it could
-	pools  map[int32]string // the pool in which a process waits for the next task, by process
+	exited map[int32]bool   // processes that exited, by pid; true: the interpreter cleared everything away at the exit
+	pools  map[int32]string // the pool in which a process waits for its next task, by pid
 }
 
-// holders records, from a process at its end, which objects hold its blocks.
+// holders records which objects hold the blocks of a process, as its objects showed at the end.
 type holders struct {
-	complete bool
-	objects  int64
-	by       map[uint64]event.Holder
-	views    map[uint64]event.View // memory that only views hold, by address
+	complete bool                    // all objects were read
+	objects  int64                   // number of objects
+	by       map[uint64]event.Holder // by the block's address
+	views    map[uint64]event.View   // memory that only views hold, by address
 }
 
 // Keeps reports whether windows of a kind are kept.
 func (a *Audit) Keeps(kind windows.WindowKind) bool { return kind.IsAudited() }
 
-// BecameBetween makes a statement that was none the time between cells.
-func (a *Audit) BecameBetween(w *windows.Window) { a.births.turn(w) }
+// BecameBetween turns a window that was opened as a statement into the time between cells.
+func (a *Audit) BecameBetween(w *windows.Window) { a.births.becomeBetween(w) }
 
-// Ended does nothing: see [Audit.Boundary].
+// Ended does nothing: [Audit.Boundary] takes in the ends of processes.
 func (a *Audit) Ended(int32) {}
 
 // Opened gives a window its birth.
@@ -57,7 +57,7 @@ func (a *Audit) Takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= e
 
 // Move takes in a change of a block, or of PyTorch's totals.
 func (a *Audit) Move(r *windows.Tree, c *event.Change) {
-	a.torch.totals(r, c)
+	a.torch.followTotals(r, c)
 	switch {
 	case !c.IsBlock():
 	case c.Meter == event.Mapped:
@@ -69,7 +69,7 @@ func (a *Audit) Move(r *windows.Tree, c *event.Change) {
 
 // moveBlock allocates, resizes or frees a block.
 func (a *Audit) moveBlock(r *windows.Tree, c *event.Change) {
-	a.torch.claim(c)
+	a.torch.addPending(c)
 	blocks := a.live[c.PID]
 	if blocks == nil {
 		blocks = map[place]block{}
@@ -78,8 +78,8 @@ func (a *Audit) moveBlock(r *windows.Tree, c *event.Change) {
 	at := place{c.Meter, c.Address}
 	b, known := blocks[at]
 	size := c.Size
-	if c.Sample { // it stands for other blocks, too
-		size, a.sampled = sampleSize(size), true
+	if c.Sample { // the block stands for others, too
+		size, a.sampled = sampleSize(c), true
 	}
 	b.size += size
 	switch {
@@ -107,21 +107,21 @@ func (a *Audit) moveBlock(r *windows.Tree, c *event.Change) {
 	}
 }
 
-// moveRange records that a range was mapped or unmapped.
+// moveRange takes in that a range was mapped or unmapped.
 func (a *Audit) moveRange(r *windows.Tree, c *event.Change) {
 	w := a.births.innermost(r, c)
-	by := maker{stack: c.Stack, at: c.Time}
-	if w != nil { // not the change's time: else each page that a heap grows by would be a piece
-		by.birth, by.at = w.Birth, w.Opened
+	mapper := maker{stack: c.Stack, at: c.Time}
+	if w != nil { // the window's time, not the change's: else each page of a growing heap would be a piece of its own
+		mapper.birth, mapper.at = w.Birth, w.Opened
 	}
-	gone, _ := stacks.RangesOf(a.ranges, c.PID).Move(c, by, &a.Count, &a.dropped, stacks.MaxBlocks)
-	for _, p := range gone {
+	replaced, _ := stacks.RangesOf(a.ranges, c.PID).Move(c, mapper, &a.Count, &a.dropped, stacks.MaxBlocks)
+	for _, p := range replaced {
 		a.departures.free(w, place{event.Mapped, p.Start}, keptRange(p), c)
 		a.departures.unmap(w, p, c.PID)
 	}
 }
 
-// keptRange returns a piece that is mapped as a block.
+// keptRange returns a mapped piece as a block.
 func keptRange(p stacks.Piece[maker]) block {
 	return block{size: p.Size(), stack: p.Maker.stack, birth: p.Maker.birth, at: p.Maker.at}
 }
@@ -131,8 +131,8 @@ func (a *Audit) each(pid int32, do func(place, block)) {
 	for at, b := range a.live[pid] {
 		do(at, b)
 	}
-	if all := a.ranges[pid]; all != nil {
-		all.Each(func(p stacks.Piece[maker]) { do(place{event.Mapped, p.Start}, keptRange(p)) })
+	if ranges := a.ranges[pid]; ranges != nil {
+		ranges.Each(func(p stacks.Piece[maker]) { do(place{event.Mapped, p.Start}, keptRange(p)) })
 	}
 }
 
@@ -146,10 +146,10 @@ func (a *Audit) Boundary(p *windows.Process, b *event.Boundary) {
 	case event.Detached:
 		a.departures.settle(b.PID)
 	case event.MeterShed, event.MeterBack:
-		a.pauses.turn(b)
+		a.pauses.follow(b)
 	case event.StatementClose:
 		if cell := a.Table.Running[b.Cell]; cell != nil && cell.Statement != nil {
-			a.births.close(b.PID, closing{cell.Statement.Birth, b.Time})
+			a.births.closeStatement(b.PID, closing{cell.Statement.Birth, b.Time})
 		}
 	case event.ProcessStart:
 		a.births.start(b)
@@ -157,10 +157,10 @@ func (a *Audit) Boundary(p *windows.Process, b *event.Boundary) {
 		if !p.Alive { // a child of vfork: it begins with its program
 			a.births.execute(b)
 		}
-		a.drop(b.PID)
+		a.dropProcess(b.PID)
 	case event.ProcessExit:
 		if p.Session == nil { // a child's memory ends with it
-			a.drop(b.PID)
+			a.dropProcess(b.PID)
 			return
 		}
 		a.exited[b.PID] = len(a.departures.leaving[b.PID]) > 0
@@ -174,7 +174,7 @@ func (a *Audit) CellOver(pid int32, w *windows.Window) {
 	}
 }
 
-func (a *Audit) drop(pid int32) {
+func (a *Audit) dropProcess(pid int32) {
 	a.Count -= len(a.live[pid])
 	if all := a.ranges[pid]; all != nil {
 		a.Count -= all.Len()
@@ -186,16 +186,16 @@ func (a *Audit) drop(pid int32) {
 
 // Forget drops the blocks of some meters of a root.
 func (a *Audit) Forget(root uint32, which func(event.Meter) bool) {
-	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
+	inRoot := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
 	for pid, blocks := range a.live {
 		for at := range blocks {
-			if which(at.meter) && of(pid) {
+			if which(at.meter) && inRoot(pid) {
 				delete(blocks, at)
 				a.Count--
 			}
 		}
 	}
-	a.departures.forget(func(pid int32, m event.Meter) bool { return which(m) && of(pid) })
+	a.departures.forget(func(pid int32, m event.Meter) bool { return which(m) && inRoot(pid) })
 }
 
 // HeldBy records the holders that the target's objects reported.
@@ -223,7 +223,7 @@ func (a *Audit) HeldBy(e *event.Holders) {
 	}
 }
 
-// ask replaces the holders that processes reported by those found now, until the function that it returns is called.
+// ask replaces the holders that processes reported by found, until restore is called.
 func (a *Audit) ask(found []*event.Holders) (restore func()) {
 	holdersBefore, poolsBefore := a.holders, a.pools
 	a.holders, a.pools = map[int32]*holders{}, map[int32]string{}
@@ -254,12 +254,12 @@ func (a *Audit) IsWhole() bool { return a.Stacks.Dropped == 0 && a.leftOut() == 
 // leftOut returns the number of blocks and tallies that found no room.
 func (a *Audit) leftOut() int { return a.dropped + a.departures.dropped }
 
-// sampleSize returns how many bytes a sample adds, or subtracts, as a block of a size is allocated or freed.
-func sampleSize(size event.Bytes) event.Bytes {
-	if size < 0 {
-		return -event.SampleOf
+// sampleSize returns the bytes that a sample stands for: negative for a free.
+func sampleSize(c *event.Change) event.Bytes {
+	if c.Size < 0 {
+		return -c.Represents()
 	}
-	return event.SampleOf
+	return c.Represents()
 }
 
 // New returns an audit that has seen nothing.

@@ -10,16 +10,14 @@ import (
 	"ipytracer/event"
 )
 
-// Blocks that are freed after the cell that allocated them: too late, or because the next exception replaced the last
-// one.
-
-// departures are blocks and ranges that were freed or unmapped.
+// departures are blocks that were freed, and ranges that were unmapped, after the cell that allocated them. A block may
+// be freed late, or because a new exception replaced the one that held it.
 type departures struct {
-	// leaving are blocks that were freed after the process's last cell. If another cell follows, they were freed late;
-	// if the process exits, the interpreter freed them as it cleared everything away.
+	// leaving has, by pid, the blocks that were freed after the process's last cell. If another cell follows, they were
+	// freed late. If the process exits, the interpreter freed them because it cleared everything away.
 	leaving map[int32]map[place]departed
-	gone    map[passing]*passed
-	// unmapped sums the parts of ranges that were unmapped after the run of the cell that mapped them.
+	gone    map[passing]*passed // sums of the blocks that were freed late or with an exception
+	// unmapped has sums of the pieces that were unmapped after the cell that mapped them.
 	unmapped map[unmapping]event.Bytes
 	failures map[int32][]*windows.Window // cells that ended with an exception, by process, in order
 	dropped  int                         // blocks and tallies that found no room
@@ -30,12 +28,12 @@ func newDepartures() *departures {
 		unmapped: map[unmapping]event.Bytes{}, failures: map[int32][]*windows.Window{}}
 }
 
-// lateBy is how long after its cell's end a block must be freed to count as freed late: the work of IPython after a
+// lateBy is the least time from a cell's end to the free of a block that counts as late: IPython's own work after a
 // cell takes less.
 const lateBy = event.Nanoseconds(1e9)
 
-// free decides whether a block was freed too late: when no cell ran, or when a later exception had taken the place of
-// the one that kept the block.
+// free takes in that a block was freed in window w. If that was after the block's cell, it is recorded: in leaving if
+// no cell ran, otherwise in gone if an exception held the block until a later cell failed.
 func (d *departures) free(w *windows.Window, at place, b block, c *event.Change) {
 	if w == nil || b.birth == nil || b.birth.Cell == nil || b.birth.Cell.IsOpen {
 		return
@@ -60,33 +58,32 @@ func (d *departures) free(w *windows.Window, at place, b block, c *event.Change)
 	switch cell := w.Birth.Cell; {
 	case !b.birth.Failed() || cell == b.birth.Cell:
 	case release != nil && c.Collected:
-		d.pass(passing{pid: c.PID, meter: at.meter, stack: b.stack, birth: b.birth, release: release}, b, c.Time)
-	default: // the statement has not ended
-		d.pass(passing{c.PID, at.meter, b.stack, b.birth, cell, w.Birth}, b, c.Time)
+		d.addPassed(passing{pid: c.PID, meter: at.meter, stack: b.stack, birth: b.birth, release: release}, b, c.Time)
+	default: // whether the running statement fails is not known yet
+		d.addPassed(passing{c.PID, at.meter, b.stack, b.birth, cell, w.Birth}, b, c.Time)
 	}
 }
 
 // fail records a cell that ended with an exception.
 func (d *departures) fail(pid int32, w *windows.Window) { d.failures[pid] = append(d.failures[pid], w) }
 
-// failureBetween returns the first cell that failed after another one had ended and before a change, nil if there is
-// none. An exception is the last one, in sys and in IPython, until the next comes, and holds its frames. The frames
-// refer to the exception as well: blocks that the next exception does not free at once are freed by the garbage
-// collector, whenever that runs.
+// failureBetween returns the first cell that failed after the end of another cell and before a change, nil for none.
+// sys and IPython keep the last exception, with its frames, until the next one. The frames refer to the exception as
+// well: blocks that the next exception does not free at once wait for the garbage collector.
 func (d *departures) failureBetween(cell *windows.Window, c *event.Change) *windows.Window {
-	all := d.failures[c.PID]
-	i, _ := slices.BinarySearchFunc(all, cell.Closed, func(f *windows.Window, closed event.Nanoseconds) int {
+	failures := d.failures[c.PID]
+	i, _ := slices.BinarySearchFunc(failures, cell.Closed, func(f *windows.Window, closed event.Nanoseconds) int {
 		return cmp.Compare(f.Closed, closed)
 	})
-	for ; i < len(all) && all[i].LastSegment < c.Segment; i++ {
-		if all[i].Opened >= cell.Closed && all[i].Root == c.Root {
-			return all[i]
+	for ; i < len(failures) && failures[i].LastSegment < c.Segment; i++ {
+		if failures[i].Opened >= cell.Closed && failures[i].Root == c.Root {
+			return failures[i]
 		}
 	}
 	return nil
 }
 
-func (d *departures) pass(key passing, b block, freed event.Nanoseconds) {
+func (d *departures) addPassed(key passing, b block, freed event.Nanoseconds) {
 	p := d.gone[key]
 	if p == nil {
 		if len(d.gone) >= stacks.MaxTallies {
@@ -101,18 +98,18 @@ func (d *departures) pass(key passing, b block, freed event.Nanoseconds) {
 	p.first, p.last = min(p.first, b.at), max(p.last, freed)
 }
 
-// settle files the blocks of leaving: the process goes on, so they were freed late while no cell ran, or an exception
-// held them.
+// settle moves the blocks of leaving to gone, because the process goes on: they were freed late, or an exception held
+// them. Blocks that were freed soon after their cell, or by the garbage collector, are dropped.
 func (d *departures) settle(pid int32) {
 	for at, b := range d.leaving[pid] {
 		key := passing{pid: pid, meter: at.meter, stack: b.stack, birth: b.birth}
 		switch {
 		case b.release != nil && (b.collected || b.freed-b.release.Closed < lateBy):
 			key.release = b.release
-		case b.collected, b.freed-b.birth.Cell.Closed < lateBy: // garbage, which waits for the collector, is no leak
+		case b.collected, b.freed-b.birth.Cell.Closed < lateBy: // garbage that waits for the collector is no leak
 			continue
 		}
-		d.pass(key, b.block, b.freed)
+		d.addPassed(key, b.block, b.freed)
 	}
 	delete(d.leaving, pid)
 }
@@ -124,18 +121,18 @@ func (d *departures) forget(which func(pid int32, m event.Meter) bool) {
 	}
 }
 
-// unmap records that a piece was unmapped in a later cell than the one that mapped it, or between cells.
-func (d *departures) unmap(in *windows.Window, p stacks.Piece[maker], pid int32) {
-	if in == nil || p.Maker.birth == nil || p.Maker.birth.Cell == nil {
+// unmap records that a piece was unmapped in window, if that is not in the cell that mapped the piece.
+func (d *departures) unmap(window *windows.Window, p stacks.Piece[maker], pid int32) {
+	if window == nil || p.Maker.birth == nil || p.Maker.birth.Cell == nil {
 		return
 	}
-	if in.Birth.Cell != nil {
-		in = in.Birth.Cell
+	if window.Birth.Cell != nil {
+		window = window.Birth.Cell
 	}
-	if in == p.Maker.birth.Cell {
+	if window == p.Maker.birth.Cell {
 		return
 	}
-	key := unmapping{pid, p.Maker.stack, p.Maker.birth, in}
+	key := unmapping{pid, p.Maker.stack, p.Maker.birth, window}
 	if _, known := d.unmapped[key]; !known && len(d.unmapped) >= stacks.MaxTallies {
 		d.dropped++
 		return
@@ -147,10 +144,11 @@ func (d *departures) unmap(in *windows.Window, p stacks.Piece[maker], pid int32)
 type departed struct {
 	block
 	freed     event.Nanoseconds
-	release   *windows.Window // the first failed cell since its own, nil if there is none
-	collected bool
+	release   *windows.Window // the first cell that failed after its own, nil for none
+	collected bool            // the garbage collector freed it
 }
 
+// passed sums up the blocks of one passing.
 type passed struct {
 	bytes event.Bytes
 	count int64
@@ -173,7 +171,7 @@ type passing struct {
 	stack   uint64
 	birth   *windows.Birth
 	release *windows.Window // the failed cell that released them; nil: no cell ran when they were freed
-	in      *windows.Birth  // where in that cell they were freed, if that has to fail for it; nil: it has failed
+	in      *windows.Birth  // the statement that freed them, which counts only if it fails; nil: the cell has failed
 }
 
 // maker is the stack that mapped a piece, and its place and time in the notebook.

@@ -12,24 +12,24 @@ import (
 // minRuns is the least number of runs of a cell that can show growth.
 const minRuns = 3
 
-// growthOf fits the bytes that each run of a cell left behind; nil if the cell does not grow. It grows if each of at
-// least three runs left something, or if enough did to reach 95 % confidence of a mean above zero, the early runs among
-// them. For memory that is kept for a while only (the last result, the last few of a bounded queue), the first runs
-// have left nothing.
+// growthOf returns the mean of the bytes that each run of a cell left behind, with its confidence interval; nil if the
+// cell does not grow. It grows if each of at least minRuns runs left something. It also grows if not all runs did, but
+// the mean is above zero with 95 % confidence, and early runs left something, too. Memory that is kept only for a while
+// (the last result, a bounded queue) does not count: of it, the first runs have nothing left.
 func growthOf(runs []*windows.Window, leftBy map[*windows.Window]event.Bytes) *model.Growth {
 	n := len(runs)
 	if n < minRuns {
 		return nil
 	}
-	left, early, prefix, sum := 0, 0, 0, 0.0
+	leaving, early, leadingNone, sum := 0, 0, 0, 0.0
 	for i, w := range runs {
 		if leftBy[w] > 0 {
-			left++
+			leaving++
 			if i < (n+3)/4 {
 				early++
 			}
-		} else if prefix == i {
-			prefix++
+		} else if leadingNone == i {
+			leadingNone++
 		}
 		sum += float64(leftBy[w])
 	}
@@ -37,19 +37,19 @@ func growthOf(runs []*windows.Window, leftBy map[*windows.Window]event.Bytes) *m
 	for _, w := range runs {
 		squares += (float64(leftBy[w]) - mean) * (float64(leftBy[w]) - mean)
 	}
-	half := Student(n-1) * math.Sqrt(squares/float64(n-1)/float64(n))
-	if left < n {
-		bounded := prefix+left == n
-		if left < minRuns || n < 2*minRuns || bounded || mean <= half || 2*early*n < left*((n+3)/4) {
+	margin := Student(n-1) * math.Sqrt(squares/float64(n-1)/float64(n))
+	if leaving < n {
+		bounded := leadingNone+leaving == n
+		if leaving < minRuns || n < 2*minRuns || bounded || mean <= margin || 2*early*n < leaving*((n+3)/4) {
 			return nil
 		}
 	}
-	return &model.Growth{Runs: n, Slope: round(mean), Low: round(mean - half), High: round(mean + half)}
+	return &model.Growth{Runs: n, Slope: round(mean), Low: round(mean - margin), High: round(mean + margin)}
 }
 
-// mappedAfter returns, after each run of a site's cell, the bytes left of those that all runs had mapped. An allocator
-// unmaps memory when the last object in it is freed, and puts new objects where old ones were. So at the end each run's
-// memory may still be mapped, all of it used by objects of the last run, although no run has added to the total.
+// mappedAfter returns, for each run of a site's cell, the bytes that were still mapped after the run, of the memory
+// that all runs up to it had mapped. The bytes that each run left at the end do not show growth: an allocator puts new
+// objects into old memory, so all memory may be in use by objects of the last run, although the total never grew.
 func (j *judge) mappedAfter(s *Site, runs []*windows.Window, leftBy map[*windows.Window]event.Bytes) []event.Bytes {
 	number, after, total := make(map[*windows.Window]int, len(runs)), make([]event.Bytes, len(runs)), event.Bytes(0)
 	for i, w := range runs {
@@ -66,21 +66,21 @@ func (j *judge) mappedAfter(s *Site, runs []*windows.Window, leftBy map[*windows
 	return after
 }
 
-// unmapped returns the unmapped parts of the ranges that each site mapped.
-func (j *judge) unmapped() map[siteKey][]went {
-	if j.went == nil {
-		j.went = map[siteKey][]went{}
+// unmapped returns, by site, the parts of the site's ranges that were unmapped in a later cell.
+func (j *judge) unmapped() map[siteKey][]unmappedPart {
+	if j.unmappedOf == nil {
+		j.unmappedOf = map[siteKey][]unmappedPart{}
 		names := NewSurvivors(j.t)
 		for key, bytes := range j.audit.departures.unmapped {
-			of := names.Site(key.pid, event.Mapped, key.stack, key.birth).siteKey
-			j.went[of] = append(j.went[of], went{key.birth.Cell, key.in.Opened, bytes})
+			site := names.Site(key.pid, event.Mapped, key.stack, key.birth).siteKey
+			j.unmappedOf[site] = append(j.unmappedOf[site], unmappedPart{key.birth.Cell, key.in.Opened, bytes})
 		}
 	}
-	return j.went
+	return j.unmappedOf
 }
 
-// riseOf returns by how much values rise from each to the next: the median over half of them, each compared with the
-// one that is half the list behind it.
+// riseOf returns the typical rise from a value to the next one: the median of the slopes between pairs of values that
+// are half the list apart.
 func riseOf(values []event.Bytes) event.Bytes {
 	apart := len(values) / 2
 	if apart == 0 {

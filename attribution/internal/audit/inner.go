@@ -7,16 +7,16 @@ import (
 	"ipytracer/event"
 )
 
-// inner are blocks that lie in blocks of another meter: an array's data, or a tensor's, are in a block of malloc's,
-// which is in memory that was mapped. A leak is reported once, for the innermost block.
+// inner are blocks that lie in blocks of another meter: the data of an array or a tensor is in a block of malloc, which
+// is in mapped memory. A leak is reported once, for the innermost block.
 type inner struct {
-	layers map[int]*layer // by the number of the CPU's meters in which their blocks lie
+	layers map[int]*layer // by the number of meters in which the layer's blocks lie
 }
 
-// layer holds the blocks of meters that lie in blocks of the same other meters, as arrays and tensors do.
+// layer has the blocks of all meters whose blocks lie in blocks of the same other meters, such as arrays and tensors.
 type layer struct {
 	within []event.Meter
-	blocks []extent // by address
+	blocks []extent // ordered by address
 }
 
 // extent is the address and the size of a block.
@@ -25,7 +25,8 @@ type extent struct {
 	size event.Bytes
 }
 
-// inner collects the blocks of a process that can lie in other blocks, also those that were freed when it ended.
+// inner collects the blocks of a process that can lie in other blocks. If the process ended, it adds the blocks that
+// were freed at the end.
 func (j *judge) inner(pid int32, ended bool) *inner {
 	in := &inner{layers: map[int]*layer{}}
 	add := func(at place, b block) {
@@ -33,12 +34,12 @@ func (j *judge) inner(pid int32, ended bool) *inner {
 		if _, _, device := at.meter.Device(); device || len(facts.Within) == 0 {
 			return
 		}
-		one := in.layers[len(facts.Within)]
-		if one == nil {
-			one = &layer{within: facts.Within}
-			in.layers[len(facts.Within)] = one
+		blocks := in.layers[len(facts.Within)]
+		if blocks == nil {
+			blocks = &layer{within: facts.Within}
+			in.layers[len(facts.Within)] = blocks
 		}
-		one.blocks = append(one.blocks, extent{at.address, b.size})
+		blocks.blocks = append(blocks.blocks, extent{at.address, b.size})
 	}
 	j.audit.each(pid, add)
 	if ended {
@@ -46,21 +47,21 @@ func (j *judge) inner(pid int32, ended bool) *inner {
 			add(at, b.block)
 		}
 	}
-	for _, one := range in.layers {
-		slices.SortFunc(one.blocks, func(a, b extent) int { return cmp.Compare(a.at, b.at) })
+	for _, l := range in.layers {
+		slices.SortFunc(l.blocks, func(a, b extent) int { return cmp.Compare(a.at, b.at) })
 	}
 	return in
 }
 
-// fill reports whether blocks that lie in a block take at least half of it.
-func (in *inner) fill(at place, size event.Bytes) bool {
-	most := event.Bytes(0)
+// isFilled reports whether inner blocks take at least half of a block.
+func (in *inner) isFilled(at place, size event.Bytes) bool {
+	filled := event.Bytes(0)
 	for _, one := range in.layers {
 		if slices.Contains(one.within, at.meter) {
-			most = max(most, within(one.blocks, at.address, size))
+			filled = max(filled, within(one.blocks, at.address, size))
 		}
 	}
-	return at.meter.Encloses() && 2*most >= size
+	return at.meter.Encloses() && 2*filled >= size
 }
 
 // within returns the number of bytes of blocks that lie in [start, start+size).

@@ -15,21 +15,21 @@ import (
 	"ipytracer/model"
 )
 
-// fragmented judges PyTorch's caches. It reports memory between blocks in use, which cannot be given back, if PyTorch
-// took more from the driver although as much was free in its cache.
+// fragmented judges PyTorch's caches. Free memory between blocks in use cannot be given back to the driver. It is
+// reported if PyTorch took more memory from the driver although as much was free in its cache.
 func (j *judge) fragmented() {
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.torch.devices),
 		func(a, b course.Key) int { return int(a.PID-b.PID) + 1000*int(a.Meter) - 1000*int(b.Meter) }) {
-		if !j.about(key.PID) {
+		if !j.isJudgedProcess(key.PID) {
 			continue
 		}
 		d := j.audit.torch.devices[key]
-		lost := j.inPieces(key)
-		if d.times == 0 || lost < d.reserved/8 || lost < max(j.least, largeSegment) {
+		inPieces := j.inPieces(key)
+		if d.times == 0 || inPieces < d.reserved/8 || inPieces < max(j.least, largeSegment) {
 			continue // a cache keeps free memory by design
 		}
 		number, _, _ := key.Meter.Device()
-		f := &found{portion: &portion{bytes: lost, count: d.times, oldest: d.first,
+		f := &verdictInWork{portion: &portion{bytes: inPieces, count: d.times, oldest: d.first,
 			runs: map[*windows.Window]event.Bytes{}}}
 		for _, b := range d.births {
 			f.portion.runs[b.Cell] += 1
@@ -44,8 +44,8 @@ func (j *judge) fragmented() {
 	}
 }
 
-// inPieces returns the free bytes in those segments of PyTorch's in which a block is in use: torch.cuda.memory_stats
-// calls them inactive_split_bytes. Expandable segments have no addresses with the driver; they are left out.
+// inPieces returns the free bytes in the segments of PyTorch in which a block is in use: torch.cuda.memory_stats calls
+// them inactive_split_bytes. Expandable segments are left out: their addresses do not come from the driver.
 func (j *judge) inPieces(key course.Key) (free event.Bytes) {
 	number, _, _ := key.Meter.Device()
 	var segments, blocks []extent
@@ -78,31 +78,31 @@ func (j *judge) children() {
 			continue
 		}
 		root := b.Cell.Process.Info.PID
-		if !j.about(root) {
+		if !j.isJudgedProcess(root) {
 			continue
 		}
 		key := verdictKey{kind: model.ChildAlive, pid: root, meter: event.Resident, text: j.t.Texts.TextOf(b.Cell),
 			line: fmt.Sprint(b.Line), holder: p.Info.Command}
-		of, isPool := rows.PoolOf(p.Info.Command, cmp.Or(j.audit.pools[p.Info.PID], p.Pool))
-		by := rows.Enders{Processes: j.t.Processes, Namespaces: j.t.Namespaces}.Of(p, of.Name)
+		pool, isPool := rows.PoolOf(p.Info.Command, cmp.Or(j.audit.pools[p.Info.PID], p.Pool))
+		endedBy := rows.Enders{Processes: j.t.Processes, Namespaces: j.t.Namespaces}.Of(p, pool.Name)
 		if isPool {
-			by.Pool = of.Name
-			key = verdictKey{kind: model.IdlePool, pid: root, meter: event.Resident, holder: of.Name}
+			endedBy.Pool = pool.Name
+			key = verdictKey{kind: model.IdlePool, pid: root, meter: event.Resident, holder: pool.Name}
 		}
-		key.line += " " + strings.Join(by.Calls, " ")
-		own := j.t.Processes.Own(p, event.Resident)
-		one := &portion{bytes: own, count: 1, oldest: p.Began, runs: map[*windows.Window]event.Bytes{b.Cell: own},
+		key.line += " " + strings.Join(endedBy.Calls, " ")
+		own := j.t.Processes.OwnValue(p, event.Resident)
+		child := &portion{bytes: own, count: 1, oldest: p.Began, runs: map[*windows.Window]event.Bytes{b.Cell: own},
 			largest: own}
 		f := j.verdicts[key]
 		if f == nil {
-			f = &found{portion: one, command: p.Info.Command, endedBy: by}
+			f = &verdictInWork{portion: child, command: p.Info.Command, endedBy: endedBy}
 			if b.Line > 0 {
 				f.Stack = []model.Frame{windows.FrameOf(b.Cell, b.Line)}
 			}
 			j.verdicts[key] = f
 			j.order = append(j.order, key)
 		} else {
-			f.portion = join(f.portion, one)
+			f.portion = sumOf(f.portion, child)
 		}
 		f.children = append(f.children, int(p.Info.PID))
 	}
@@ -112,18 +112,18 @@ func (j *judge) children() {
 func (j *judge) describe(out *model.Audit) {
 	for _, p := range j.t.Processes.Order {
 		starved := p.Last.Ending != nil && p.Last.Ending.OutOfMemory
-		if p.Began == 0 || p.Session == nil && !starved && j.only == 0 || !j.about(p.Info.PID) {
+		if p.Began == 0 || p.Session == nil && !starved && j.only == 0 || !j.isJudgedProcess(p.Info.PID) {
 			continue
 		}
-		one := model.AuditProcess{
+		process := model.AuditProcess{
 			PID: int(p.Info.PID), Command: p.Info.Command, Python: p.Info.Python, IPython: p.Info.IPython,
 			Ended: p.Ended, Ending: windows.EndingOf(p), Late: p.Info.Late,
 			Notebook: p.Info.Notebook, Kernel: p.Kernel(),
 		}
 		if h := j.audit.holders[p.Info.PID]; h != nil {
-			one.Objects = h.objects
+			process.Objects = h.objects
 		}
-		out.Processes = append(out.Processes, one)
+		out.Processes = append(out.Processes, process)
 	}
 	j.unjudged()
 	out.NotJudged = j.notJudged

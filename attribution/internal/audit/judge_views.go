@@ -8,21 +8,21 @@ import (
 	"ipytracer/model"
 )
 
-// judged returns the kind under which a block is filed: its holder, or that only views hold it, that a class has it, or
-// that it waits for the collector.
-func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Holder) event.HolderKind {
+// filedAs returns the kind under which a block is filed. It is the kind of its holder, or a more special kind that only
+// a judge uses, such as heldByView.
+func (j *judge) filedAs(pid int32, at place, kind event.HolderKind, holder event.Holder) event.HolderKind {
 	switch {
 	case kind == event.HeldByVariable && at.meter.Facts().Owned:
 		if v, ok := j.audit.holders[pid].views[at.address]; ok {
 			j.views.add(pid, v, at.meter)
 			return heldByView
 		}
-		if of.Class {
+		if holder.Class {
 			return heldByClass
 		}
-	case of.Garbage == event.GarbageLost && kind == event.HeldByCycle:
+	case holder.Garbage == event.GarbageLost && kind == event.HeldByCycle:
 		return heldLost
-	case isGarbage(of) && kind == of.Kind:
+	case isGarbage(holder) && kind == holder.Kind:
 		return heldWaiting
 	case kind == event.HeldByNone && at.meter.Facts().Inside:
 		return heldInside
@@ -30,8 +30,8 @@ func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Hold
 	return kind
 }
 
-// isGarbage reports whether the collector will free a block, for certain or as far as is known. A block that the
-// collector examined and kept is held by something.
+// isGarbage reports whether the garbage collector will free a block, for certain or probably. It will not free a block
+// that it has examined before and kept.
 func isGarbage(h event.Holder) bool {
 	switch h.Garbage {
 	case event.GarbageWaits:
@@ -42,7 +42,7 @@ func isGarbage(h event.Holder) bool {
 	return false
 }
 
-// accountedAs returns the kind that the account has for blocks filed under another kind.
+// accountedAs returns the kind under which model.LiveBlocks lists blocks that are filed under a kind.
 func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
 	switch kind {
 	case heldByView, heldByClass:
@@ -55,27 +55,28 @@ func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
 	return kind
 }
 
-// otherViews judges memory that is no meter's block, such as a bytearray's: it lies in mapped memory.
+// otherViews judges memory that only views hold and that is no block of a meter, such as a bytearray's. It lies in
+// mapped memory.
 func (j *judge) otherViews() {
 	for _, p := range j.t.Processes.Order {
 		pid := p.Info.PID
 		h := j.audit.holders[pid]
-		if h == nil || !j.about(pid) {
+		if h == nil || !j.isJudgedProcess(pid) {
 			continue
 		}
-		var all []uint64
+		var addresses []uint64
 		for at := range h.views {
-			all = append(all, at)
+			addresses = append(addresses, at)
 		}
-		slices.Sort(all)
-		for _, at := range all {
-			if one, ok := mappedFor(j, pid, at, h.views[at].Size); ok && !hasBlock(j, pid, at) {
+		slices.Sort(addresses)
+		for _, at := range addresses {
+			if mapped, ok := mappedFor(j, pid, at, h.views[at].Size); ok && !hasBlock(j, pid, at) {
 				j.views.add(pid, h.views[at], event.Mapped)
-				to := NewSurvivors(j.t)
-				to.add(pid, event.Mapped, one, heldByView,
+				single := NewSurvivors(j.t)
+				single.add(pid, event.Mapped, mapped, heldByView,
 					event.Holder{Address: at, Kind: event.HeldByVariable, Path: h.views[at].Viewers[0].Paths[0]})
-				for _, s := range to.inOrder() {
-					j.find(model.HeldByView, s, heldByView, s.by[heldByView])
+				for _, s := range single.inOrder() {
+					j.addTo(model.HeldByView, s, heldByView, s.by[heldByView])
 				}
 			}
 		}
@@ -92,24 +93,24 @@ func hasBlock(j *judge, pid int32, at uint64) bool {
 	return false
 }
 
-// mappedFor returns the memory that malloc mapped for one block alone.
-func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one block, ok bool) {
-	all := j.audit.ranges[pid]
+// mappedFor returns the memory that malloc mapped for the block at an address alone; ok is false if it did not.
+func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (mapped block, ok bool) {
+	ranges := j.audit.ranges[pid]
 	start, page := at-rows.MallocHeader, j.t.Session.Page()
-	if all == nil || size < rows.LeastOfMapped || start%page != 0 {
-		return one, false
+	if ranges == nil || size < rows.LeastOfMapped || start%page != 0 {
+		return mapped, false
 	}
-	p, found := all.Last(start)
+	p, found := ranges.Last(start)
 	if ok = found && start < p.End; ok {
 		whole := (size + rows.MallocHeader + event.Bytes(page) - 1) &^ event.Bytes(page-1)
-		one = keptRange(p)
-		one.size = min(whole, event.Bytes(p.End-start))
+		mapped = keptRange(p)
+		mapped.size = min(whole, event.Bytes(p.End-start))
 	}
-	return one, ok
+	return mapped, ok
 }
 
-// viewOf returns the part of a verdict that describes the views.
-func viewOf(j *judge, key verdictKey, f *found) *model.View {
+// viewOf returns the description of the views of a verdict, nil if there are none.
+func viewOf(j *judge, key verdictKey, f *verdictInWork) *model.View {
 	g := j.views.groups[viewKey{key.pid, key.holder}]
 	if g == nil {
 		return nil

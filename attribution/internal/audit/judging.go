@@ -12,52 +12,52 @@ import (
 	"ipytracer/model"
 )
 
-// survivors judges the blocks that are still there, or were when the last cell ended.
+// survivors judges the blocks that are still live or, for a process that ended, were live when its last cell ended.
 func (j *judge) survivors() {
-	left, never := NewSurvivors(j.t), NewSurvivors(j.t)
+	left, neverFreed := NewSurvivors(j.t), NewSurvivors(j.t)
 	left.groups = j.views.names
 	for _, p := range j.t.Processes.Order {
 		pid := p.Info.PID
-		if !j.about(pid) {
+		if !j.isJudgedProcess(pid) {
 			continue
 		}
 		cleared, ended := j.audit.exited[pid]
 		inner := j.inner(pid, ended)
-		take := func(at place, b block) {
-			if !inner.fill(at, b.size) {
-				j.survivor(left, pid, at, b)
+		addIfNotFilled := func(at place, b block) {
+			if !inner.isFilled(at, b.size) {
+				j.addSurvivor(left, pid, at, b)
 			}
 		}
 		j.audit.each(pid, func(at place, b block) {
-			take(at, b)
+			addIfNotFilled(at, b)
 			if cleared && at.meter.Facts().Owned && !at.meter.Facts().Inside {
-				never.add(pid, at.meter, b, notAsked, event.Holder{})
+				neverFreed.add(pid, at.meter, b, notAsked, event.Holder{})
 			}
 		})
 		if ended {
 			for at, b := range j.audit.departures.leaving[pid] {
-				take(at, b.block)
+				addIfNotFilled(at, b.block)
 			}
 		}
-		j.unseen(left, pid)
+		j.addUnseen(left, pid)
 	}
 	grown := map[siteKey]bool{}
 	for _, s := range left.inOrder() {
-		j.account(s)
+		j.listLive(s)
 		if j.judge(s) {
 			grown[s.siteKey] = true
 		}
 	}
-	for _, s := range never.inOrder() {
+	for _, s := range neverFreed.inOrder() {
 		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !stacks.IsImport(s.Frames) {
-			j.find(model.NeverFreed, s, notAsked, p)
-			j.known(s)
+			j.addTo(model.NeverFreed, s, notAsked, p)
+			j.subtractUnknown(s)
 		}
 	}
 }
 
-// account lists the blocks that a site left, whatever holds them.
-func (j *judge) account(s *Site) {
+// listLive lists the blocks that a site left, whatever holds them.
+func (j *judge) listLive(s *Site) {
 	if s.unseen {
 		return // the code that made it is not known
 	}
@@ -73,9 +73,9 @@ func (j *judge) account(s *Site) {
 	}
 }
 
-func (j *judge) survivor(to *survivors, pid int32, at place, b block) {
+func (j *judge) addSurvivor(list *survivors, pid int32, at place, b block) {
 	if j.audit.torch.blocks[stacks.BlockKey{Key: course.Key{PID: pid, Meter: at.meter}, Address: at.address}] {
-		return // PyTorch's allocator has it: the blocks that it hands out are counted as active
+		return // a segment of PyTorch's allocator: the blocks in it are judged as active
 	}
 	kind, holder := j.holder(pid, at)
 	if j.isOfRunning(b, holder) {
@@ -85,21 +85,21 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b block) {
 	if kind == notAsked && at.meter.Facts().Owned && b.size >= 64<<10 && !b.sample {
 		j.unknown[pid] += b.size
 	}
-	to.add(pid, at.meter, b, j.judged(pid, at, kind, holder), holder)
+	list.add(pid, at.meter, b, j.filedAs(pid, at, kind, holder), holder)
 	if at.meter.Encloses() {
-		return // their holder is not known, and the blocks inside them were added already
+		return // such blocks have no known holder, and the blocks inside them were added already
 	}
 	name := heldBy{pid, at.meter, kind, freeing.RootOf(holder)}
 	if name.kind == notAsked {
 		name.name = ""
 	}
-	one := j.held[name]
-	if one == nil {
-		one = &model.Held{PID: int(pid), Meter: at.meter.String(), By: string(kind), Holder: name.name}
-		j.held[name] = one
+	row := j.held[name]
+	if row == nil {
+		row = &model.Held{PID: int(pid), Meter: at.meter.String(), By: string(kind), Holder: name.name}
+		j.held[name] = row
 	}
-	one.Bytes += int64(b.size)
-	one.Count++
+	row.Bytes += int64(b.size)
+	row.Count++
 }
 
 // holder returns the holder of a block, as the process reported it at the end.
@@ -108,52 +108,52 @@ func (j *judge) holder(pid int32, at place) (event.HolderKind, event.Holder) {
 	if h == nil || !at.meter.Facts().Owned {
 		return notAsked, event.Holder{}
 	}
-	one := h.by[at.address]
-	switch one.Kind {
+	holder := h.by[at.address]
+	switch holder.Kind {
 	case event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback, event.HeldByThread, event.HeldByModule:
-		return one.Kind, one
+		return holder.Kind, holder
 	case event.HeldByCycle, event.HeldByNone:
 		if h.complete {
-			return one.Kind, one
+			return holder.Kind, holder
 		}
 	}
 	return notAsked, event.Holder{}
 }
 
-// judge decides on a site. It reports whether the site's cell grows with each run.
+// judge finds the verdicts on a site. It reports whether the site's cell leaves more with each run.
 func (j *judge) judge(s *Site) bool {
 	for _, p := range s.of(event.HeldByOutput) {
-		j.find(model.HeldByOutput, s, event.HeldByOutput, p)
+		j.addTo(model.HeldByOutput, s, event.HeldByOutput, p)
 	}
 	for _, p := range s.of(event.HeldByTraceback) {
-		j.find(model.HeldByTraceback, s, event.HeldByTraceback, p)
+		j.addTo(model.HeldByTraceback, s, event.HeldByTraceback, p)
 	}
 	for _, p := range s.of(heldLost) {
-		j.find(model.LostInCycle, s, heldLost, p)
+		j.addTo(model.LostInCycle, s, heldLost, p)
 	}
 	for _, p := range s.of(heldWaiting) {
-		j.find(model.Waits, s, heldWaiting, p)
+		j.addTo(model.Waits, s, heldWaiting, p)
 	}
-	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[heldByClass],
+	rest := sumOf(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[heldByClass],
 		s.by[event.HeldByThread],
 		s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[heldInside], s.by[notAsked])
 	if rest.count == 0 {
 		return false
 	}
 	if s.text != "" && j.grows(s, rest) {
-		j.find(model.RerunGrowth, s, rest.holder.Kind, rest)
-		j.known(s)
+		j.addTo(model.RerunGrowth, s, rest.holder.Kind, rest)
+		j.subtractUnknown(s)
 		return true
 	}
 	if p := s.by[notAsked]; p != nil && p.failed > 0 && s.meter.Facts().Owned && j.audit.holders[s.pid] == nil {
-		j.find(model.HeldByTraceback, s, notAsked, p)
-		j.known(s)
+		j.addTo(model.HeldByTraceback, s, notAsked, p)
+		j.subtractUnknown(s)
 	}
 	for _, p := range s.of(heldByView) {
-		j.find(model.HeldByView, s, heldByView, p)
+		j.addTo(model.HeldByView, s, heldByView, p)
 	}
-	if p := s.by[event.HeldByCycle]; p != nil && p.failed == p.bytes { // its frames refer to the exception
-		j.find(model.HeldByTraceback, s, event.HeldByCycle, p)
+	if p := s.by[event.HeldByCycle]; p != nil && p.failed == p.bytes { // a cycle of an exception and its frames
+		j.addTo(model.HeldByTraceback, s, event.HeldByCycle, p)
 		delete(s.roots, rootKey{kind: event.HeldByCycle})
 	}
 	if stacks.IsImport(s.Frames) {
@@ -166,16 +166,16 @@ func (j *judge) judge(s *Site) bool {
 		}
 		for _, p := range s.of(kind) {
 			if !isWorkspace(s.meter, kind, p) {
-				j.find(model.HeldAfterWindow, s, kind, p)
+				j.addTo(model.HeldAfterWindow, s, kind, p)
 			}
 		}
 	}
 	return false
 }
 
-// isJudged reports whether blocks of a site that have a kind of holder stay behind. What was there before the audit
-// began may be in use by a thread or by C code. A class's attribute is the notebook's own while the notebook runs; of
-// what was there before, nobody knows who still needs it.
+// isJudged reports whether blocks of a site with a kind of holder count as left behind. Unseen blocks, from before the
+// audit began, may be in use by a thread or by C code. Blocks of a class's attribute count only if they are unseen: the
+// notebook itself uses the others while it runs.
 func (j *judge) isJudged(s *Site, kind event.HolderKind) bool {
 	switch kind {
 	case event.HeldByModule, event.HeldByCycle:
@@ -186,24 +186,25 @@ func (j *judge) isJudged(s *Site, kind event.HolderKind) bool {
 	return !s.unseen || j.audit.pauses[event.NumPy] != nil
 }
 
-// known takes a judged site's blocks out of those with an unknown holder.
-func (j *judge) known(s *Site) {
+// subtractUnknown subtracts the blocks of a judged site from the bytes with an unknown holder.
+func (j *judge) subtractUnknown(s *Site) {
 	if p := s.by[notAsked]; p != nil && s.meter.Facts().Owned {
 		j.unknown[s.pid] = max(j.unknown[s.pid]-p.bytes, 0)
 	}
 }
 
-// grows reports whether each run of a site's cell leaves more. The growth of mapped memory must be steady: at least
-// half of the mean with 95 % confidence, and over at least four runs. The reason is that allocators keep freed memory,
-// such as an arena for each thread, and stop taking new memory after a while. The memory after a run must also have
-// grown: the last run may use all memory that earlier runs left, see [judge.mappedAfter].
-func (j *judge) grows(s *Site, left *portion) bool {
+// grows reports whether each run of a site's cell leaves more. Mapped memory must also grow steadily: at least half of
+// the mean with 95 % confidence, over more than minRuns runs. Allocators keep freed memory, such as an arena for each
+// thread, and take no new memory after a while. And the mapped total must grow, see [judge.mappedAfter]: the last run
+// may use all memory that earlier runs left.
+func (j *judge) grows(s *Site, rest *portion) bool {
 	runs := j.runs[runKey{s.pid, windows.DigestOf(s.text)}]
-	g := growthOf(runs, left.runs)
+	g := growthOf(runs, rest.runs)
 	if g == nil || s.meter != event.Mapped {
 		return g != nil
 	}
-	return g.Runs > minRuns && 2*g.Low >= g.Slope && 2*int64(riseOf(j.mappedAfter(s, runs, left.runs))) >= g.Slope
+	isSteady := g.Runs > minRuns && 2*g.Low >= g.Slope
+	return isSteady && 2*int64(riseOf(j.mappedAfter(s, runs, rest.runs))) >= g.Slope
 }
 
 // isWorkspace reports whether blocks are the memory that PyTorch takes for cuBLAS at the first matrix product of each
@@ -258,7 +259,7 @@ func (j *judge) report() *model.Audit {
 
 func (j *judge) judgeAll() *model.Audit {
 	for _, w := range j.t.Table.Staying {
-		if w.Kind == windows.KindCell && j.about(w.Process.Info.PID) && !(j.asking && w.IsOpen) {
+		if w.Kind == windows.KindCell && j.isJudgedProcess(w.Process.Info.PID) && !(j.asking && w.IsOpen) {
 			key := runKey{w.Process.Info.PID, j.t.Texts.KeyOf(w)}
 			j.runs[key] = append(j.runs[key], w)
 			if j.shown[key.pid] == nil {
@@ -269,7 +270,7 @@ func (j *judge) judgeAll() *model.Audit {
 	}
 	j.survivors()
 	j.otherViews()
-	j.passed()
+	j.judgePassed()
 	j.fragmented()
 	j.children()
 	return j.report()
@@ -280,20 +281,21 @@ func (j *judge) isOfRunning(b block, holder event.Holder) bool {
 	return j.asking && (holder.Running || b.birth != nil && b.birth.Cell != nil && b.birth.Cell.IsOpen)
 }
 
-// unseen takes in arrays that no change reported: made before the audit began, or while its probes were detached. The
-// process's objects give the sizes and the holders; the code that made the arrays is not known.
-func (j *judge) unseen(left *survivors, pid int32) {
+// addUnseen adds to left the arrays of a process that no change reported: they were made before the audit began, or
+// while its probes were detached. The process's objects give their sizes and holders. The code that made them is not
+// known.
+func (j *judge) addUnseen(left *survivors, pid int32) {
 	h := j.audit.holders[pid]
 	if h == nil {
 		return
 	}
-	for address, one := range h.by {
+	for address, holder := range h.by {
 		at := place{event.NumPy, address}
-		if _, known := j.audit.live[pid][at]; known || one.Size <= 0 {
+		if _, known := j.audit.live[pid][at]; known || holder.Size <= 0 {
 			continue
 		}
-		j.seen[pid] += one.Size
-		j.survivor(left, pid, at, block{size: one.Size, at: j.t.Session.Began})
+		j.seen[pid] += holder.Size
+		j.addSurvivor(left, pid, at, block{size: holder.Size, at: j.t.Session.Began})
 	}
 	if s := left.sites[siteKey{pid: pid, meter: event.NumPy}]; s != nil && j.seen[pid] > 0 {
 		s.unseen = true

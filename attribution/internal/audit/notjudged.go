@@ -11,21 +11,21 @@ import (
 	"ipytracer/model"
 )
 
-// unjudged lists the parts that this audit did not see, so that its silence is not taken for an all-clear.
+// unjudged lists what this audit did not see: a reader must not take its silence for an all-clear.
 func (j *judge) unjudged() {
 	if j.running > 0 {
 		n := model.NotJudged{Reason: model.CellRuns, PID: int(j.only), Bytes: bytesOf(j.running)}
 		n.Why, n.Advice = words.CellRuns()
-		j.cannot(n)
+		j.addNotJudged(n)
 	}
 	j.steppedDown()
 	j.lost()
 	for _, p := range j.t.Processes.Order {
-		if p.Began != 0 && j.about(p.Info.PID) && (p.Session != nil || j.only != 0) {
+		if p.Began != 0 && j.isJudgedProcess(p.Info.PID) && (p.Session != nil || j.only != 0) {
 			j.unread(p)
 			notReached(j, p)
 			j.noBlocks(p)
-			j.before(p)
+			j.madeBefore(p)
 			j.notExplained(p)
 		}
 	}
@@ -36,13 +36,13 @@ func (j *judge) unjudged() {
 			}
 			n := model.NotJudged{Reason: model.TracingProblem}
 			n.Why, n.Advice = words.TracingProblem(text)
-			j.cannot(n)
+			j.addNotJudged(n)
 		}
 	}
 }
 
-// cannot records memory that was not judged.
-func (j *judge) cannot(n model.NotJudged) {
+// addNotJudged records memory that was not judged.
+func (j *judge) addNotJudged(n model.NotJudged) {
 	if len(j.notJudged) < stacks.MaxListed {
 		j.notJudged = append(j.notJudged, n)
 	}
@@ -53,11 +53,12 @@ func bytesOf(n event.Bytes) *int64 {
 	return &out
 }
 
+// steppedDown lists the meters whose blocks were not all streamed, because of samples or pauses.
 func (j *judge) steppedDown() {
 	if j.audit.sampled {
 		n := model.NotJudged{Reason: model.SteppedDown, Bytes: bytesOf(0)}
 		n.Why, n.Advice = words.SampledBlocks()
-		j.cannot(n)
+		j.addNotJudged(n)
 	}
 	// Innermost first: arrays are in blocks, blocks in mapped memory.
 	for _, f := range slices.SortedStableFunc(slices.Values(event.Meters()),
@@ -72,7 +73,7 @@ func (j *judge) steppedDown() {
 		}
 		n := model.NotJudged{Reason: model.SteppedDown, Meter: f.String()}
 		n.Why, n.Advice = words.SteppedDown(int64(b.times), int64(sum))
-		j.cannot(n)
+		j.addNotJudged(n)
 	}
 }
 
@@ -82,26 +83,26 @@ func (j *judge) lost() {
 		if !r.Stream.Complete(0, r.Stream.Made) {
 			n := model.NotJudged{Reason: model.ChangesLost}
 			n.Why, n.Advice = words.ChangesLost()
-			j.cannot(n)
+			j.addNotJudged(n)
 			break
 		}
 	}
 	if f := j.t.Session.Finish; f != nil {
 		for _, l := range f.Lost {
 			if l.IsLoss() && l.Reason != event.LostChanges {
-				j.cannot(notJudgedFor(l))
+				j.addNotJudged(notJudgedFor(l))
 			}
 		}
 	}
 	if j.audit.leftOut() > 0 {
 		n := model.NotJudged{Reason: model.TooMany}
 		n.Why, n.Advice = words.BlocksLeftOut(j.audit.leftOut())
-		j.cannot(n)
+		j.addNotJudged(n)
 	}
 }
 
-// notJudgedFor returns the gap that a loss leaves in an audit. Where only lines are missing, the audit knows all
-// memory, but not always where it was made.
+// notJudgedFor returns what an audit could not judge because of a loss. If only lines were lost, no memory is missing,
+// only the code that allocated it.
 func notJudgedFor(l event.Loss) model.NotJudged {
 	n := model.NotJudged{Reason: model.RecordsLost}
 	n.Why, n.Advice = words.RecordsLost(l.Reason, l.Count)
@@ -111,7 +112,7 @@ func notJudgedFor(l event.Loss) model.NotJudged {
 	return n
 }
 
-// unread lists the blocks that are left with an unknown holder.
+// unread lists the live blocks of a process with unknown holders.
 func (j *judge) unread(p *windows.Process) {
 	pid, h, unknown := p.Info.PID, j.audit.holders[p.Info.PID], j.unknown[p.Info.PID]
 	n := model.NotJudged{Reason: model.ObjectsUnread, PID: int(pid), Bytes: bytesOf(unknown)}
@@ -125,11 +126,11 @@ func (j *judge) unread(p *windows.Process) {
 		n.Reason = model.ProcessEnded
 	}
 	n.Why, n.Advice = words.ObjectsUnread(inPart, ended)
-	j.cannot(n)
+	j.addNotJudged(n)
 }
 
-// notReached lists memory of C++ objects that no Python object was found to lead to, or that nothing holds any more:
-// only its growth is judged.
+// notReached lists memory of C++ objects to which no Python object leads. C++ may still use it, so only its growth is
+// judged.
 func notReached(j *judge, p *windows.Process) {
 	for _, f := range event.Meters() {
 		held := j.held[heldBy{p.Info.PID, f.Meter, event.HeldByNone, ""}]
@@ -139,11 +140,11 @@ func notReached(j *judge, p *windows.Process) {
 		n := model.NotJudged{Reason: model.ObjectsUnread, Meter: f.String(), PID: int(p.Info.PID),
 			Bytes: bytesOf(event.Bytes(held.Bytes))}
 		n.Why, n.Advice = words.HeldInside()
-		j.cannot(n)
+		j.addNotJudged(n)
 	}
 }
 
-// noBlocks lists the meters of blocks with a probe that could not be placed.
+// noBlocks lists the meters of blocks whose probes could not be placed.
 func (j *judge) noBlocks(p *windows.Process) {
 	if j.t.Session.Start == nil || p.Info.Python == "" {
 		return
@@ -152,23 +153,23 @@ func (j *judge) noBlocks(p *windows.Process) {
 		if s.Absent && s.Meter.Facts().Owned && !windows.IsActive(s.Meter) {
 			n := model.NotJudged{Reason: model.NoBlocks, Meter: s.Meter.String(), PID: int(p.Info.PID)}
 			n.Why, n.Advice = words.NoBlocks(s.Source)
-			j.cannot(n)
+			j.addNotJudged(n)
 		}
 	}
 }
 
-// before lists the memory that the process had when the audit began. Of it only arrays and tensors are judged, by their
+// madeBefore lists the memory that a process had when the audit began. Only its arrays and tensors are judged, by their
 // holders.
-func (j *judge) before(p *windows.Process) {
+func (j *judge) madeBefore(p *windows.Process) {
 	n := model.NotJudged{Reason: model.MadeBefore, Meter: event.Resident.String(), PID: int(p.Info.PID)}
-	least := true
-	if p.Session != nil { // of a child that amount is not known
+	isEnough := true
+	if p.Session != nil { // the amount is not known for a child
 		had := j.t.Table.Whole(p.Session).Own.Of(event.Resident).Start - j.seen[p.Info.PID]
-		n.Bytes, least = bytesOf(had), had >= j.least
+		n.Bytes, isEnough = bytesOf(had), had >= j.least
 	}
-	if p.Info.Late && !p.Ended && least {
+	if p.Info.Late && !p.Ended && isEnough {
 		n.Why, n.Advice = words.MadeBefore()
-		j.cannot(n)
+		j.addNotJudged(n)
 	}
 }
 
@@ -178,20 +179,20 @@ func (j *judge) notExplained(p *windows.Process) {
 		return
 	}
 	pid := p.Info.PID
-	grown := j.t.Processes.Own(p, event.Resident) // of a child, which began with nothing
+	grown := j.t.Processes.OwnValue(p, event.Resident) // right for a child, which began with nothing
 	if p.Session != nil {
 		own := j.t.Table.Whole(p.Session).Own.Of(event.Resident)
 		grown = own.End - own.Start
 	}
 	meters := map[event.Meter]event.Bytes{}
 	j.audit.each(pid, func(at place, b block) { meters[at.meter] += b.size })
-	arrays := event.Bytes(0)
+	innermost := event.Bytes(0)
 	for m, sum := range meters {
 		if _, _, device := m.Device(); !device && !m.Encloses() {
-			arrays += sum
+			innermost += sum
 		}
 	}
-	grown -= max(arrays, meters[event.Heap])
+	grown -= max(innermost, meters[event.Heap])
 	for _, key := range j.order {
 		if key.meter == event.Mapped && key.pid == pid {
 			grown -= j.verdicts[key].portion.bytes
@@ -201,6 +202,6 @@ func (j *judge) notExplained(p *windows.Process) {
 		n := model.NotJudged{Reason: model.NotExplained, Meter: event.Resident.String(), PID: int(pid),
 			Bytes: bytesOf(grown)}
 		n.Why, n.Advice = words.NotExplained()
-		j.cannot(n)
+		j.addNotJudged(n)
 	}
 }

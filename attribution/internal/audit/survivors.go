@@ -16,12 +16,12 @@ import (
 // Site is a place in the code, in every run of its cell, with the blocks allocated there that still live.
 type Site struct {
 	siteKey
-	Frames []model.Frame // of the latest run; of several stacks in it those of the first
-	latest int           // the execution number of that run
-	stack  uint64
-	unseen bool // the blocks were allocated while they were not recorded
+	Frames []model.Frame // in the latest run; of several stacks in it, those of the first
+	latest int           // the execution number of the latest run
+	stack  uint64        // the stack of Frames
+	unseen bool          // the blocks were allocated while they were not recorded
 	by     map[event.HolderKind]*portion
-	roots  map[rootKey]*portion // roots has the blocks that have a name, by that
+	roots  map[rootKey]*portion // the same blocks, by kind and name of their holder
 }
 
 // rootKey identifies a holder of blocks.
@@ -44,11 +44,11 @@ func (s *Site) of(kind event.HolderKind) (all []*portion) {
 type siteKey struct {
 	pid   int32
 	meter event.Meter
-	text  string // of the cell
-	where string // the calls, whichever run of the cell they were in
+	text  string // the cell's text
+	where string // the calls, the same for all runs of the cell
 }
 
-// notAsked stands for blocks of which no holder was looked for.
+// notAsked is the kind of holder of blocks for which no holder was searched.
 const notAsked = event.HolderKind("unknown")
 
 // portion is a part of the blocks that a site left behind.
@@ -57,9 +57,9 @@ type portion struct {
 	count   int64
 	oldest  event.Nanoseconds
 	runs    map[*windows.Window]event.Bytes // by cell; nil stands for no cell
-	failed  event.Bytes                     // allocated by statements that failed
-	largest event.Bytes
-	holder  event.Holder // of the largest
+	failed  event.Bytes                     // bytes that failed statements allocated
+	largest event.Bytes                     // bytes of the largest block
+	holder  event.Holder                    // the holder of the largest block
 	ways    freeing.Ways
 	lost    freeing.Lost
 }
@@ -86,7 +86,8 @@ func (p *portion) add(b block, holder event.Holder) {
 	}
 }
 
-// executions returns the runs of cells that a portion comes from, and their In[N], 0 where there is none.
+// executions returns the execution numbers of the cells that a portion comes from, and the N of their In[N], 0 for
+// none.
 func (p *portion) executions() (executions, counts []int) {
 	var cells []*windows.Window
 	for cell := range p.runs {
@@ -103,29 +104,29 @@ func (p *portion) executions() (executions, counts []int) {
 	return executions, counts
 }
 
-// join makes one portion of several.
-func join(parts ...*portion) *portion {
-	all := &portion{runs: map[*windows.Window]event.Bytes{}, ways: freeing.Ways{}, lost: freeing.Lost{}}
+// sumOf makes one portion of several.
+func sumOf(parts ...*portion) *portion {
+	sum := &portion{runs: map[*windows.Window]event.Bytes{}, ways: freeing.Ways{}, lost: freeing.Lost{}}
 	for _, p := range parts {
 		if p == nil {
 			continue
 		}
-		if all.count == 0 || p.oldest < all.oldest {
-			all.oldest = p.oldest
+		if sum.count == 0 || p.oldest < sum.oldest {
+			sum.oldest = p.oldest
 		}
-		all.bytes += p.bytes
-		all.count += p.count
-		all.failed += p.failed
+		sum.bytes += p.bytes
+		sum.count += p.count
+		sum.failed += p.failed
 		for cell, bytes := range p.runs {
-			all.runs[cell] += bytes
+			sum.runs[cell] += bytes
 		}
-		all.ways.Join(p.ways)
-		all.lost.Join(p.lost)
-		if p.largest > all.largest {
-			all.largest, all.holder = p.largest, p.holder
+		sum.ways.Join(p.ways)
+		sum.lost.Join(p.lost)
+		if p.largest > sum.largest {
+			sum.largest, sum.holder = p.largest, p.holder
 		}
 	}
-	return all
+	return sum
 }
 
 // survivors groups the blocks that are left by the place of their allocation.
@@ -133,7 +134,7 @@ type survivors struct {
 	t     *rows.Rows
 	sites map[siteKey]*Site
 	Named map[Named]SiteName
-	// groups are the names of the views that hold memory, by its address.
+	// groups has the name of the group of views that hold a piece of memory.
 	groups map[viewAt]string
 }
 
@@ -149,18 +150,18 @@ type SiteName struct {
 	Text, Where string
 }
 
-// NewSurvivors returns no survivors; t names the code that made them.
+// NewSurvivors returns empty survivors. t names the code that allocated them.
 func NewSurvivors(t *rows.Rows) *survivors {
 	return &survivors{t: t, sites: map[siteKey]*Site{}, Named: map[Named]SiteName{}}
 }
 
 // add files a block under its site and holder.
 func (s *survivors) add(pid int32, m event.Meter, b block, kind event.HolderKind, holder event.Holder) {
-	one := s.Site(pid, m, b.stack, b.birth)
-	if one.by[kind] == nil {
-		one.by[kind] = &portion{}
+	site := s.Site(pid, m, b.stack, b.birth)
+	if site.by[kind] == nil {
+		site.by[kind] = &portion{}
 	}
-	one.by[kind].add(b, holder)
+	site.by[kind].add(b, holder)
 	root := rootKey{kind: kind}
 	switch kind {
 	case event.HeldByOutput, event.HeldByTraceback:
@@ -174,39 +175,39 @@ func (s *survivors) add(pid int32, m event.Meter, b block, kind event.HolderKind
 	case event.HeldByThread:
 		root.name = holder.Function + " " + freeing.RootOf(holder)
 	}
-	if one.roots[root] == nil {
-		one.roots[root] = &portion{}
+	if site.roots[root] == nil {
+		site.roots[root] = &portion{}
 	}
-	one.roots[root].add(b, holder)
+	site.roots[root].add(b, holder)
 }
 
-// Site returns the site that a stack stands for, and adds it if it is new.
-func (s *survivors) Site(pid int32, m event.Meter, stack uint64, at *windows.Birth) *Site {
+// Site returns the site of a stack with a birth, and adds a new one.
+func (s *survivors) Site(pid int32, m event.Meter, stack uint64, birth *windows.Birth) *Site {
 	var cell *windows.Window
 	execution := 0
-	if at != nil && at.Cell != nil {
-		cell, execution = at.Cell, at.Cell.Execution
+	if birth != nil && birth.Cell != nil {
+		cell, execution = birth.Cell, birth.Cell.Execution
 	}
 	key := Named{pid, stack, cell}
 	name, ok := s.Named[key]
 	if !ok {
-		name = s.name(key, at)
+		name = s.name(key, birth)
 		s.Named[key] = name
 	}
-	of := siteKey{pid, m, name.Text, name.Where}
-	one := s.sites[of]
-	if one == nil {
-		one = &Site{siteKey: of, by: map[event.HolderKind]*portion{}, roots: map[rootKey]*portion{}}
-		s.sites[of] = one
+	site := siteKey{pid, m, name.Text, name.Where}
+	found := s.sites[site]
+	if found == nil {
+		found = &Site{siteKey: site, by: map[event.HolderKind]*portion{}, roots: map[rootKey]*portion{}}
+		s.sites[site] = found
 	}
-	if later := cmp.Or(cmp.Compare(execution, one.latest), cmp.Compare(one.stack, stack)); one.Frames == nil ||
-		later > 0 && len(name.Frames) > 0 {
-		one.Frames, one.latest, one.stack = name.Frames, execution, stack
+	if newer := cmp.Or(cmp.Compare(execution, found.latest), cmp.Compare(found.stack, stack)); found.Frames == nil ||
+		newer > 0 && len(name.Frames) > 0 {
+		found.Frames, found.latest, found.stack = name.Frames, execution, stack
 	}
-	return one
+	return found
 }
 
-// inOrder returns the sites in an order that depends on them only.
+// inOrder returns the sites in an order that is the same in each run.
 func (s *survivors) inOrder() []*Site {
 	return slices.SortedFunc(maps.Values(s.sites), func(a, b *Site) int {
 		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.text, b.text),
@@ -215,7 +216,7 @@ func (s *survivors) inOrder() []*Site {
 }
 
 // name returns the name of a stack's site.
-func (s *survivors) name(key Named, at *windows.Birth) SiteName {
+func (s *survivors) name(key Named, birth *windows.Birth) SiteName {
 	n := SiteName{}
 	seen := key.Cell
 	if seen == nil {
@@ -226,8 +227,8 @@ func (s *survivors) name(key Named, at *windows.Birth) SiteName {
 	if stack := s.t.Stacks.Of(key.Stack); stack != nil && seen != nil {
 		n.Frames = s.t.Symbolizer.Frames(seen, stack)
 	}
-	if len(n.Frames) == 0 && key.Cell != nil && at.Line > 0 { // the statement is known even where no stack is
-		n.Frames = []model.Frame{windows.FrameOf(key.Cell, at.Line)}
+	if len(n.Frames) == 0 && key.Cell != nil && birth.Line > 0 { // the statement is known even where no stack is
+		n.Frames = []model.Frame{windows.FrameOf(key.Cell, birth.Line)}
 	}
 	keyed := make([]model.Frame, len(n.Frames))
 	for i, f := range n.Frames {
@@ -240,10 +241,10 @@ func (s *survivors) name(key Named, at *windows.Birth) SiteName {
 
 // Kinds of holder that only a judge uses, for blocks that have verdicts of their own.
 const (
-	heldByView  = event.HolderKind("view")  // only views have it
-	heldByClass = event.HolderKind("class") // a class of the notebook's, or a cached function, has it
-	heldLost    = event.HolderKind("lost")  // a cycle that the collector does not see has it
-	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it next runs
-	// heldInside: no Python object was found to hold the block, but a C++ object may, see [event.Facts.Inside]
+	heldByView  = event.HolderKind("view")  // only views hold the block
+	heldByClass = event.HolderKind("class") // a class of the notebook, or a cached function, holds it
+	heldLost    = event.HolderKind("lost")  // a cycle that the garbage collector does not see holds it
+	heldWaiting = event.HolderKind("waits") // garbage: the collector frees it when it next runs
+	// heldInside: no known Python object holds the block, but a C++ object may, see [event.Facts.Inside]
 	heldInside = event.HolderKind("inside")
 )

@@ -15,9 +15,9 @@ const largeSegment = 20 << 20
 // torchCaches are PyTorch's caching allocators, one on each device of a process.
 type torchCaches struct {
 	births  *births
-	devices map[course.Key]*cache    // by process and its meter of handed out memory
-	pending map[int32]*pending       // by thread
-	blocks  map[stacks.BlockKey]bool // the driver's blocks that the caches have
+	devices map[course.Key]*cache    // by pid and the device's meter Active
+	pending map[int32]*pending       // by TID
+	blocks  map[stacks.BlockKey]bool // blocks of the driver that belong to caches
 }
 
 func newTorchCaches(b *births) *torchCaches {
@@ -25,9 +25,9 @@ func newTorchCaches(b *births) *torchCaches {
 		blocks: map[stacks.BlockKey]bool{}}
 }
 
-// claim follows which blocks of the driver are PyTorch's, as bpf/torch.h does: those after which reserved rises on the
-// same thread by exactly their size.
-func (tc *torchCaches) claim(c *event.Change) {
+// addPending takes in a block of the driver that a thread allocates or frees. The block is PyTorch's if the reserved
+// total then rises on the same thread by exactly the block's size, as in bpf/torch.h.
+func (tc *torchCaches) addPending(c *event.Change) {
 	_, kind, isDevice := c.Meter.Device()
 	if !isDevice || kind != event.Driver {
 		return
@@ -48,13 +48,13 @@ func (tc *torchCaches) claim(c *event.Change) {
 	if p.reported {
 		*p = pending{}
 	}
-	if len(p.blocks) < 4096 {
+	if len(p.blocks) < maxPending {
 		p.blocks, p.sizes = append(p.blocks, at), append(p.sizes, c.Size)
 	}
 }
 
-// totals follows PyTorch's totals. PyTorch reports the new active total before the new reserved total.
-func (tc *torchCaches) totals(r *windows.Tree, c *event.Change) {
+// followTotals follows PyTorch's totals. PyTorch reports the new active total before the new reserved total.
+func (tc *torchCaches) followTotals(r *windows.Tree, c *event.Change) {
 	_, kind, isDevice := c.Meter.Device()
 	if !isDevice || kind != event.Active && kind != event.Reserved {
 		return
@@ -71,7 +71,7 @@ func (tc *torchCaches) totals(r *windows.Tree, c *event.Change) {
 		d.reserved = c.Value
 		return
 	}
-	if !c.Block { // the value from which it fell
+	if !c.Block { // this change only reports a value from which the total fell
 		return
 	}
 	if rise := c.Size; rise >= largeSegment && c.Value-rise-d.before >= rise {
@@ -86,7 +86,7 @@ func (tc *torchCaches) totals(r *windows.Tree, c *event.Change) {
 	}
 	d.reserved = c.Value
 	if p != nil {
-		tc.claimed(p, c.Size)
+		tc.claimPending(p, c.Size)
 		delete(tc.pending, c.TID)
 	}
 }
@@ -103,10 +103,14 @@ func (tc *torchCaches) cache(pid int32, m event.Meter) *cache {
 	return d
 }
 
-// maxRuns is the number of runs of a cell that a verdict names.
+// maxRuns is the largest number of runs of a cell that a verdict names.
 const maxRuns = 1000
 
-func (tc *torchCaches) claimed(p *pending, rise event.Bytes) {
+// maxPending bounds the blocks of a thread that wait for PyTorch's report.
+const maxPending = 4096
+
+// claimPending marks the pending blocks as PyTorch's, if all of them, or the last one, have the size of the rise.
+func (tc *torchCaches) claimPending(p *pending, rise event.Bytes) {
 	sum := event.Bytes(0)
 	for _, size := range p.sizes {
 		sum += size
@@ -125,18 +129,17 @@ func (tc *torchCaches) claimed(p *pending, rise event.Bytes) {
 // cache is PyTorch's caching allocator on one device.
 type cache struct {
 	active, reserved event.Bytes
-	before           event.Bytes // active, before the last report
-	// grown is the sum of the rises of reserved by no more than what lay free in the cache already; times is their
-	// number.
+	before           event.Bytes // active before the last report
+	// grown is the sum of the rises of reserved when as much was free in the cache already.
 	grown  event.Bytes
-	times  int64
-	first  event.Nanoseconds
-	births []*windows.Birth // of these rises, up to maxRuns
+	times  int64             // number of such rises
+	first  event.Nanoseconds // time of the first such rise
+	births []*windows.Birth  // of such rises, up to maxRuns
 }
 
-// pending are the driver's blocks that a thread has allocated since PyTorch last reported on it.
+// pending are the driver's blocks that a thread has allocated since PyTorch's last report there.
 type pending struct {
 	blocks   []stacks.BlockKey
 	sizes    []event.Bytes
-	reported bool
+	reported bool // PyTorch has reported its active total since: the next block begins anew
 }

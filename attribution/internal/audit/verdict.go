@@ -11,7 +11,7 @@ import (
 )
 
 // verdict returns the verdict on what was found, with its words.
-func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
+func (j *judge) verdict(key verdictKey, f *verdictInWork) model.Verdict {
 	v := f.Verdict
 	v.Kind, v.Meter, v.PID = key.kind, key.meter.String(), int(key.pid)
 	v.Kernel = windows.KernelAbove(j.t.Processes.ByPID, key.pid)
@@ -46,7 +46,7 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 		v.Command, v.PIDs = words.Bounded(f.command, 200), f.children
 	}
 	if v.Change == nil && key.kind != model.Waits { // nothing has to change for garbage that waits
-		v.Change = f.made(v.Stack)
+		v.Change = f.placeOf(v.Stack)
 	}
 	v.Fix = fixOf(key, f)
 	if g := j.views.groups[viewKey{key.pid, key.holder}]; g != nil && key.kind == model.HeldByView {
@@ -57,8 +57,8 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	return v
 }
 
-// facts returns the facts that the words of a verdict rest on.
-func (f *found) facts(key verdictKey) words.Found {
+// facts returns the facts from which package words writes the verdict.
+func (f *verdictInWork) facts(key verdictKey) words.Found {
 	holder := f.portion.holder
 	by := holder.Kind
 	if key.kind == model.HeldAfterWindow {
@@ -82,8 +82,8 @@ func (f *found) facts(key verdictKey) words.Found {
 	}
 }
 
-// made returns the place of the allocation in the latest run of the cell.
-func (f *found) made(stack []model.Frame) *model.Place {
+// placeOf returns the place of the allocation in the latest run of its cell, nil if no cell ran.
+func (f *verdictInWork) placeOf(stack []model.Frame) *model.Place {
 	var latest *windows.Window
 	for cell := range f.portion.runs {
 		if cell != nil && (latest == nil || cell.Execution > latest.Execution) {

@@ -14,29 +14,29 @@ import (
 	"ipytracer/model"
 )
 
-// find adds a portion of a site to the verdict it belongs to.
-func (j *judge) find(kind string, s *Site, by event.HolderKind, p *portion) *found {
+// addTo adds a portion of a site to the verdict that it belongs to, and returns the verdict.
+func (j *judge) addTo(kind string, s *Site, by event.HolderKind, p *portion) *verdictInWork {
 	key := j.key(kind, s, by, p.holder)
 	f := j.verdicts[key]
 	if f == nil {
-		f = &found{portion: p, kind: by, unseen: s.unseen}
+		f = &verdictInWork{portion: p, kind: by, unseen: s.unseen}
 		f.Stack = s.Frames
 		j.verdicts[key] = f
 		j.order = append(j.order, key)
 	} else {
 		f.unseen = f.unseen || s.unseen
-		if same := stacks.Common(f.Stack, s.Frames); len(same) > 0 {
-			f.Stack = same
+		if common := stacks.Common(f.Stack, s.Frames); len(common) > 0 {
+			f.Stack = common
 		} else if p.bytes > f.portion.bytes {
 			f.Stack = s.Frames
 		}
-		f.portion = join(f.portion, p)
+		f.portion = sumOf(f.portion, p)
 	}
 	return f
 }
 
-// key returns the key of the verdict that a portion of a site belongs to: that of its holder, where the holder has a
-// name.
+// key returns the key of the verdict that a portion of a site belongs to. A holder with a name has one verdict for all
+// sites.
 func (j *judge) key(kind string, s *Site, by event.HolderKind, holder event.Holder) verdictKey {
 	key := verdictKey{kind: kind, pid: s.pid, meter: s.meter}
 	line := ""
@@ -48,12 +48,12 @@ func (j *judge) key(kind string, s *Site, by event.HolderKind, holder event.Hold
 	switch {
 	case kind == model.HeldByOutput:
 		key.holder = freeing.RootName(holder)
-		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // by the same cell, each time it ran
+		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // one verdict for all runs of the cell
 			key.text, key.holder = j.t.Texts.TextOf(shown), ""
 		}
 	case kind == model.HeldByView:
 		key.holder = j.views.names[viewAt{s.pid, holder.Address}]
-	case kind == model.Waits: // one for all of it: one collection frees it all
+	case kind == model.Waits: // one verdict for all garbage: one collection frees it all
 	case kind == model.HeldByTraceback && by == event.HeldByTraceback && holder.Root != "":
 		key.holder = holder.Root
 		if strings.HasPrefix(holder.Root, "sys.last_") || strings.HasPrefix(holder.Root, "get_ipython") {
@@ -76,21 +76,21 @@ func (j *judge) key(kind string, s *Site, by event.HolderKind, holder event.Hold
 // shownBy returns the cell that showed Out[n], nil if that is not known.
 func (j *judge) shownBy(pid int32, n int) *windows.Window { return j.shown[pid][n] }
 
-// passed judges the blocks that were freed, but too late.
-func (j *judge) passed() {
+// judgePassed judges the blocks that were freed, but too late.
+func (j *judge) judgePassed() {
 	names := NewSurvivors(j.t)
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.departures.gone), comparePassing) {
 		p := j.audit.departures.gone[key]
-		if !key.meter.Facts().Owned || !j.about(key.pid) || key.in != nil && !key.in.Failed() {
+		if !key.meter.Facts().Owned || !j.isJudgedProcess(key.pid) || key.in != nil && !key.in.Failed() {
 			continue
 		}
 		kind := model.FreedLate
 		if key.release != nil {
 			kind = model.HeldByTraceback
 		}
-		one := &portion{bytes: p.bytes, count: p.count, oldest: p.first,
+		late := &portion{bytes: p.bytes, count: p.count, oldest: p.first,
 			runs: map[*windows.Window]event.Bytes{key.birth.Cell: p.bytes}}
-		f := j.find(kind, names.Site(key.pid, key.meter, key.stack, key.birth), notAsked, one)
+		f := j.addTo(kind, names.Site(key.pid, key.meter, key.stack, key.birth), notAsked, late)
 		f.gap = max(f.gap, p.last-key.birth.Cell.Closed)
 		if f.release == nil || key.release != nil && key.release.Execution > f.release.Execution {
 			f.release = key.release
@@ -100,30 +100,30 @@ func (j *judge) passed() {
 
 func comparePassing(a, b passing) int {
 	return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.stack, b.stack),
-		cmp.Compare(a.birth.Cell.ID, b.birth.Cell.ID), cmp.Compare(a.birth.Line,
-			b.birth.Line), cmp.Compare(a.birth.Status, b.birth.Status))
+		cmp.Compare(a.birth.Cell.ID, b.birth.Cell.ID), cmp.Compare(a.birth.Line, b.birth.Line),
+		cmp.Compare(a.birth.Status, b.birth.Status))
 }
 
-// raisedBy returns the cell that raised the exception that was shown last, if a verdict is about the blocks that its
-// traceback holds and other cells allocated some of them; else nil. The arguments of a call, and the copies that pandas
-// makes of the notebook's names for eval and query, were allocated in cells that did not fail.
-func raisedBy(j *judge, key verdictKey, f *found) *windows.Window {
-	all := j.audit.departures.failures[key.pid]
-	if key.kind != model.HeldByTraceback || f.kind != event.HeldByTraceback || f.release != nil || len(all) == 0 {
+// raisedBy returns the cell that raised the last exception, if a verdict is about blocks that the exception's traceback
+// holds and other cells allocated some of them; else nil. Examples of such blocks are the arguments of the call that
+// failed, and the copies that pandas makes of the notebook's names for eval and query.
+func raisedBy(j *judge, key verdictKey, f *verdictInWork) *windows.Window {
+	failures := j.audit.departures.failures[key.pid]
+	if key.kind != model.HeldByTraceback || f.kind != event.HeldByTraceback || f.release != nil || len(failures) == 0 {
 		return nil
 	}
 	if !strings.HasPrefix(f.portion.holder.Root, "sys.last_") { // IPython's own copy can be of an earlier exception
 		return nil
 	}
-	raised := all[len(all)-1]
+	raised := failures[len(failures)-1]
 	if len(f.portion.runs) == 1 && f.portion.runs[raised] > 0 {
 		return nil
 	}
 	return raised
 }
 
-// fixOf returns the code to type in a cell to free the memory of a verdict.
-func fixOf(key verdictKey, f *found) string {
+// fixOf returns code for a cell that frees the memory of a verdict, "" if there is none.
+func fixOf(key verdictKey, f *verdictInWork) string {
 	switch key.kind {
 	case model.HeldByOutput:
 		return f.portion.ways.DropOutputs()

@@ -20,36 +20,37 @@ type viewAt struct {
 	address uint64
 }
 
-// views are the groups of views that hold memory, and for each such memory the name of its group.
+// views are the groups of views that hold memory.
 type views struct {
 	groups map[viewKey]*viewed
-	names  map[viewAt]string
+	names  map[viewAt]string // the name of the group that holds a piece of memory
 }
 
 func newViews() views { return views{map[viewKey]*viewed{}, map[viewAt]string{}} }
 
-// viewed is the memory that such a group holds.
+// viewed is the memory that a group of views holds.
 type viewed struct {
-	viewers      []event.Viewer
-	base         event.Bytes
-	used, copies event.Bytes
-	collect      bool
-	kind         string
+	viewers []event.Viewer
+	base    event.Bytes // bytes that the views keep
+	used    event.Bytes // bytes that the views show
+	copies  event.Bytes // bytes of meters that copies of the views would take
+	collect bool        // the garbage collector must run as well
+	kind    string      // the type of the object that owns the memory
 }
 
 // add files memory under the group of views that hold it.
-func (all views) add(pid int32, v event.View, meter event.Meter) {
+func (vs views) add(pid int32, v event.View, meter event.Meter) {
 	var names []string
-	for _, one := range v.Viewers {
-		names = append(names, strings.Join(one.Paths, " = "))
+	for _, viewer := range v.Viewers {
+		names = append(names, strings.Join(viewer.Paths, " = "))
 	}
 	slices.Sort(names)
 	name := strings.Join(names, ", ")
-	all.names[viewAt{pid, v.Address}] = name
-	g := all.groups[viewKey{pid, name}]
+	vs.names[viewAt{pid, v.Address}] = name
+	g := vs.groups[viewKey{pid, name}]
 	if g == nil {
 		g = &viewed{kind: v.Type}
-		all.groups[viewKey{pid, name}] = g
+		vs.groups[viewKey{pid, name}] = g
 	}
 	g.base, g.used, g.collect = g.base+v.Size, g.used+v.Used, g.collect || v.Collect
 	switch {

@@ -11,27 +11,28 @@ import (
 
 // affected are the windows that a change concerns.
 type affected struct {
-	in    []*windows.Window // they hold the change's segment
-	later []*windows.Window // opened after a late change: they took the known values for complete
-	times int64             // the number of allocations that the change stands for
+	in    []*windows.Window // windows that contain the change's segment
+	later []*windows.Window // windows that opened after a late change: they have its effect from their beginning
+	times int64             // number of allocations that the change stands for
 }
 
+// affectedBy returns the windows that a change concerns. The result is valid until the next call.
 func (a *Blocks) affectedBy(r *windows.Tree, c *event.Change) affected {
 	found := affected{in: a.windowsOf(r, c), times: 1}
 	if c.Segment > r.Ended {
 		return found
 	}
-	later := func(w *windows.Window) {
+	addIfLater := func(w *windows.Window) {
 		if w.Process.Info.PID == c.PID && w.Root == c.Root && w.FirstSegment > c.Segment {
 			found.later = append(found.later, w)
 		}
 	}
 	if p := a.Processes.ByPID[c.PID]; p != nil {
 		for _, w := range p.Windows {
-			later(w)
+			addIfLater(w)
 		}
-		for _, w := range a.Table.Closed.Of(p) {
-			later(w)
+		for _, w := range a.Table.Closed.NotArchived(p) {
+			addIfLater(w)
 		}
 	}
 	return found
@@ -63,7 +64,7 @@ func (a *Blocks) unsettled(pid int32) []*windows.Window {
 	return found
 }
 
-// windowsOf returns the windows of a process that hold a change's segment. The result is valid until the next call.
+// windowsOf returns the windows of a process that contain a change's segment. The result is valid until the next call.
 func (a *Blocks) windowsOf(r *windows.Tree, c *event.Change) []*windows.Window {
 	p := a.Processes.ByPID[c.PID]
 	if p == nil {
@@ -79,13 +80,13 @@ func (a *Blocks) windowsOf(r *windows.Tree, c *event.Change) []*windows.Window {
 	if c.Segment > r.Ended {
 		return found
 	}
-	found = append(found, a.Table.Closed.With(c.PID, c.Root, c.Segment)...) // the change comes late
+	found = append(found, a.Table.Closed.Holding(c.PID, c.Root, c.Segment)...) // the change comes late
 	return found
 }
 
-// sinceBefore moves windows that hold the segment of a block that a search found to the later ones: the block may have
-// come or gone before they opened. They have it, or do not have it, from their beginning.
-func (c *affected) sinceBefore(b *windows.ArrayPause) {
+// moveToLater is called for a block that a search found after a pause. It moves the windows that did not span the whole
+// pause from in to later: the block may have come or gone before they opened.
+func (c *affected) moveToLater(b *windows.ArrayPause) {
 	c.in = slices.DeleteFunc(c.in, func(w *windows.Window) bool {
 		if w.Kind == windows.KindSession || w.Kind == windows.KindLife || b != nil && w.FirstSegment <= b.Segment {
 			return false
@@ -95,40 +96,40 @@ func (c *affected) sinceBefore(b *windows.ArrayPause) {
 	})
 }
 
-// follow has windows find their peaks by the meter's value, see [stacks.Tallies.Follow]. It is called before the change
-// is applied.
-func (a *Blocks) follow(cs affected, key course.Key, c *event.Change) {
+// followValue makes windows find their peaks by the meter's value, see [stacks.Tallies.FollowValue]. It is called
+// before the change is applied.
+func (a *Blocks) followValue(cs affected, key course.Key, c *event.Change) {
 	from := c.Value - c.Size
 	for _, w := range cs.in {
-		a.beforeMove(w, key)
+		a.beginTallies(w, key)
 		if all := w.Tallies[key.Meter]; all != nil {
-			all.Follow(a.Holdings, key, from)
+			all.FollowValue(a.Holdings, key, from)
 		}
 	}
-	cs.stands(key.Meter, from)
+	cs.recordValue(key.Meter, from)
 }
 
-// stands records that a meter has a value now.
-func (cs affected) stands(m event.Meter, value event.Bytes) {
+// recordValue takes in the meter's present value, see [stacks.Tallies.RecordValue].
+func (cs affected) recordValue(m event.Meter, value event.Bytes) {
 	for _, w := range cs.in {
 		if all := w.Tallies[m]; all != nil {
-			all.Stands(value)
+			all.RecordValue(value)
 		}
 	}
 }
 
 // timesOf returns the number of blocks that the block of a change stands for.
 func timesOf(c *event.Change) int64 {
-	if !c.Sample || c.Size <= 0 || c.Size > event.SampleOf {
+	if !c.Sample || c.Size <= 0 || c.Size > c.Represents() {
 		return 1
 	}
-	return int64((event.SampleOf + c.Size/2) / c.Size)
+	return int64((c.Represents() + c.Size/2) / c.Size)
 }
 
-// replace puts one block in the place of another, in the totals of a process and in windows. A block of size 0 is none.
+// replace replaces a block by another in the totals of a process and in windows. A block of size 0 is none.
 func (a *Blocks) replace(cs affected, key course.Key, before, after stacks.Block) {
 	for _, w := range cs.in {
-		a.beforeMove(w, key)
+		a.beginTallies(w, key)
 	}
 	if before.Size > 0 {
 		a.hold(cs, key, before.Stack, -before.Size)
@@ -144,8 +145,8 @@ func (a *Blocks) replace(cs affected, key course.Key, before, after stacks.Block
 	a.Flow.add(a.Holdings, key, after)
 }
 
-// hold changes the bytes that a process holds of a stack. The windows that have followed the process so far, but are
-// not to have this change, get a tally of the bytes before it.
+// hold changes the bytes that a process holds by a stack. A window without a tally of the stack has the process's
+// bytes. So the windows that must not get this change first get a tally with the bytes before it.
 func (a *Blocks) hold(cs affected, key course.Key, stack uint64, by event.Bytes) {
 	for _, w := range cs.later {
 		if all := w.Tallies[key.Meter]; all.IsOpen() {
@@ -163,11 +164,11 @@ func (a *Blocks) hold(cs affected, key course.Key, stack uint64, by event.Bytes)
 		}
 	}
 	a.Holdings.Of(key).Add(stack, by)
-	a.crestMoves(key, stack, by)
+	a.moveCrest(key, stack, by)
 }
 
-// CopyAll gives all windows of a process that follow a meter's blocks tallies of all of the process's stacks: the
-// process's own totals are about to be forgotten.
+// CopyAll gives all windows of a process tallies of all stacks by which the process holds blocks of a meter. It is
+// called before these totals of the process are dropped.
 func (a *Blocks) CopyAll(key course.Key) {
 	p := a.Processes.ByPID[key.PID]
 	if p == nil {

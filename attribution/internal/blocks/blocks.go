@@ -10,9 +10,8 @@ import (
 	"ipytracer/event"
 )
 
-// Blocks records, from the change stream, the memory that each traced process holds of the meters that count
-// single blocks, and the code that allocated it. Changes that the stream lost are missing here. This shows: the blocks
-// known at a window's peak then do not add up to the peak in the kernel's ledger.
+// Blocks records, from the change stream, the blocks that each traced process holds, and the code that allocated them.
+// If the stream lost changes, the blocks known at a window's peak do not add up to the peak of the kernel's ledger.
 type Blocks struct {
 	*windows.State
 	activity.Unfollowed
@@ -22,14 +21,14 @@ type Blocks struct {
 
 	Live   map[stacks.BlockKey]stacks.Block
 	Ranges map[int32]*stacks.Ranges[uint64] // of cpu.mapped, by process
-	Pieces int                              // of all ranges
-	asked  map[stacks.AskedKey]event.Bytes  // the bytes that tensors requested, of the blocks that lived at the end
-	// the cycles that the collector does not see, by the blocks that they hold
+	Pieces int                              // number of pieces of all Ranges
+	asked  map[stacks.AskedKey]event.Bytes  // the bytes that tensors requested of PyTorch's blocks, at the end
+	// lost has, by the blocks that they hold, the cycles that the garbage collector does not see
 	lost map[stacks.AskedKey]*event.Lost
-	// some blocks that moved a meter were not streamed: of small ones, only samples
+	// Unstreamed: some blocks that moved a meter were not streamed. Of small blocks, only samples were.
 	Unstreamed bool
-	Looked     int               // blocks that were looked at for dividers
-	closed     []*windows.Window // reused by lately
+	Searched   int               // number of blocks that were searched for dividers
+	closed     []*windows.Window // reused by unsettled
 	in         []*windows.Window // reused by windowsOf
 	Flow       *Flow             // nil: windows have tallies instead
 	GivenUp    string            // why these records are no longer kept, see [GiveUp]; "": they are kept
@@ -104,7 +103,7 @@ type Baseline struct {
 	Held map[course.Key]map[uint64]event.Bytes
 }
 
-// maxMarked is the most stacks that a mark records. With more there is no mark, so no growth since it is reported.
+// maxMarked bounds the stacks of a baseline. With more stacks there is no baseline, so no growth is reported.
 const maxMarked = 1 << 18
 
 // Baseline returns the current holdings; nil if there are too many to remember.
@@ -116,11 +115,11 @@ func (a *Blocks) Baseline() *Baseline {
 			a.Holdings.Dropped++
 			return nil
 		}
-		of := make(map[uint64]event.Bytes, len(h.ByStack))
+		bytes := make(map[uint64]event.Bytes, len(h.ByStack))
 		for stack, size := range h.ByStack {
-			of[stack] = size
+			bytes[stack] = size
 		}
-		m.Held[key] = of
+		m.Held[key] = bytes
 	}
 	return m
 }

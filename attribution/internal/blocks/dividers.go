@@ -17,10 +17,10 @@ const (
 	smallSegment = 2 << 20
 	// MaxDividers is the largest number of blocks that are named for a request. Their stacks differ.
 	MaxDividers = 8
-	// maxDivided is the largest number of live blocks in which dividers are looked for. maxLooks is the largest sum
-	// over all requests of a session.
-	maxDivided = 1 << 20
-	MaxLooks   = 1 << 23
+	// maxDivided is the largest number of live blocks that are searched for dividers of one request. MaxSearched is the
+	// largest number for all requests of a session.
+	maxDivided  = 1 << 20
+	MaxSearched = 1 << 23
 )
 
 // span is a block by its addresses.
@@ -34,29 +34,28 @@ func (s span) size() event.Bytes { return event.Bytes(s.end - s.start) }
 // DividersAt returns the blocks without which a request that PyTorch refused would have fitted into its cache: the
 // smallest first, at most one for each stack. All changes before the refusal must be in.
 //
-// It returns none where the records do not agree with the allocator's own figures: some blocks that the allocator
-// counts are not known, blocks overlap, or some lie partly outside of their segment. It also returns none where a free
-// piece was large enough all the same. PyTorch then keeps the piece for another stream or pool, and it is not recorded
-// which block belongs to which.
+// It returns none if the records do not agree with the allocator's own figures: some blocks that the allocator counts
+// are not known, blocks overlap, or some lie partly outside of their segment. It also returns none if a free piece was
+// large enough all the same: PyTorch keeps such a piece for another stream or pool, and the records do not tell which.
 func (a *Blocks) DividersAt(e *event.Refusal) []windows.Divider {
 	number, kind, ok := e.Meter.Device()
 	key := course.Key{PID: e.PID, Meter: e.Meter}
 	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.GivenUp != "" ||
 		a.Held[key] == nil || a.Held[key].Total != e.Held ||
-		len(a.Live) > maxDivided || a.Looked+len(a.Live) > MaxLooks {
+		len(a.Live) > maxDivided || a.Searched+len(a.Live) > MaxSearched {
 		return nil
 	}
-	a.Looked += len(a.Live)
+	a.Searched += len(a.Live)
 	blocks, ok := spansOf(a.Live, key)
-	segments, fits := spansOf(a.Live, course.Key{PID: e.PID, Meter: event.OfDevice(number, event.Driver)})
-	if !ok || !fits {
+	segments, segmentsOK := spansOf(a.Live, course.Key{PID: e.PID, Meter: event.OfDevice(number, event.Driver)})
+	if !ok || !segmentsOK {
 		return nil
 	}
-	var all []windows.Divider
+	var dividers []windows.Divider
 	cache := event.Bytes(0)
 	for _, s := range segments {
-		blocks = blocks[before(blocks, s.start):]
-		inside := before(blocks, s.end)
+		blocks = blocks[countBefore(blocks, s.start):]
+		inside := countBefore(blocks, s.end)
 		if inside == 0 {
 			continue
 		}
@@ -68,11 +67,11 @@ func (a *Blocks) DividersAt(e *event.Refusal) []windows.Divider {
 			if !ok {
 				return nil
 			}
-			all = append(all, found...)
+			dividers = append(dividers, found...)
 		}
 		blocks = blocks[inside:]
 	}
-	return smallest(all)
+	return smallest(dividers)
 }
 
 // spansOf returns the live blocks of a meter by address. ok is false if some overlap, or go beyond the last address.
@@ -93,14 +92,14 @@ func spansOf(blocks map[stacks.BlockKey]stacks.Block, key course.Key) (all []spa
 	return all, true
 }
 
-// before returns the number of blocks that begin in front of an address.
-func before(blocks []span, address uint64) int {
+// countBefore returns the number of blocks that begin in front of an address.
+func countBefore(blocks []span, address uint64) int {
 	n, _ := slices.BinarySearchFunc(blocks, address, func(b span, at uint64) int { return cmp.Compare(b.start, at) })
 	return n
 }
 
-// dividing returns the blocks of a segment without which a request would have fitted into it. ok is false where the
-// request would have fitted as it was.
+// dividing returns the blocks of a segment without which a request would have fitted into the segment. ok is false if
+// the request would have fitted as it was.
 func dividing(segment span, blocks []span, asked event.Bytes) (all []windows.Divider, ok bool) {
 	free := segment.start
 	for i, b := range blocks {

@@ -6,11 +6,11 @@ import (
 	"ipytracer/event"
 )
 
-// Flow is what the processes of a tree have allocated since it was last taken, by stack.
+// Flow has the bytes that the processes of a tree have allocated since the last Clear. A nil Flow takes nothing in.
 type Flow struct {
-	Allocated map[event.Meter]map[uint64]event.Bytes
-	entries   int
-	Values    map[course.Key]valueAt // of processes that live
+	Allocated map[event.Meter]map[uint64]event.Bytes // by meter and stack
+	entries   int                                    // number of stacks in Allocated
+	Values    map[course.Key]valueAt                 // last values of live processes
 }
 
 // valueAt is the value of a meter after a change in a segment.
@@ -19,7 +19,7 @@ type valueAt struct {
 	Bytes   event.Bytes
 }
 
-// notKept is the number that stands for stacks without room.
+// notKept is the number of the stack under which blocks of stacks without room are counted.
 const notKept = 0x6e07_4e97_0000_0001
 
 // add adds a block that was allocated.
@@ -27,8 +27,8 @@ func (f *Flow) add(h *stacks.Holdings, key course.Key, b stacks.Block) {
 	if f == nil || b.Size <= 0 {
 		return
 	}
-	by := f.of(key.Meter)
-	switch _, known := by[b.Stack]; {
+	allocated := f.allocatedOn(key.Meter)
+	switch _, known := allocated[b.Stack]; {
 	case known:
 	case f.entries >= h.Known.Room.Tallies:
 		h.Dropped++
@@ -36,17 +36,17 @@ func (f *Flow) add(h *stacks.Holdings, key course.Key, b stacks.Block) {
 	default:
 		f.entries++
 	}
-	by[b.Stack] += b.Size
+	allocated[b.Stack] += b.Size
 }
 
 // Drop adds a block that was allocated and found no room.
 func (f *Flow) Drop(key course.Key, size event.Bytes) {
 	if f != nil && size > 0 {
-		f.of(key.Meter)[notKept] += size
+		f.allocatedOn(key.Meter)[notKept] += size
 	}
 }
 
-func (f *Flow) of(m event.Meter) map[uint64]event.Bytes {
+func (f *Flow) allocatedOn(m event.Meter) map[uint64]event.Bytes {
 	by := f.Allocated[m]
 	if by == nil {
 		by = map[uint64]event.Bytes{}
@@ -55,8 +55,8 @@ func (f *Flow) of(m event.Meter) map[uint64]event.Bytes {
 	return by
 }
 
-// Leads records the value that a change leads to.
-func (f *Flow) Leads(c *event.Change) {
+// RecordValue records the value that a change leads to.
+func (f *Flow) RecordValue(c *event.Change) {
 	if c.Size != 0 {
 		f.Values[course.Key{PID: c.PID, Meter: c.Meter}] = valueAt{c.Segment, c.Value}
 	}

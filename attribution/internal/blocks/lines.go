@@ -14,14 +14,14 @@ import (
 // lineSum is the sum of one line on one meter in a session.
 type lineSum struct {
 	allocated, freed, atPeak, ownAllocated, ownAtPeak, left event.Bytes
-	count                                                   int64
-	call                                                    uint32 // of the stack table
-	sampled                                                 bool   // part of it is estimated from samples
-	// others is the place of the same line in other runs of its cell: in lineSums.others, from 1
-	others int32
-	held   map[int32]event.Bytes // parts that names hold, see heldParts
-	lost   lostPart
-	outer  event.Bytes // of left, what no other line of a cell called
+
+	count   int64
+	call    uint32                // index in the stack table's Frames
+	sampled bool                  // part of it is estimated from samples
+	others  int32                 // the first of its other runs in lineSums.others, from 1; 0 for none
+	held    map[int32]event.Bytes // parts that names hold, see heldParts
+	lost    lostPart
+	outer   event.Bytes // the part of left for which no line of a cell is further out in the stack
 }
 
 // lineSums are the sums of all lines on a meter in a session.
@@ -30,13 +30,14 @@ type lineSums struct {
 	w      *windows.Window
 	meter  event.Meter
 	held   *heldParts // nil where that is not known
-	lost   map[stacks.On]lostPart
+	lost   map[stacks.MeterStack]lostPart
 	sums   []lineSum
 	others []otherRun
 	runs   map[event.Frame]int32 // places in sums, from 1, of lines that have a name for each run
 }
 
-// otherRun is a call of the same line, and the place of the next one, from 1.
+// otherRun is a call of the same line in another run of its cell. next is the place of the following one, from 1; 0 for
+// none.
 type otherRun struct {
 	call uint32
 	next int32
@@ -55,13 +56,13 @@ func (li *Lister) Lines() (out []model.Line) {
 			pid := w.Process.Info.PID
 			l := lineSums{t: li, w: w, meter: m, held: held[pid], lost: lost[pid], runs: map[event.Frame]int32{}}
 			l.add(all)
-			out = append(out, l.most()...)
+			out = append(out, l.largest()...)
 		}
 	}
 	return mostLines(out)
 }
 
-// mostLines returns the first of some lines, in order.
+// mostLines returns the heaviest maxLines lines, in the order of a report.
 func mostLines(all []model.Line) []model.Line {
 	if len(all) == 0 {
 		return nil
@@ -74,8 +75,8 @@ func mostLines(all []model.Line) []model.Line {
 	return slices.Clone(all[:min(len(all), maxLines)])
 }
 
-// most returns the lines that can be among the first of a report.
-func (l *lineSums) most() []model.Line {
+// largest returns the lines that can be among the heaviest maxLines of a report.
+func (l *lineSums) largest() []model.Line {
 	slices.SortFunc(l.sums, func(x, y lineSum) int {
 		return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated))
 	})
@@ -91,41 +92,41 @@ func (l *lineSums) most() []model.Line {
 	return mostLines(out)
 }
 
-// add adds up the tallies of the meter's stacks, by their lines. A line of a cell's code that has a name for each run
-// counts as one line.
-func (l *lineSums) add(all *stacks.Tallies) {
+// add adds up the tallies of the meter's stacks by their lines. The same line in several runs of a cell counts as one,
+// although the file name of the cell's code differs.
+func (l *lineSums) add(tallies *stacks.Tallies) {
 	t, table := l.t, l.t.Stacks
-	of := make([]int32, len(table.Frames)) // the place of each call in sums, from 1
-	l.sums = make([]lineSum, 0, min(len(table.Frames), all.Len()))
-	for _, stack := range slices.Sorted(all.Stacks(t.Allocations.Holdings)) {
+	places := make([]int32, len(table.Frames)) // the place of each call in sums, from 1
+	l.sums = make([]lineSum, 0, min(len(table.Frames), tallies.Len()))
+	for _, stack := range slices.Sorted(tallies.Stacks(t.Allocations.Holdings)) {
 		s := table.Of(stack)
-		y := all.Tally(t.Allocations.Holdings, course.Key{PID: l.w.Process.Info.PID, Meter: l.meter}, stack)
+		y := tallies.Tally(t.Allocations.Holdings, course.Key{PID: l.w.Process.Info.PID, Meter: l.meter}, stack)
 		if s == nil || y.IsNothing() {
 			continue
 		}
-		left, at := l.w.Left(&y), stacks.On{Meter: l.meter, Stack: stack}
+		left, at := l.w.Left(&y), stacks.MeterStack{Meter: l.meter, Stack: stack}
 		calls := table.CallsOf(s)[:len(t.Symbolizer.CellsIn(l.w, s))]
 		for i, call := range calls {
 			if slices.Contains(calls[:i], call) { // a line that calls itself counts once
 				continue
 			}
-			if of[call] == 0 {
-				of[call] = l.of(call)
+			if places[call] == 0 {
+				places[call] = l.placeOf(call)
 			}
-			sum := &l.sums[of[call]-1]
+			sum := &l.sums[places[call]-1]
 			sum.add(&y, left, i == 0)
-			sum.samples(t.Stacks.IsSampled(stack))
+			sum.markSampled(t.Stacks.IsSampled(stack))
 			l.held.addTo(sum, at)
 			sum.lost.add(l.lost[at])
 		}
 		if n := len(calls); n > 0 {
-			l.sums[of[calls[n-1]]-1].outer += left
+			l.sums[places[calls[n-1]]-1].outer += left
 		}
 	}
 }
 
-// of begins the sum of a line, or finds that of another run: its place in sums, from 1.
-func (l *lineSums) of(call uint32) int32 {
+// placeOf returns the place in sums, from 1, of a call's line: that of another run of its cell, or a new one.
+func (l *lineSums) placeOf(call uint32) int32 {
 	f := l.t.Stacks.Frame(call)
 	run := stacks.AnyRun(f.File)
 	if run == f.File {
@@ -134,9 +135,9 @@ func (l *lineSums) of(call uint32) int32 {
 	}
 	f.File = run
 	if at := l.runs[f]; at > 0 {
-		one := &l.sums[at-1]
-		l.others = append(l.others, otherRun{call, one.others})
-		one.others = int32(len(l.others))
+		sum := &l.sums[at-1]
+		l.others = append(l.others, otherRun{call, sum.others})
+		sum.others = int32(len(l.others))
 		return at
 	}
 	l.sums = append(l.sums, lineSum{call: call})
@@ -156,23 +157,23 @@ func (l *lineSum) add(y *stacks.Tally, left event.Bytes, own bool) {
 	}
 }
 
-// samples records that part of the sum may be estimated.
-func (l *lineSum) samples(is bool) { l.sampled = l.sampled || is }
+// markSampled records that part of the sum may be estimated.
+func (l *lineSum) markSampled(is bool) { l.sampled = l.sampled || is }
 
 // line returns a line of a report. For several runs of a cell it is the line of the latest run.
-func (l *lineSums) line(one *lineSum) model.Line {
+func (l *lineSums) line(sum *lineSum) model.Line {
 	t, pid := l.t, l.w.Process.Info.PID
 	out := model.Line{
 		PID: int(pid), Meter: l.meter.String(),
-		Frame:     t.Symbolizer.Frame(one.call, t.Symbolizer.CellIn(l.w, pid, one.call)),
-		Allocated: int64(one.allocated), Freed: int64(one.freed), Net: int64(one.allocated - one.freed),
-		AtPeak:       int64(one.atPeak),
-		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count,
-		Left: int64(one.left), Outer: int64(one.outer), Sampled: one.sampled, Held: l.held.list(one),
-		Lost: int64(min(one.lost.bytes, max(one.left, 0))), Breaks: one.lost.breaks,
+		Frame:     t.Symbolizer.Frame(sum.call, t.Symbolizer.CellIn(l.w, pid, sum.call)),
+		Allocated: int64(sum.allocated), Freed: int64(sum.freed), Net: int64(sum.allocated - sum.freed),
+		AtPeak:       int64(sum.atPeak),
+		OwnAllocated: int64(sum.ownAllocated), OwnAtPeak: int64(sum.ownAtPeak), Count: sum.count,
+		Left: int64(sum.left), Outer: int64(sum.outer), Sampled: sum.sampled, Held: l.held.list(sum),
+		Lost: int64(min(sum.lost.bytes, max(sum.left, 0))), Breaks: sum.lost.breaks,
 	}
 	var others []uint32
-	for at := one.others; at > 0; at = l.others[at-1].next {
+	for at := sum.others; at > 0; at = l.others[at-1].next {
 		others = append(others, l.others[at-1].call)
 	}
 	slices.Sort(others)
@@ -216,16 +217,16 @@ func (li *Lister) Tensors() []model.Tensors {
 		}
 		id := stacks.FrameKey(append([]model.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}},
 			frames...))
-		one := merged[id]
-		if one == nil {
-			one = &model.Tensors{PID: int(k.pid), Meter: k.meter.String(), Size: int64(k.size),
+		row := merged[id]
+		if row == nil {
+			row = &model.Tensors{PID: int(k.pid), Meter: k.meter.String(), Size: int64(k.size),
 				Stack: append([]model.Frame{}, frames...)}
-			merged[id] = one
+			merged[id] = row
 		}
-		one.Count += s.count
-		one.Bytes += s.count * int64(k.size)
-		one.Rounding += s.known*int64(k.size) - s.asked
-		one.Unknown += s.count - s.known
+		row.Count += s.count
+		row.Bytes += s.count * int64(k.size)
+		row.Rounding += s.known*int64(k.size) - s.asked
+		row.Unknown += s.count - s.known
 	}
 	var out []model.Tensors
 	for _, one := range merged {
@@ -239,5 +240,5 @@ func (li *Lister) Tensors() []model.Tensors {
 	return slices.Clip(out[:min(len(out), stacks.MaxListed)])
 }
 
-// maxLines limits the lines of a report, those with the most at the peak first.
+// maxLines limits the lines of a report to those with the most bytes at the peak.
 const maxLines = 3000

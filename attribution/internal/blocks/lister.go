@@ -19,21 +19,22 @@ type Lister struct {
 	Merger      *stacks.Merger
 }
 
-// AllocationsOf appends to out the allocations in a window, by stack. It adds to coverage how much of the window's
-// peaks they explain.
+// AllocationsOf appends to out the allocations in a window, by stack. For each meter, it adds to coverage the part of
+// the window's peak that they explain.
 func (li *Lister) AllocationsOf(w *windows.Window, out []model.Allocation,
 	coverage map[string]model.Coverage) []model.Allocation {
 	tallies := li.Table.TalliesOf(w)
-	for m, all := range tallies {
-		s := all.Settle(li.Allocations.Holdings, course.Key{PID: w.Process.Info.PID, Meter: m}, w.Keeps())
+	for m, tally := range tallies {
+		s := tally.Sum(li.Allocations.Holdings, course.Key{PID: w.Process.Info.PID, Meter: m}, w.MaxStacks())
 		own := w.Own.Of(m)
 		peak := own.Highest()
 		c := model.Coverage{
 			AtPeak: int64(s.Known), Rest: int64(peak - s.Known), Sampled: int64(s.Sampled),
-			Unlisted: s.Stacks, UnlistedAtPeak: int64(s.Rest.AtPeak),
+			SampledError: int64(s.SampledError),
+			Unlisted:     s.Stacks, UnlistedAtPeak: int64(s.Rest.AtPeak),
 			UnlistedNet: int64(s.Rest.Allocated - s.Rest.Freed), UnlistedAllocated: int64(s.Rest.Allocated),
-			Exact: peak-own.Start == all.Highest-all.First && own.End-own.Start == s.Net &&
-				!slices.Contains(w.Paused, m) && !all.Wrong && !w.MissesStacks(m) && !w.WasAway(m) &&
+			Exact: peak-own.Start == tally.Highest-tally.First && own.End-own.Start == s.Net &&
+				!slices.Contains(w.Paused, m) && !tally.Wrong && !w.MissesStacks(m) && !w.WasAway(m) &&
 				!li.Session.IsCut(),
 		}
 		listed, rest := li.Merger.Divide(w.Listing(), s)
@@ -47,7 +48,7 @@ func (li *Lister) AllocationsOf(w *windows.Window, out []model.Allocation,
 			c.UnlistedNet += int64(y.Allocated - y.Freed)
 			c.UnlistedAllocated += int64(y.Allocated)
 		}
-		// an estimate may be above the true value, and a lower bound is below it
+		// The rest may be negative: an estimate may be too high, or the peak is a lower bound.
 		if c.Sampled > 0 || slices.Contains(w.Paused, m) {
 			c.Rest = max(0, c.Rest)
 		}

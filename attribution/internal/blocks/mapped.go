@@ -30,21 +30,21 @@ func (a *Blocks) Boundary(_ *windows.Process, b *event.Boundary) {
 	if b.Kind != event.ProcessExec || a.Ranges[b.PID] == nil {
 		return
 	}
-	all := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
-	a.MoveRange(a.Processes.Tree(b.Root), &all)
+	unmapAll := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
+	a.MoveRange(a.Processes.Tree(b.Root), &unmapAll)
 	a.Ended(b.PID)
 }
 
 // Ended drops the ranges of a process that has ended.
 func (a *Blocks) Ended(pid int32) {
-	if all := a.Ranges[pid]; all != nil {
-		a.Pieces -= all.Len()
+	if ranges := a.Ranges[pid]; ranges != nil {
+		a.Pieces -= ranges.Len()
 	}
 	key := course.Key{PID: pid, Meter: event.Mapped}
 	a.CopyAll(key)
 	if held := a.Held[key]; held != nil {
 		for stack, size := range held.ByStack {
-			a.crestMoves(key, stack, -size)
+			a.moveCrest(key, stack, -size)
 		}
 	}
 	delete(a.Ranges, pid)

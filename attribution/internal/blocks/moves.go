@@ -7,7 +7,7 @@ import (
 	"ipytracer/event"
 )
 
-// Takes reports whether [Blocks.Move] takes a change: one of a block, or a value from which a meter fell.
+// Takes reports whether [Blocks.Move] uses a change: the change of a block, or a value from which a meter fell.
 func (a *Blocks) Takes(c *event.Change) bool {
 	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident
 }
@@ -21,7 +21,7 @@ func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
 		return
 	}
 	if c.Meter == event.Resident {
-		a.falls(c)
+		a.recordFall(c)
 		return
 	}
 	if p := a.Processes.ByPID[c.PID]; p != nil {
@@ -31,7 +31,7 @@ func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
 	case c.Meter == event.Mapped:
 		a.MoveRange(r, c)
 	case c.IsTurn():
-		a.turn(r, c)
+		a.moveTurn(r, c)
 	default:
 		a.moveBlock(r, c)
 	}
@@ -47,21 +47,20 @@ func (a *Blocks) moveBlock(r *windows.Tree, c *event.Change) {
 	cs := a.affectedBy(r, c)
 	cs.times = timesOf(c)
 	if c.Found {
-		cs.sinceBefore(r.ArrayPauseOf(c))
+		cs.moveToLater(r.ArrayPauseOf(c))
 	}
 	if c.Unchained {
 		a.Unstreamed = true
-		a.follow(cs, key, c)
+		a.followValue(cs, key, c)
 	}
 	a.replace(cs, key, before, after)
 	if c.Unchained {
-		cs.stands(key.Meter, c.Value)
+		cs.recordValue(key.Meter, c.Value)
 	}
 }
 
-// put takes a change into the live blocks, and returns the block as it was and as it is now. isKnown is false for a
-// block that is not among them: the block was allocated before the attach, or its allocation was lost, or there is no
-// room.
+// put applies a change to the live blocks, and returns the block as it was and as it is now. isKnown is false if there
+// was no room, or if the change frees an unknown block, allocated before the attach or by a lost change.
 func (a *Blocks) put(r *windows.Tree, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
 	at := stacks.BlockKey{Key: key, Address: c.Address}
 	before, isLive := a.Live[at]
@@ -93,14 +92,14 @@ func (a *Blocks) put(r *windows.Tree, c *event.Change, key course.Key) (before, 
 // Forget drops all blocks of some meters of a root: their changes are not reported for a while. The recorded
 // allocations of windows, and the memory held at their peaks so far, stay.
 func (a *Blocks) Forget(root uint32, which func(event.Meter) bool) {
-	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
+	inRoot := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
 	for at := range a.Live {
-		if which(at.Meter) && of(at.PID) {
+		if which(at.Meter) && inRoot(at.PID) {
 			delete(a.Live, at)
 		}
 	}
 	for key := range a.Holdings.Held {
-		if which(key.Meter) && of(key.PID) {
+		if which(key.Meter) && inRoot(key.PID) {
 			a.CopyAll(key)
 			delete(a.Holdings.Held, key)
 			if p := a.Processes.ByPID[key.PID]; p.Crest != nil {
@@ -109,32 +108,31 @@ func (a *Blocks) Forget(root uint32, which func(event.Meter) bool) {
 		}
 	}
 	for _, w := range a.Processes.Tree(root).Counted {
-		w.Forget(which)
+		w.ClearHeld(which)
 	}
 }
 
-// If a program allocates small blocks by the hundred thousand, only samples of them are streamed. The meter counts the
-// other blocks, and no stack is recorded for them. A sample stands for [event.SampleOf] bytes. Its stack has a number
-// of its own beside the usual number, and both numbers have the same calls. So wherever stacks are added up, it is
-// known which sums are estimates.
+// If a program allocates small blocks by the hundred thousand, only samples of them are streamed. The meter counts all
+// blocks, but the others have no stack. A sample stands for [event.Change.Represents]. Its stack gets a second number,
+// with the same calls, which marks sums of samples as estimates.
 
 // sampled returns the block that a sample stands for; an empty one for a free.
 func (a *Blocks) sampled(c *event.Change) stacks.Block {
 	if c.Size <= 0 {
 		return stacks.Block{}
 	}
-	return stacks.Block{Size: event.SampleOf, Stack: a.Stacks.Sample(c.Stack)}
+	return stacks.Block{Size: c.Represents(), Stack: a.Stacks.Sample(c.Stack, c.Represents())}
 }
 
-// turn takes in a value from which a meter fell when a block that was not streamed was freed. The meter had that value
-// while the blocks from before the change lived.
-func (a *Blocks) turn(r *windows.Tree, c *event.Change) {
+// moveTurn takes in a value from which a meter fell when a block that was not streamed was freed. The blocks that are
+// live now were live at that value.
+func (a *Blocks) moveTurn(r *windows.Tree, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
 	a.Unstreamed = true
 	cs := a.affectedBy(r, c)
 	for _, w := range cs.in {
-		a.beforeMove(w, key)
+		a.beginTallies(w, key)
 	}
-	a.follow(cs, key, c)
-	cs.stands(key.Meter, c.Value)
+	a.followValue(cs, key, c)
+	cs.recordValue(key.Meter, c.Value)
 }

@@ -12,8 +12,8 @@ import (
 	"ipytracer/model"
 )
 
-// crestMoves notes in the crest of a process that it holds more, or less, by a stack.
-func (a *Blocks) crestMoves(key course.Key, stack uint64, by event.Bytes) {
+// moveCrest adds the change of the bytes that a process holds by a stack to the process's crest.
+func (a *Blocks) moveCrest(key course.Key, stack uint64, by event.Bytes) {
 	p := a.Processes.ByPID[key.PID]
 	if p == nil || p.Session == nil && p.Lifetime == nil {
 		return
@@ -21,13 +21,13 @@ func (a *Blocks) crestMoves(key course.Key, stack uint64, by event.Bytes) {
 	if p.Crest == nil {
 		p.Crest = stacks.NewCrest()
 	}
-	p.Crest.Moves(stacks.On{Meter: key.Meter, Stack: stack}, by)
+	p.Crest.Add(stacks.MeterStack{Meter: key.Meter, Stack: stack}, by)
 }
 
-// falls handles a value from which the resident memory of a process fell.
-func (a *Blocks) falls(c *event.Change) {
+// recordFall records in a process's crest a value from which its resident memory fell.
+func (a *Blocks) recordFall(c *event.Change) {
 	if p := a.Processes.ByPID[c.PID]; p != nil && p.Crest != nil {
-		p.Crest.Falls(c.Highest())
+		p.Crest.NoteFall(c.Highest())
 	}
 }
 
@@ -38,26 +38,26 @@ func (li *Lister) Summits() (out []model.Summit) {
 			continue
 		}
 		for _, s := range li.Processes.Tree(p.Root).Summits.All() {
-			one := model.Summit{PID: int(p.Info.PID), Meter: s.Meter.String(), Bytes: int64(s.Peak),
+			summit := model.Summit{PID: int(p.Info.PID), Meter: s.Meter.String(), Bytes: int64(s.Peak),
 				Processes: []model.SummitProcess{}}
-			for _, of := range s.Of {
-				in := model.SummitProcess{PID: int(of.PID), Bytes: int64(of.Bytes)}
+			for _, share := range s.Shares {
+				process := model.SummitProcess{PID: int(share.PID), Bytes: int64(share.Bytes)}
 				if s.Meter == event.Resident {
-					in.Allocations = li.atCrest(li.Processes.ByPID[of.PID])
+					process.Allocations = li.atCrest(li.Processes.ByPID[share.PID])
 				}
-				one.Processes = append(one.Processes, in)
+				summit.Processes = append(summit.Processes, process)
 			}
-			slices.SortFunc(one.Processes, func(a, b model.SummitProcess) int {
+			slices.SortFunc(summit.Processes, func(a, b model.SummitProcess) int {
 				return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.PID, b.PID))
 			})
-			out = append(out, one)
+			out = append(out, summit)
 		}
 	}
 	return out
 }
 
-// atCrest returns the stacks with blocks of a process at the highest moment of its tree, the most first; nil if they
-// are not known.
+// atCrest returns the stacks by which a process held blocks at the highest moment of its tree, the most bytes first;
+// nil if they are not known.
 func (li *Lister) atCrest(p *windows.Process) (out []model.Allocation) {
 	if p == nil {
 		return nil
@@ -81,9 +81,9 @@ func (li *Lister) atCrest(p *windows.Process) (out []model.Allocation) {
 		had[k.Meter][k.Stack] -= by
 	}
 	w = li.Table.Whole(w)
-	for m, of := range had {
+	for m, byStack := range had {
 		var all []stacks.Sum
-		for stack, bytes := range of {
+		for stack, bytes := range byStack {
 			if bytes > 0 {
 				all = append(all, stacks.Sum{Stack: stack, AtPeak: bytes, Sampled: li.Stacks.IsSampled(stack)})
 			}

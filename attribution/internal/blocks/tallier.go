@@ -8,7 +8,7 @@ import (
 )
 
 // Copied gives a window, which is a copy of another one, tallies of its own.
-func (a *Blocks) Copied(w *windows.Window) { w.Tallies = a.Holdings.Copied(w.Tallies) }
+func (a *Blocks) Copied(w *windows.Window) { w.Tallies = a.Holdings.Copy(w.Tallies) }
 
 // Forgo drops the tallies of a window.
 func (a *Blocks) Forgo(w *windows.Window) {
@@ -18,7 +18,7 @@ func (a *Blocks) Forgo(w *windows.Window) {
 
 // Settle sums up a window's tallies.
 func (a *Blocks) Settle(w *windows.Window) {
-	a.Holdings.Settle(w.Tallies, w.Process.Info.PID, w.Keeps())
+	a.Holdings.Settle(w.Tallies, w.Process.Info.PID, w.MaxStacks())
 }
 
 // Shorten drops the tallies of a window that a report does not list, and adds them to the sum of the rest.
@@ -26,11 +26,11 @@ func (a *Blocks) Shorten(w *windows.Window) {
 	for _, tallies := range w.Tallies {
 		summary := tallies.Done
 		listed, dropped := a.Merger.Divide(w.Listing(), summary)
-		for _, one := range dropped {
+		for _, sum := range dropped {
 			summary.Stacks++
-			summary.Rest.Allocated += one.Allocated
-			summary.Rest.Freed += one.Freed
-			summary.Rest.AtPeak += one.AtPeak
+			summary.Rest.Allocated += sum.Allocated
+			summary.Rest.Freed += sum.Freed
+			summary.Rest.AtPeak += sum.AtPeak
 		}
 		// The list stays in its memory: the window is now turned into bytes, and then dropped.
 		copy(summary.Tallies, listed)
@@ -40,12 +40,13 @@ func (a *Blocks) Shorten(w *windows.Window) {
 
 // Archived takes back the memory of a window's tallies.
 func (a *Blocks) Archived(d *windows.Detail) {
-	a.Holdings.Archived(d.Tallies)
+	a.Holdings.Reuse(d.Tallies)
 	d.Tallies = nil
 }
 
-// beforeMove records the total of a meter when its first block moves in a window. The time between cells is not listed.
-func (a *Blocks) beforeMove(w *windows.Window, key course.Key) {
+// beginTallies gives a window tallies of a meter before the meter's first block moves in it. The time between cells has
+// none: a report does not list its allocations.
+func (a *Blocks) beginTallies(w *windows.Window, key course.Key) {
 	if w.Kind == windows.KindBetween || a.Flow != nil || w.Tallies[key.Meter] != nil {
 		return
 	}
@@ -55,18 +56,17 @@ func (a *Blocks) beforeMove(w *windows.Window, key course.Key) {
 	w.Tallies[key.Meter] = a.Holdings.Tallies(key, w.IsSettled)
 }
 
-// A window lists the stacks that allocated, for those meters of which a block moved in the window. A cell that only
-// uses blocks of earlier cells moves none, and can be the highest of the session all the same. The blocks that fill the
-// memory at that time are the first thing to look for in a report. So a cell that is the highest of its process so far
-// when it is over also lists the blocks that stood throughout.
+// A window lists the stacks of a meter only if a block of the meter moved in the window. A cell that only uses blocks
+// of earlier cells moves none, and can still be the highest of the session. A reader then wants to know which blocks
+// filled the memory. So a cell that is the highest of its process so far also lists blocks that did not move.
 
-// Keeps reports that all windows are kept.
+// Keeps reports whether windows of a kind are kept: all are.
 func (a *Blocks) Keeps(windows.WindowKind) bool { return true }
 
 // Closed handles a cell that closes. If the cell is the highest so far, it gets tallies of the meters that did not move
 // in it.
 func (a *Blocks) Closed(w *windows.Window) {
-	if a.Flow != nil || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
+	if a.Flow != nil || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RaiseTops(w) {
 		return
 	}
 	for _, m := range a.GPUs.Meters {
@@ -75,7 +75,7 @@ func (a *Blocks) Closed(w *windows.Window) {
 			w.Tallies[m] != nil {
 			continue
 		}
-		a.beforeMove(w, key)
+		a.beginTallies(w, key)
 		w.Tallies[m].IsStanding = true
 	}
 }

@@ -7,22 +7,21 @@ import (
 	"ipytracer/event"
 )
 
-// The changes of a meter of blocks lead from one value to the next. That gives the true order of the changes, even
-// where one thread overtook another between taking a number and changing the meter. It also gives the side of a
-// boundary on which a change lies that was made while the boundary was being drawn. The boundary lies where the changes
-// had led to the value that the kernel half recorded at the boundary, and had reached the recorded maximum.
+// Each change of a meter of blocks leads from one value to the next. So the values give the true order of the changes,
+// even if one thread overtook another between taking a number and changing the meter. They also give the side of a
+// boundary on which a change lies that was made while the boundary was being drawn: the boundary lies where the changes
+// had reached the value and the high that the kernel half recorded at the boundary.
 
 // Chains has the values at a tree's boundaries, and its chains of changes.
 type Chains struct {
-	// cuts is a ring of the values at the ends of the last segments, of the meters whose changes are chained
-	cuts     []cutValues
-	recorded int // boundaries noted so far
+	cuts     []cutValues // a ring: the last MaxCuts boundaries
+	recorded int         // number of boundaries recorded so far
 	chains   map[Key]*chain
-	key      Key // of the chain looked up last: most changes are of one meter
-	last     *chain
+	last     *chain // the chain that was looked up last: most changes are of one meter
+	key      Key    // of last
 }
 
-// cutValues has the values and highs at a boundary.
+// cutValues has the values and highs at the end of a segment, by pid, of the meters whose changes are chained.
 type cutValues struct {
 	segment uint64
 	values  map[int32]Levels
@@ -31,10 +30,10 @@ type cutValues struct {
 
 // chain is the chain of changes of one meter of one process.
 type chain struct {
-	value event.Bytes // the value after the last change
-	known bool
-	anew  bool   // some changes were not streamed: the next change begins the chain
-	of    uint64 // the segment of the last change
+	value    event.Bytes // the value after the last change
+	known    bool
+	restarts bool   // some changes were not streamed: the next change begins the chain
+	segment  uint64 // the segment of the last change
 	// high is the highest value in segment of. knowHigh: all changes of that segment are known, so high is right.
 	high     event.Bytes
 	knowHigh bool
@@ -43,8 +42,8 @@ type chain struct {
 	since uint64 // the last segment that had ended when the first loose change came
 	// until is the segment whose beginning a change waits for; 0 for none. All later changes wait with it.
 	until uint64
-	kept  int // changes that wait
-	skips uint64
+	kept  int    // number of changes that wait
+	skips uint64 // losses of changes up to the last call of Link
 }
 
 const (
@@ -53,11 +52,11 @@ const (
 	// MaxWaiting is the largest number of changes that wait for a boundary. The boundary may never come: the kernel
 	// half may have had no room for it.
 	MaxWaiting = 1 << 12
-	// maxLoose is the largest number of loose changes that wait for the change before them. maxSince is the largest
-	// number of segments for which they wait.
+	// maxLoose is the largest number of loose changes that wait for the change before them.
 	maxLoose = 32
+	// maxSince is the largest number of segments for which loose changes wait.
 	maxSince = 8
-	// manyMoved is the number of processes of a boundary above which its maps are not kept.
+	// manyMoved is the number of processes above which a boundary's maps are not used again: clearing them costs more.
 	manyMoved = 64
 )
 
@@ -77,19 +76,19 @@ func (s *Chains) chain(key Key) *chain {
 	return c
 }
 
-// Link passes changes on in the order in which they changed the meter. skips is the number of losses of changes so far.
-// If it has grown since the last call, the chain begins anew.
+// Link takes in a change, and passes changes on in the order in which they changed the meter. ended is the last segment
+// that ended. skips is the number of losses of changes so far: if it has grown, the chain begins anew.
 func (s *Chains) Link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
 	ch := s.chain(Key{c.PID, c.Meter})
 	if skips != ch.skips || c.Unchained {
 		ch.skips, ch.knowHigh = skips, false
 		ch.giveUp(handOn)
-		ch.take(c, handOn)
+		ch.advance(c, handOn)
 		return
 	}
-	if ch.anew {
-		ch.anew = false
-		ch.take(c, handOn)
+	if ch.restarts {
+		ch.restarts = false
+		ch.advance(c, handOn)
 		return
 	}
 	if !ch.known {
@@ -104,7 +103,7 @@ func (s *Chains) Link(c *event.Change, ended, skips uint64, handOn func(*event.C
 		}
 		return
 	}
-	ch.take(c, handOn)
+	ch.advance(c, handOn)
 	for len(ch.loose) > 0 {
 		i := slices.IndexFunc(ch.loose, func(c event.Change) bool { return c.Value-c.Size == ch.value })
 		if i < 0 {
@@ -112,26 +111,26 @@ func (s *Chains) Link(c *event.Change, ended, skips uint64, handOn func(*event.C
 		}
 		next := ch.loose[i]
 		ch.loose = slices.Delete(ch.loose, i, i+1)
-		ch.take(&next, handOn)
+		ch.advance(&next, handOn)
 	}
 }
 
-func (ch *chain) take(c *event.Change, handOn func(*event.Change)) {
+func (ch *chain) advance(c *event.Change, handOn func(*event.Change)) {
 	ch.value, ch.known = c.Value, true
 	handOn(c)
 }
 
-// giveUp passes the loose changes on, in the order of their numbers.
+// giveUp passes the loose changes on in the order in which they came. Changes between them were lost.
 func (ch *chain) giveUp(handOn func(*event.Change)) {
 	loose := ch.loose
 	ch.knowHigh = ch.knowHigh && len(loose) == 0
 	ch.loose = nil
 	for i := range loose {
-		ch.take(&loose[i], handOn)
+		ch.advance(&loose[i], handOn)
 	}
 }
 
-// Flush gives up on the changes that waited long enough, or on all.
+// Flush passes on the loose changes that waited long enough or, if all is set, all of them.
 func (s *Chains) Flush(ended uint64, all bool, handOn func(*event.Change)) {
 	var due []Key
 	for key, ch := range s.chains {
@@ -165,22 +164,22 @@ func (s *Chains) Record(segment uint64, m SegmentEnds, meters []event.Meter) {
 	}
 }
 
-// chained returns the values that are not 0 of the meters whose changes lead from one value to the next.
-func chained(of *event.Readings, meters []event.Meter) (all Levels) {
+// chained returns the readings that are not 0, of the meters whose changes lead from one value to the next.
+func chained(readings *event.Readings, meters []event.Meter) (levels Levels) {
 	for _, m := range meters {
-		if v := of[m]; v != 0 && m.Facts().Chained() {
-			all = append(all, Level{v, m})
+		if v := readings[m]; v != 0 && m.Facts().Chained() {
+			levels = append(levels, Level{v, m})
 		}
 	}
-	return all
+	return levels
 }
 
 // cut returns the place in the ring of the n-th boundary.
 func (s *Chains) cut(n int) *cutValues { return &s.cuts[n%MaxCuts] }
 
-// at returns a meter's value at the end of a segment. A process that a boundary does not name has not moved since an
-// earlier boundary.
-func (s *Chains) at(segment uint64, key Key) (event.Bytes, bool) {
+// at returns a meter's value at the end of a segment; ok is false if it is not known. A process that a boundary does
+// not name has not moved since an earlier boundary.
+func (s *Chains) at(segment uint64, key Key) (value event.Bytes, ok bool) {
 	i, first := s.recorded-1, s.recorded-len(s.cuts)
 	for i >= first && s.cut(i).segment != segment {
 		i--
@@ -193,9 +192,9 @@ func (s *Chains) at(segment uint64, key Key) (event.Bytes, bool) {
 	return 0, false
 }
 
-// highest returns the highest value of a meter in a segment that ended. A process that its boundary does not name did
-// not move in it.
-func (s *Chains) highest(segment uint64, key Key) (event.Bytes, bool) {
+// highest returns the highest value of a meter in a segment that ended; ok is false if it is not known. A process that
+// the segment's boundary does not name did not move in the segment.
+func (s *Chains) highest(segment uint64, key Key) (value event.Bytes, ok bool) {
 	for i := s.recorded - 1; i >= s.recorded-len(s.cuts); i-- {
 		if cut := s.cut(i); cut.segment == segment {
 			if all, ok := cut.highs[key.PID]; ok {
@@ -212,11 +211,11 @@ func (s *Chains) highest(segment uint64, key Key) (event.Bytes, bool) {
 func (s *Chains) Restart(c *event.Change, handOn func(*event.Change)) {
 	ch := s.chain(Key{c.PID, c.Meter})
 	ch.giveUp(handOn)
-	ch.anew, ch.knowHigh = true, false
+	ch.restarts, ch.knowHigh = true, false
 }
 
-// WaitsFor returns the segment whose beginning a change has to wait for; 0 where the change need not wait. Where too
-// many changes wait, late is the segment up to which waiting changes are to be processed first.
+// WaitsFor returns the segment whose beginning a change has to wait for, 0 if it need not wait. If too many changes
+// wait, late is not 0: the caller must first process the waiting changes of the segments up to late.
 func (s *Chains) WaitsFor(c *event.Change, ended uint64) (until, late uint64) {
 	if !c.Meter.Facts().Chained() {
 		return 0, 0
@@ -228,7 +227,7 @@ func (s *Chains) WaitsFor(c *event.Change, ended uint64) (until, late uint64) {
 	if ch.until == 0 {
 		return 0, 0
 	}
-	if c.Segment <= ended+1 { // else it waits anyway
+	if c.Segment <= ended+1 { // a change of a later segment waits anyway
 		ch.kept++
 	}
 	if ch.kept > MaxWaiting {
@@ -255,7 +254,7 @@ func (s *Chains) Segment(c *event.Change) uint64 {
 	key := Key{c.PID, c.Meter}
 	ch := s.chain(key)
 	from := c.Value - c.Size
-	if c.Segment > ch.of {
+	if c.Segment > ch.segment {
 		v, known := s.at(c.Segment-1, key)
 		ch.begin(c.Segment, from, known && v == from)
 	}
@@ -263,20 +262,20 @@ func (s *Chains) Segment(c *event.Change) uint64 {
 		ch.high = max(ch.high, c.Value)
 		return c.Segment
 	}
-	for last := c.Segment + uint64(c.Passed); ch.of < last; {
-		v, known := s.at(ch.of, key)
-		high, ended := s.highest(ch.of, key)
+	for last := c.Segment + uint64(c.Passed); ch.segment < last; {
+		v, known := s.at(ch.segment, key)
+		high, ended := s.highest(ch.segment, key)
 		if !known || !ended || from != v || ch.knowHigh && ch.high < high {
 			break
 		}
-		ch.begin(ch.of+1, from, true)
+		ch.begin(ch.segment+1, from, true)
 	}
 	ch.high = max(ch.high, c.Value)
-	return min(max(ch.of, c.Segment), c.Segment+uint64(c.Passed))
+	return min(max(ch.segment, c.Segment), c.Segment+uint64(c.Passed))
 }
 
-// begin moves the chain on to a segment, with a change that leads from a value. all: the segment begins at that value,
-// so no change is missing.
-func (ch *chain) begin(segment uint64, value event.Bytes, all bool) {
-	ch.of, ch.high, ch.knowHigh = segment, value, all
+// begin moves the chain on to a segment, with a change that leads from a value. complete: the segment begins at that
+// value, so no change of it is missing so far.
+func (ch *chain) begin(segment uint64, value event.Bytes, complete bool) {
+	ch.segment, ch.high, ch.knowHigh = segment, value, complete
 }

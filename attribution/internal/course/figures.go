@@ -15,7 +15,7 @@ type Figure struct {
 // Highest returns the highest of the three readings.
 func (f Figure) Highest() event.Bytes { return max(f.Peak, f.Start, f.End) }
 
-// Figures are by meter, ascending. A meter that is not there was 0 all the time.
+// Figures are in ascending order of their meters. A meter without a figure was 0 all the time.
 type Figures []Figure
 
 // StartFigures returns figures that begin with these values.
@@ -38,7 +38,7 @@ func (all Figures) Of(m event.Meter) Figure {
 	return Figure{Meter: m}
 }
 
-// Need returns a meter's figure to be changed, and adds it if it is not there.
+// Need returns a pointer to a meter's figure, which it adds if there is none.
 func (all *Figures) Need(m event.Meter) *Figure {
 	i, found := slices.BinarySearchFunc(*all, m, func(f Figure, m event.Meter) int { return int(f.Meter) - int(m) })
 	if !found {
@@ -59,7 +59,7 @@ func (all *Figures) See(value, high *event.Readings, meters []event.Meter) {
 	}
 }
 
-// Raise adds bytes that had been missing to all figures of a meter.
+// Raise adds bytes that were missing so far to start, peak and end of a meter's figure.
 func (all *Figures) Raise(m event.Meter, by event.Bytes) {
 	f := all.Need(m)
 	f.Start += by
@@ -73,7 +73,7 @@ type Level struct {
 	Meter event.Meter
 }
 
-// Levels are by meter, ascending. A meter that is not there is 0.
+// Levels are in ascending order of their meters. A meter without a level is 0.
 type Levels []Level
 
 // Of returns a meter's level.
@@ -86,7 +86,7 @@ func (all Levels) Of(m event.Meter) event.Bytes {
 	return 0
 }
 
-// Need returns a meter's level to be changed, and adds it if it is not there.
+// Need returns a pointer to a meter's level, which it adds if there is none.
 func (all *Levels) Need(m event.Meter) *Level {
 	i, found := slices.BinarySearchFunc(*all, m, func(l Level, m event.Meter) int { return int(l.Meter) - int(m) })
 	if !found {
@@ -95,16 +95,16 @@ func (all *Levels) Need(m event.Meter) *Level {
 	return &(*all)[i]
 }
 
-// Raise raises a level to a value, if it is lower.
-func (all *Levels) Raise(m event.Meter, to event.Bytes) {
-	if to == 0 && all.Of(m) == 0 {
+// Raise raises a meter's level to at least least.
+func (all *Levels) Raise(m event.Meter, least event.Bytes) {
+	if least == 0 && all.Of(m) == 0 {
 		return
 	}
 	l := all.Need(m)
-	l.Bytes = max(l.Bytes, to)
+	l.Bytes = max(l.Bytes, least)
 }
 
-// LevelsOf returns the meters that are not 0.
+// LevelsOf returns the values that are not 0.
 func LevelsOf(value *event.Readings, meters []event.Meter) (out Levels) {
 	for _, m := range meters {
 		if v := value[m]; v != 0 {
@@ -114,25 +114,26 @@ func LevelsOf(value *event.Readings, meters []event.Meter) (out Levels) {
 	return out
 }
 
-// RaiseAll makes levels as high as the highest of figures.
-func (all *Levels) RaiseAll(to Figures) {
-	for _, f := range to {
+// RaiseAll raises each level to at least the highest value of the meter's figure.
+func (all *Levels) RaiseAll(figures Figures) {
+	for _, f := range figures {
 		all.Raise(f.Meter, f.Highest())
 	}
 }
 
-// Above reports whether any level is above the highest value of its figure. Meters that were paused are left out:
-// their figures are lower bounds, each for itself.
-func (all Levels) Above(of Figures, paused []event.Meter) bool {
+// Above reports whether any level is above the highest value of its meter's figure. It ignores paused meters: their
+// figures are lower bounds, which cannot be compared.
+func (all Levels) Above(figures Figures, paused []event.Meter) bool {
 	for _, l := range all {
-		if !slices.Contains(paused, l.Meter) && l.Bytes > of.Of(l.Meter).Highest() {
+		if !slices.Contains(paused, l.Meter) && l.Bytes > figures.Of(l.Meter).Highest() {
 			return true
 		}
 	}
 	return false
 }
 
-// Below reports whether any figure is below the other figure of its meter, apart from meters that were paused.
+// Below reports whether the highest value of any figure is below that of the same meter in others. It ignores paused
+// meters.
 func (all Figures) Below(others Figures, paused []event.Meter) bool {
 	for _, f := range others {
 		if !slices.Contains(paused, f.Meter) && all.Of(f.Meter).Highest() < f.Highest() {
@@ -148,11 +149,12 @@ type Key struct {
 	Meter event.Meter
 }
 
-// SegmentEnd is the values of a process at the end of a segment: the current ones, the maxima, and the highest of those
-// in readings.
+// SegmentEnd has the meters of a process at the end of a segment.
 type SegmentEnd struct {
-	Value, High, Read *event.Readings
-	Waited            bool // they cover more than the segment that ends
+	Value  *event.Readings // the values at the end
+	High   *event.Readings // the highest values in the segment
+	Read   *event.Readings // the highest values of several readings at the end; usually Value
+	Waited bool            // High covers more than the segment that ends
 }
 
 // Highest returns the higher value of each meter.
@@ -163,5 +165,5 @@ func Highest(a event.Readings, b *event.Readings) *event.Readings {
 	return &a
 }
 
-// SegmentEnds are those of the processes of a tree that moved, by pid.
+// SegmentEnds has, by pid, the processes of a tree that moved in a segment.
 type SegmentEnds map[int32]SegmentEnd

@@ -7,23 +7,22 @@ import (
 )
 
 // Open windows have no readings of their own. The course of the meters of a process, and of a tree, is kept once, as
-// far back as any open window may ask. Cuts number the boundaries of all trees, in the order in which they came. Each
-// window keeps the cut at which it opened. So the cost of a boundary does not depend on the number of open windows, and
+// far back as any open window may ask. Each window keeps the cut at which it opened: cuts number the boundaries of all
+// trees in the order in which they came. So the cost of a boundary does not depend on the number of open windows, and
 // the cost of a window does not depend on the number of processes.
 
 // Gauge is the course of one meter.
 type Gauge struct {
 	meter event.Meter
 	value Steps
-	High  Peaks // by the kernel's ledger
-	Seen  Peaks // by the change stream
-	// least is the certain part of the value. It is nil where the meter was never paused: all of the value is then
-	// certain. before is the value before the last segment.
+	High  Peaks // highs of the kernel's ledger
+	Seen  Peaks // highs of the change stream
+	// least is the certain part of the value. It is nil if the meter was never paused: all of the value is certain.
 	least  *lowerBound
-	before event.Bytes
+	before event.Bytes // the value before the last segment
 }
 
-// Gauges is the course of the meters of one process, or of a tree. Meters that were always 0 are not in it.
+// Gauges is the course of the meters of one process, or of a tree. A meter that was always 0 has no gauge.
 type Gauges struct{ gauges []Gauge }
 
 // of returns a meter's gauge; nil if the meter has always been 0.
@@ -54,7 +53,8 @@ func (p *Gauges) Value(m event.Meter) event.Bytes {
 	return 0
 }
 
-// See takes in a segment that ended at a cut.
+// See takes in the values and highs of a segment that ended at a cut. latest is the cut at which the youngest open
+// window opened.
 func (p *Gauges) See(cut, latest uint64, value, high *event.Readings, meters []event.Meter) {
 	for _, m := range meters {
 		g := p.of(m)
@@ -70,7 +70,7 @@ func (p *Gauges) See(cut, latest uint64, value, high *event.Readings, meters []e
 	}
 }
 
-// Reach takes in the values at a cut. They must be the ones to which the change stream led.
+// Reach takes in values at a cut as highs of the change stream, whose changes must have led to them.
 func (p *Gauges) Reach(cut uint64, value *event.Readings) {
 	for i := range p.gauges {
 		g := &p.gauges[i]
@@ -137,8 +137,8 @@ func (p *Gauges) Recomputed(since uint64, own Figures) Levels {
 	return out
 }
 
-// Thin drops marks of gauges that have more than most marks. It keeps the marks that open windows need: cuts returns
-// the cuts at which open windows began.
+// Thin drops marks from gauges that have more than most marks, and keeps those that open windows need. cuts returns the
+// cuts at which the open windows opened.
 func (p *Gauges) Thin(most int, cuts func() []uint64) {
 	for i := range p.gauges {
 		g := &p.gauges[i]

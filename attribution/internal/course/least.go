@@ -6,9 +6,9 @@ import (
 	"ipytracer/event"
 )
 
-// seeLeast takes in a segment that ended at a cut. Where the driver takes memory from an allocator, the allocator's
-// meter falls although the allocator has reported no total.
-func (g *Gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
+// addSegment takes in a segment that ended at a cut. While it waits for an allocator's report, a fall of the meter is
+// no report: it falls, too, when the driver takes memory from the allocator.
+func (g *Gauge) addSegment(cut uint64, value, high, slack event.Bytes) {
 	l := g.least
 	if l.waits && (high > g.before || value != g.before && g.meter.Facts().Kind == event.Total) {
 		l.begin(observation{from: cut, exact: true})
@@ -16,7 +16,7 @@ func (g *Gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 			high = value
 		}
 	}
-	s := l.now()
+	s := l.current()
 	if s == nil {
 		return
 	}
@@ -27,21 +27,20 @@ func (g *Gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 	l.top = max(l.top, high-slack+s.slack-s.base)
 }
 
-// lower returns the certain part of a figure in a window in which its meter was paused: the certain part of the peak,
-// and of the peak's height above the start and above the end. Start and end are the believed values, as far as these
-// fit together.
+// lower returns the certain part of a figure in a window in which its meter was paused. Certain are the peak, the rise
+// from the start to the peak, and the drop from the peak to the end. Start and end are set to fit these.
 func (g *Gauge) lower(f Figure, w Opening) Figure {
 	l := g.least
 	if l == nil { // the meter was never paused
 		return f
 	}
-	at, upper, known := l.of(w.cut), event.Bytes(0), !w.there
-	if at >= 0 && w.there && l.observations[at].exact {
-		upper, known = f.Start, true
+	opening, start, known := l.indexAt(w.cut), event.Bytes(0), !w.there
+	if opening >= 0 && w.there && l.observations[opening].exact {
+		start, known = f.Start, true
 	}
-	need, peak := event.Bytes(0), event.Bytes(0)
+	rise, peak := event.Bytes(0), event.Bytes(0)
 	if known {
-		peak = upper
+		peak = start
 	}
 	for i := range l.observations {
 		s := &l.observations[i]
@@ -49,17 +48,17 @@ func (g *Gauge) lower(f Figure, w Opening) Figure {
 		if !ok {
 			continue
 		}
-		there := high + s.slack - s.base // certain
-		peak = max(peak, there)
+		certain := high + s.slack - s.base // certain
+		peak = max(peak, certain)
 		switch {
 		case known:
-			need = max(need, there-upper)
-		case i == at:
-			need = max(need, high+w.slack-f.Start)
+			rise = max(rise, certain-start)
+		case i == opening:
+			rise = max(rise, high+w.slack-f.Start)
 		}
 	}
-	peak = max(peak, need)
-	return Figure{Start: peak - need, Peak: peak, End: min(peak, max(f.End, peak-l.drop(f.End, w))), Meter: f.Meter}
+	peak = max(peak, rise)
+	return Figure{Start: peak - rise, Peak: peak, End: min(peak, max(f.End, peak-l.drop(f.End, w))), Meter: f.Meter}
 }
 
 // Restart begins the certain part anew for meters that are seen now, but were not seen from the beginning.
@@ -69,23 +68,23 @@ func (p *Gauges) Restart(cut uint64, freed *event.Frees) {
 		if g.least == nil {
 			continue
 		}
-		if s := g.least.now(); s != nil && !s.exact {
+		if s := g.least.current(); s != nil && !s.exact {
 			g.least.begin(observation{from: cut, base: g.value.last(), slack: SlackOf(g.meter, freed)})
 		}
 	}
 }
 
-// Certain updates the certain part with a segment that ended at a cut.
+// Certain adds a segment that ended at a cut to the certain part of each meter.
 func (p *Gauges) Certain(cut uint64, value, high *event.Readings, freed *event.Frees) {
 	for i := range p.gauges {
 		if g := &p.gauges[i]; g.least != nil {
-			g.seeLeast(cut, value[g.meter], high[g.meter], SlackOf(g.meter, freed))
+			g.addSegment(cut, value[g.meter], high[g.meter], SlackOf(g.meter, freed))
 		}
 	}
 }
 
-// Lowered replaces figures of a window that opened at a cut by their certain part, where meters were paused. freed are
-// the frees of unknown blocks up to that cut.
+// Lowered replaces the figures of meters by their certain part, in a window that opened at a cut. freed has the frees
+// of unknown blocks up to that cut. there: the process lived then.
 func (p *Gauges) Lowered(all Figures, meters []event.Meter, cut uint64, freed *event.Frees, there bool) {
 	for _, m := range meters {
 		i := slices.IndexFunc(all, func(f Figure) bool { return f.Meter == m })
@@ -95,7 +94,7 @@ func (p *Gauges) Lowered(all Figures, meters []event.Meter, cut uint64, freed *e
 	}
 }
 
-// SlackOf returns how many bytes at most a tree can have freed so far of blocks whose allocations were not seen.
+// SlackOf returns the most bytes that a tree can have freed so far of blocks whose allocations were not seen.
 func SlackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
 	for _, kind := range m.Facts().Unknown {
 		sum += freed.Slack[kind]
@@ -113,8 +112,8 @@ func (g *Gauge) Pause(cut uint64, life event.Bytes) {
 	g.least.end(cut)
 }
 
-// Resume begins the certain part again after a pause. For an allocator's total, which keeps its old value until the
-// allocator reports the next one, the certain part waits for that report.
+// Resume begins the certain part again after a pause. An allocator's total keeps its old value until the allocator
+// reports the next one, so its certain part begins only with that report.
 func (g *Gauge) Resume(cut uint64, slack event.Bytes) {
 	g.PausedFromStart()
 	switch g.meter.Facts().Kind {
@@ -133,11 +132,11 @@ func (g *Gauge) PausedFromStart() {
 	}
 }
 
-// IsUnreported reports whether, at a cut, an allocator whose probes are back had not reported its total yet. Until it
-// does, the total is that from before the pause.
+// IsUnreported reports whether a meter, at a cut, still had its value from before a pause: the probes were back, but
+// the allocator had not reported its total yet.
 func (p *Gauges) IsUnreported(m event.Meter, cut uint64) bool {
 	g := p.of(m)
-	return g != nil && g.least != nil && g.least.of(cut) < 0
+	return g != nil && g.least != nil && g.least.indexAt(cut) < 0
 }
 
 // CertainLife returns the certain part of a process's figures from its beginning.

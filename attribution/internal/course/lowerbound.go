@@ -6,45 +6,44 @@ import (
 	"ipytracer/event"
 )
 
-// A window in which a meter was paused has lower bounds (≥) of its peak and its need, and no other figures.
-// During such a pause any block may be allocated or freed. So no fact from before a pause holds for certain after it,
-// and a block that is found later counts for no window that is open then.
+// A window in which a meter was paused has lower bounds (≥) of its peak and its need, and no other figures. During a
+// pause any block may be allocated or freed. So nothing known from before a pause is certain after it, and a block that
+// is found later counts for no window that is open then.
 //
-// An observation is a time in which a meter is seen without a break. In it, values differ by the known changes between
-// them, whatever else is unknown. In the first one, values are exact. In a later one, the memory made since it began is
-// there for certain: the meter's value less its value at that beginning.
+// An observation is a time in which a meter is seen without a pause. Within it, differences between values are certain.
+// Values of the first observation are exact. In a later one, the memory allocated since it began is certain: the
+// meter's value less its value at the beginning of the observation.
 
 // observation is a stretch of time in which a meter was seen.
 type observation struct {
-	from, to uint64 // cuts; to is 0 while it goes on
-	exact    bool   // values are the true ones
-	base     event.Bytes
-	slack    event.Bytes // when it began: at most so many bytes of unknown blocks were freed
-	// highs are the maxima, less the slack by then: frees of unknown blocks do not lower the value.
+	from, to uint64      // cuts; to is 0 while it goes on
+	exact    bool        // values are exact
+	base     event.Bytes // the meter's value when the observation began
+	slack    event.Bytes // bytes of unknown blocks freed before it began, at most
+	// highs are the highest values less the slack at that time: frees of unknown blocks do not lower the value.
 	highs Peaks
 }
 
-// maxObservations limits the observations kept of a meter. A window that began in a dropped one has nothing for certain
-// from it.
+// maxObservations limits the observations kept of a meter. Nothing from a dropped observation is certain any more.
 const maxObservations = 64
 
 // lowerBound is the certain part of a meter that was paused at some time.
 type lowerBound struct {
-	observations []observation // in their order
-	top          event.Bytes
-	waits        bool // for an allocator to report its total: until then the value is from before the pause
+	observations []observation // the oldest first
+	top          event.Bytes   // the certain part of the highest value so far
+	waits        bool          // for the allocator's report: until then the value is from before the pause
 }
 
-// now returns the observation that goes on, nil for none.
-func (l *lowerBound) now() *observation {
+// current returns the observation that goes on, nil for none.
+func (l *lowerBound) current() *observation {
 	if n := len(l.observations); n > 0 && l.observations[n-1].to == 0 {
 		return &l.observations[n-1]
 	}
 	return nil
 }
 
-// of returns the index of a cut's observation; -1 for none.
-func (l *lowerBound) of(cut uint64) int {
+// indexAt returns the index of the observation that contains a cut, -1 for none.
+func (l *lowerBound) indexAt(cut uint64) int {
 	return slices.IndexFunc(l.observations, func(s observation) bool {
 		return s.from <= cut && (s.to == 0 || cut < s.to)
 	})
@@ -52,24 +51,24 @@ func (l *lowerBound) of(cut uint64) int {
 
 // end ends the observation that goes on.
 func (l *lowerBound) end(cut uint64) {
-	if s := l.now(); s != nil {
+	if s := l.current(); s != nil {
 		s.to = cut
 	}
 	l.waits = false
 }
 
 // begin begins an observation.
-func (l *lowerBound) begin(one observation) {
-	l.end(one.from)
+func (l *lowerBound) begin(first observation) {
+	l.end(first.from)
 	if len(l.observations) == maxObservations {
 		l.observations = slices.Delete(l.observations, 0, 1)
 	}
-	l.observations = append(l.observations, one)
+	l.observations = append(l.observations, first)
 }
 
-// drop returns the bytes by which the meter is certainly below its maximum at the end of a window.
+// drop returns the certain part of the drop from a window's highest value to its end.
 func (l *lowerBound) drop(end event.Bytes, w Opening) event.Bytes {
-	s := l.now()
+	s := l.current()
 	if s == nil {
 		return 0
 	}
@@ -87,10 +86,9 @@ func (l *lowerBound) drop(end event.Bytes, w Opening) event.Bytes {
 	return max(0, high+slack-end)
 }
 
-// Opening describes a window: the cut at which it opened, whether the process was there then, and the bytes of unknown
-// blocks freed by then, at most.
+// Opening describes the moment at which a window opened.
 type Opening struct {
 	cut   uint64
-	there bool
-	slack event.Bytes
+	there bool        // the process lived
+	slack event.Bytes // bytes of unknown blocks freed by then, at most
 }

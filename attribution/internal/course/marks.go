@@ -7,7 +7,8 @@ import (
 	"ipytracer/event"
 )
 
-// mark is a value of a meter from a cut on. Among maxima it is one that was seen in the segment that ended at that cut.
+// mark is a value of a meter. In Steps the meter has the value from the cut on. In Peaks the value is the highest of
+// the segment that ended at the cut.
 type mark struct {
 	cut   uint64
 	bytes event.Bytes
@@ -33,8 +34,8 @@ func (s Steps) last() event.Bytes {
 	return s[len(s)-1].bytes
 }
 
-// Set gives the meter a value from a cut on. latest is the cut at which the youngest open window opened: no window asks
-// for values between that cut and this one.
+// Set gives the meter a value from a cut on. latest is the cut at which the youngest open window opened. No window asks
+// for values between latest and cut, so Set may overwrite the last value.
 func (s *Steps) Set(cut, latest uint64, bytes event.Bytes) {
 	n := len(*s)
 	switch {
@@ -46,7 +47,7 @@ func (s *Steps) Set(cut, latest uint64, bytes event.Bytes) {
 	}
 }
 
-// thin drops the values that no window asks for. open are the cuts at which open windows began, ascending.
+// thin drops the values that no window asks for. open are the cuts at which open windows opened, ascending.
 func (s *Steps) thin(open []uint64) {
 	kept := (*s)[:0]
 	for i, m := range *s {
@@ -58,7 +59,8 @@ func (s *Steps) thin(open []uint64) {
 	*s = kept
 }
 
-// Peaks are the maxima of a meter that can be the highest since some cut: each is lower than those before it.
+// Peaks are the maxima of a meter that are the highest since some cut, in the order of their cuts: each is lower than
+// the one before it.
 type Peaks []mark
 
 // Since returns the highest maximum after a cut.
@@ -70,7 +72,8 @@ func (p Peaks) Since(cut uint64) (bytes event.Bytes, ok bool) {
 	return p[i].bytes, true
 }
 
-// Push adds the maximum of the segment that ended at a cut, the last segment so far or an earlier one.
+// Push adds the maximum of the segment that ended at a cut. The segment may be an earlier one. Maxima that are no
+// longer the highest since any cut are removed.
 func (p *Peaks) Push(cut uint64, bytes event.Bytes) {
 	all := *p
 	end := sort.Search(len(all), func(i int) bool { return all[i].cut > cut })
@@ -87,8 +90,8 @@ func (p *Peaks) Push(cut uint64, bytes event.Bytes) {
 	*p = slices.Replace(all, begin, end, mark{cut, bytes})
 }
 
-// Thin keeps the maxima that an open window needs: each is the highest since the cut at which some window opened. open
-// are these cuts, ascending.
+// Thin keeps the maxima that are the highest since the cut at which some open window opened. open has these cuts,
+// ascending.
 func (p *Peaks) Thin(open []uint64) {
 	kept, before := (*p)[:0], uint64(0)
 	for _, m := range *p {

@@ -9,12 +9,12 @@ import (
 // Order passes changes on in the order in which the kernel half made them: on the way into the ring one CPU may
 // overtake another. Where numbers are missing, Order waits for a while, and then goes on without them.
 type Order struct {
-	next    uint64                       // the stream number that comes next; 0: 1
-	waiting *btree.BTreeG[waitingChange] // by their numbers
-	skips   uint64                       // how often numbers were given up on
+	next    uint64                       // the stream number that comes next
+	waiting *btree.BTreeG[waitingChange] // by number; nil before the first change
+	skips   uint64                       // how often Order gave up on missing numbers
 }
 
-// waitingChange is a change that waits for a missing one. The change is nil for a number that is no change.
+// waitingChange is a change that waits for a missing one. change is nil if an event that is no change has the number.
 type waitingChange struct {
 	number uint64
 	change *event.Change
@@ -23,8 +23,8 @@ type waitingChange struct {
 // Patience is the number of changes that wait for a missing one.
 const Patience = 1024
 
-// Add adds the change with a number of the stream, and passes on the changes that are next in order. c is nil where the
-// number is no change.
+// Add adds the change with a number of the stream, and passes on the changes that are next in order. c is nil if an
+// event that is no change has the number.
 func (o *Order) Add(stream uint64, c *event.Change, handOn func(*event.Change)) {
 	if o.waiting == nil {
 		o.next = 1
@@ -42,7 +42,7 @@ func (o *Order) Add(stream uint64, c *event.Change, handOn func(*event.Change)) 
 		}
 		return
 	}
-	isNext := stream == o.next // else Order has given up on the number
+	isNext := stream == o.next // if not, Order gave up on the number before
 	if isNext {
 		o.next++
 	}
@@ -88,8 +88,8 @@ func (o *Order) Flush(handOn func(*event.Change)) {
 // isWaiting reports whether changes wait for others.
 func (o *Order) isWaiting() bool { return o.waiting != nil && o.waiting.Len() > 0 }
 
-// Skips returns how often changes were given up on.
+// Skips returns how often Order gave up on missing numbers.
 func (o *Order) Skips() uint64 { return o.skips }
 
-// WaitsFor reports whether changes wait for others, and some change up to a number has not come.
+// WaitsFor reports whether any change waits and the changes up to a number have not all been passed on.
 func (o *Order) WaitsFor(number uint64) bool { return o.next <= number && o.isWaiting() }

@@ -15,10 +15,11 @@ type StraddlingKey struct {
 	Meter event.Meter
 }
 
-// Straddling are the changes that were made while boundaries were being drawn. A change may have passed one or several.
+// Straddling are the changes that were made while boundaries were being drawn: each may lie before or after the
+// boundaries that it passed.
 type Straddling struct {
-	one  map[StraddlingKey][]straddler // passed one boundary: by segment and value
-	more map[StraddlingKey][]straddler // passed several: these are few
+	passedOne  map[StraddlingKey][]straddler // changes that passed one boundary, ordered by segment and value
+	passedMore map[StraddlingKey][]straddler // changes that passed several boundaries: they are few
 }
 
 type straddler struct {
@@ -35,53 +36,53 @@ func NewStraddling() Straddling {
 
 // Add adds a change.
 func (all Straddling) Add(root uint32, c *event.Change) {
-	of := all.one
+	changes := all.passedOne
 	if c.Passed > 1 {
-		of = all.more
+		changes = all.passedMore
 	}
 	key := StraddlingKey{root, c.PID, c.Meter}
-	of[key] = append(of[key], straddler{segment: c.Segment, passed: uint64(c.Passed), value: c.Highest()})
+	changes[key] = append(changes[key], straddler{segment: c.Segment, passed: uint64(c.Passed), value: c.Highest()})
 }
 
 // Order prepares the changes that were added for [Straddling.Recomputed].
 func (all Straddling) Order() {
-	for _, of := range all.one {
-		slices.SortFunc(of, func(a, b straddler) int {
+	for _, changes := range all.passedOne {
+		slices.SortFunc(changes, func(a, b straddler) int {
 			return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.value, b.value))
 		})
-		for i := range of {
-			of[i].highest = []event.Bytes{of[i].value}
+		for i := range changes {
+			changes[i].highest = []event.Bytes{changes[i].value}
 		}
-		for step := 1; step < len(of); step *= 2 {
-			for i := 0; i+2*step <= len(of); i++ {
-				n := len(of[i].highest) - 1
-				of[i].highest = append(of[i].highest, max(of[i].highest[n], of[i+step].highest[n]))
+		for step := 1; step < len(changes); step *= 2 {
+			for i := 0; i+2*step <= len(changes); i++ {
+				n := len(changes[i].highest) - 1
+				changes[i].highest = append(changes[i].highest, max(changes[i].highest[n], changes[i+step].highest[n]))
 			}
 		}
 	}
 }
 
-// Recomputed returns the peak of a window of the segments from first to last by the change stream, given the peak
-// without these changes and the kernel's. A change that was made while a boundary was being drawn may
-// be on either side of it. Where the side decides, the change counts on the side that agrees with the kernel's peak.
+// Recomputed returns the peak of a window by the change stream. The window has the segments from first to last. peak is
+// its peak without the straddling changes, kernel the peak of the kernel's ledger. If a change may lie outside of the
+// window, it counts only if that agrees with the kernel's peak.
 func (all Straddling) Recomputed(key StraddlingKey, first, last uint64, peak, kernel event.Bytes) event.Bytes {
-	of, more := all.one[key], all.more[key]
-	if peak == kernel || len(of)+len(more) == 0 {
+	changes, more := all.passedOne[key], all.passedMore[key]
+	if peak == kernel || len(changes)+len(more) == 0 {
 		return peak
 	}
-	at := func(segment uint64) int {
-		return sort.Search(len(of), func(i int) bool { return of[i].segment >= segment })
+	firstFrom := func(segment uint64) int {
+		return sort.Search(len(changes), func(i int) bool { return changes[i].segment >= segment })
 	}
 	if last < first {
 		return peak
 	}
-	if first < last { // segments that have both sides within the window
-		peak = max(peak, highestOf(of, at(first), at(last)))
+	if first < last { // changes whose boundary is within the window
+		peak = max(peak, highestOf(changes, firstFrom(first), firstFrom(last)))
 	}
-	for _, edge := range []uint64{first - 1, last} { // segments that have one side within it
-		begin, end := at(edge), at(edge+1)
-		if n := sort.Search(end-begin, func(i int) bool { return of[begin+i].value > kernel }); n > 0 {
-			peak = max(peak, of[begin+n-1].value)
+	for _, edge := range []uint64{first - 1, last} { // changes whose boundary is the window's first or last
+		begin, end := firstFrom(edge), firstFrom(edge+1)
+		if n := sort.Search(end-begin, func(i int) bool { return changes[begin+i].value > kernel }); n > 0 {
+			peak = max(peak, changes[begin+n-1].value)
 		}
 	}
 	for _, c := range more {
@@ -94,13 +95,13 @@ func (all Straddling) Recomputed(key StraddlingKey, first, last uint64, peak, ke
 }
 
 // highestOf returns the highest value in [begin, end), 0 for none.
-func highestOf(of []straddler, begin, end int) (highest event.Bytes) {
+func highestOf(changes []straddler, begin, end int) (highest event.Bytes) {
 	for begin < end {
-		n := len(of[begin].highest) - 1
+		n := len(changes[begin].highest) - 1
 		for n > 0 && begin+1<<n > end {
 			n--
 		}
-		highest = max(highest, of[begin].highest[n])
+		highest = max(highest, changes[begin].highest[n])
 		begin += 1 << n
 	}
 	return highest

@@ -5,18 +5,18 @@ import "slices"
 
 // Stream records which of a root's changes are missing.
 type Stream struct {
-	Made    uint64        // changes made, by the last boundary
-	Count   uint64        // changes received
-	Twice   uint64        // changes that came again
-	next    uint64        // the first number that has not been reached
+	Made    uint64        // number of changes made up to the last boundary
+	Count   uint64        // number of changes received
+	Twice   uint64        // number of changes received twice
+	next    uint64        // one more than the highest number received
 	missing []numberRange // numbers below next that did not come, ascending
-	merged  bool          // spans were joined to bound memory: some that came count as missing
+	merged  bool          // ranges were joined to bound memory: some changes that came count as missing
 }
 
-// numberRange is the numbers first … last.
+// numberRange has the numbers from first to last.
 type numberRange struct{ first, last uint64 }
 
-// maxSpans bounds the memory for a stream that loses a change here and there all the time.
+// maxSpans bounds the ranges of missing numbers: a stream may lose single changes all the time.
 const maxSpans = 1 << 16
 
 // Received records that a change came.
@@ -29,14 +29,14 @@ func (s *Stream) Received(number uint64) {
 	case number == s.next:
 		s.next++
 	case number > s.next:
-		s.lose(numberRange{s.next, number - 1})
+		s.addMissing(numberRange{s.next, number - 1})
 		s.next = number + 1
 	default:
-		s.found(number)
+		s.removeMissing(number)
 	}
 }
 
-func (s *Stream) lose(lost numberRange) {
+func (s *Stream) addMissing(lost numberRange) {
 	if n := len(s.missing); n >= maxSpans {
 		s.missing[n-1].last = lost.last
 		s.merged = true
@@ -45,8 +45,8 @@ func (s *Stream) lose(lost numberRange) {
 	s.missing = append(s.missing, lost)
 }
 
-// found removes a number from the missing ones: records of two CPUs may pass each other.
-func (s *Stream) found(number uint64) {
+// removeMissing removes a number from the missing ones: records of two CPUs may arrive in the wrong order.
+func (s *Stream) removeMissing(number uint64) {
 	i, ok := slices.BinarySearchFunc(s.missing, number, func(m numberRange, n uint64) int {
 		switch {
 		case m.last < n:

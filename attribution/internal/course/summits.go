@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// Share is the highest value of a process's meter in a segment.
+// Share is the highest value of a process's meter in the segment of a summit.
 type Share struct {
 	PID   int32
 	Bytes event.Bytes
@@ -14,16 +14,16 @@ type Share struct {
 
 // Summit is the segment in which a meter of a tree was highest.
 type Summit struct {
-	Meter event.Meter
-	Peak  event.Bytes // of the tree
-	Of    []Share     // of its processes
+	Meter  event.Meter
+	Peak   event.Bytes // of the tree
+	Shares []Share     // of its processes
 }
 
 // Tree has the summits of a tree, by meter. The zero value has none.
 type Tree struct{ all []Summit }
 
-// Rises takes in the highest value of a meter in a segment that is over. If it is higher than all before, the segment
-// becomes the summit: Rises replaces the summit's shares by those that the function shares appends, and returns true.
+// Rises takes in the highest value of a meter in a segment that is over, and reports whether it is higher than all
+// before. If so, the segment becomes the summit, and its shares are those that the function shares appends.
 func (t *Tree) Rises(m event.Meter, high event.Bytes, shares func([]Share) []Share) bool {
 	i, found := slices.BinarySearchFunc(t.all, m, func(s Summit, m event.Meter) int { return int(s.Meter) - int(m) })
 	switch {
@@ -32,8 +32,8 @@ func (t *Tree) Rises(m event.Meter, high event.Bytes, shares func([]Share) []Sha
 	case !found:
 		t.all = slices.Insert(t.all, i, Summit{Meter: m})
 	}
-	one := &t.all[i]
-	one.Peak, one.Of = high, shares(one.Of[:0])
+	summit := &t.all[i]
+	summit.Peak, summit.Shares = high, shares(summit.Shares[:0])
 	return true
 }
 

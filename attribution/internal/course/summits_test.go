@@ -25,7 +25,7 @@ func TestSummitsAreReplacedByHigherOnes(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	for _, s := range tree.All() {
-		if len(s.Of) != 1 || s.Of[0].Bytes != s.Peak {
+		if len(s.Shares) != 1 || s.Shares[0].Bytes != s.Peak {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -8,45 +8,46 @@ import (
 	"ipytracer/event"
 )
 
-// Unprobed records, by meter, the times in which something could not be probed. gpu.0 stands for all GPUs.
+// Unprobed records, by meter, the times in which a library that the meter needs could not be probed. gpu.0 stands for
+// all GPUs.
 type Unprobed map[event.Meter]Spans
 
 // Add records a time in which a meter could not be probed.
-func (b *Unprobed) Add(one event.Unprobed) {
+func (b *Unprobed) Add(unprobed event.Unprobed) {
 	if *b == nil {
 		*b = Unprobed{}
 	}
-	until := one.Until
+	until := unprobed.Until
 	if until == 0 {
 		until = Forever
 	}
-	(*b)[one.Meter] = (*b)[one.Meter].With(Span{one.Since, until})
+	(*b)[unprobed.Meter] = (*b)[unprobed.Meter].With(Span{unprobed.Since, until})
 }
 
-// Of returns the meters that miss something between two times.
+// Of returns the meters that could not be probed at some time from opened to closed.
 func (b Unprobed) Of(opened, closed event.Nanoseconds) (meters MeterSet) {
 	for m, all := range b {
-		if all.Meet(opened, closed) {
+		if all.Overlap(opened, closed) {
 			meters.add(m)
 		}
 	}
 	return meters
 }
 
-// Span is a time from since to until.
+// Span is the time from Since to Until.
 type Span struct{ Since, Until event.Nanoseconds }
 
 // Spans are in order of time and do not overlap.
 type Spans []Span
 
 // With returns the spans and one more. The new span is joined with the spans that it overlaps or touches.
-func (s Spans) With(one Span) Spans {
-	from := s.from(one.Since)
+func (s Spans) With(span Span) Spans {
+	from := s.from(span.Since)
 	to := from
-	for ; to < len(s) && s[to].Since <= one.Until; to++ {
-		one = Span{min(one.Since, s[to].Since), max(one.Until, s[to].Until)}
+	for ; to < len(s) && s[to].Since <= span.Until; to++ {
+		span = Span{min(span.Since, s[to].Since), max(span.Until, s[to].Until)}
 	}
-	return slices.Replace(s, from, to, one)
+	return slices.Replace(s, from, to, span)
 }
 
 // from returns the index of the first span that does not end before a time.
@@ -57,8 +58,8 @@ func (s Spans) from(since event.Nanoseconds) int {
 	return at
 }
 
-// Meet reports whether one of the spans overlaps a time.
-func (s Spans) Meet(since, until event.Nanoseconds) bool {
+// Overlap reports whether any span overlaps the time from since to until.
+func (s Spans) Overlap(since, until event.Nanoseconds) bool {
 	at := s.from(since)
 	return at < len(s) && s[at].Since <= until
 }
@@ -71,8 +72,8 @@ type MeterSet [(event.MeterCount + 63) / 64]uint64
 
 func (s *MeterSet) add(m event.Meter) { s[m/64] |= 1 << (m % 64) }
 
-// With adds the meters of another set.
-func (s *MeterSet) With(other MeterSet) {
+// AddAll adds the meters of another set.
+func (s *MeterSet) AddAll(other MeterSet) {
 	for i := range s {
 		s[i] |= other[i]
 	}

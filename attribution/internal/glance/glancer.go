@@ -17,9 +17,9 @@ import (
 
 // Limits on a glance: it is made while the session runs, several times a minute.
 const (
-	maxGlanced   = 64 // processes
-	maxGrown     = 200
-	maxGlancedAt = 50 // children and variables of one process
+	maxGlanced   = 64  // processes
+	maxGrown     = 200 // stacks of one meter of a process
+	maxGlancedAt = 50  // children, and variables, of one process
 )
 
 // Glancer reports on a session while it goes on.
@@ -32,8 +32,8 @@ type Glancer struct {
 }
 
 // New returns a glancer at a session.
-func New(r *rows.Rows, l *blocks.Lister, of *blocks.Blocks, ac *activity.Activity) *Glancer {
-	return &Glancer{Rows: r, lister: l, allocations: of, activity: ac}
+func New(r *rows.Rows, l *blocks.Lister, a *blocks.Blocks, ac *activity.Activity) *Glancer {
+	return &Glancer{Rows: r, lister: l, allocations: a, activity: ac}
 }
 
 // Mark records the current holdings, or drops the mark, for [Tracker.Mark].
@@ -50,8 +50,9 @@ func (gl *Glancer) Glance() *model.Glance {
 		ElapsedNS: gl.Session.Since(gl.Session.Last),
 		Cells:     gl.Processes.Cells(), Kernels: []model.Kernel{}, Lacks: gl.Lacks()}
 	for _, process := range gl.Processes.Order {
-		if process.Began == 0 || process.Parent != 0 && process.LastCell == nil && len(process.Open) == 0 ||
-			gl.Processes.ByPID[process.Info.PID] != process {
+		ranCells := process.LastCell != nil || len(process.Open) > 0
+		wasReplaced := gl.Processes.ByPID[process.Info.PID] != process
+		if process.Began == 0 || process.Parent != 0 && !ranCells || wasReplaced {
 			continue
 		}
 		if len(g.Kernels) == maxGlanced {
@@ -114,7 +115,7 @@ func (gl *Glancer) glanceAtCell(process *windows.Process, kernel *model.Kernel) 
 	}
 }
 
-// grownIn lists the allocations in a cell. Those that grew most come first.
+// grownIn lists the allocations in a cell, those that grew most first, with the coverage by meter.
 func (gl *Glancer) grownIn(
 	window *windows.Window, kernel *model.Kernel,
 ) ([]model.Allocation, map[string]model.Coverage) {
@@ -139,7 +140,7 @@ func (gl *Glancer) grownIn(
 	return slices.Clip(all), coverage
 }
 
-// grownSince lists by how much the memory of each stack of a process has changed since [Glancer.Mark].
+// grownSince lists the stacks of a process whose memory has changed since [Glancer.Mark], with the change.
 func (gl *Glancer) grownSince(process *windows.Process, kernel *model.Kernel) {
 	window := gl.Processes.SessionOf(process)
 	if window == nil {
@@ -152,18 +153,18 @@ func (gl *Glancer) grownSince(process *windows.Process, kernel *model.Kernel) {
 		}
 		before := gl.marked.Held[key]
 		var moved []stacks.Sum
-		differ := func(stack uint64, now, before event.Bytes) {
+		addIfMoved := func(stack uint64, now, before event.Bytes) {
 			if now != before {
 				moved = append(moved, stacks.Sum{Stack: stack, Allocated: max(0, now-before), Freed: max(0, before-now),
 					AtPeak: now})
 			}
 		}
 		for stack, now := range h.ByStack {
-			differ(stack, now, before[stack])
+			addIfMoved(stack, now, before[stack])
 		}
-		for stack, was := range before {
-			if _, there := h.ByStack[stack]; !there {
-				differ(stack, 0, was)
+		for stack, held := range before {
+			if _, isHeld := h.ByStack[stack]; !isHeld {
+				addIfMoved(stack, 0, held)
 			}
 		}
 		grown := gl.lister.Merger.SameLines(moved)
@@ -176,9 +177,9 @@ func (gl *Glancer) grownSince(process *windows.Process, kernel *model.Kernel) {
 				kernel.UnlistedNet += int64(y.Allocated - y.Freed)
 				continue
 			}
-			one := gl.lister.Allocation(whole, key.Meter, y)
-			one.Allocated, one.Freed = 0, 0
-			kernel.Allocations = append(kernel.Allocations, one)
+			row := gl.lister.Allocation(whole, key.Meter, y)
+			row.Allocated, row.Freed = 0, 0
+			kernel.Allocations = append(kernel.Allocations, row)
 		}
 	}
 	slices.SortStableFunc(kernel.Allocations, func(x, y model.Allocation) int {
@@ -222,11 +223,11 @@ func (gl *Glancer) glanceAtVariables(process *windows.Process, kernel *model.Ker
 func (gl *Glancer) Lacks() model.Lacks {
 	l := model.Lacks{Reasons: []string{}, SteppedDown: []string{}}
 	add := func(text string) { l.Reasons = append(l.Reasons, text) }
-	down := map[string]bool{}
+	paused := map[string]bool{}
 	for _, tree := range gl.Processes.Trees {
 		l.Made += tree.Stream.Made
 		l.Delivered += tree.Stream.Count
-		tree.AddPaused(down)
+		tree.AddPaused(paused)
 		for _, refused := range tree.Refusals() {
 			add(words.Lost(refused.Reason, refused.Count))
 		}
@@ -259,7 +260,7 @@ func (gl *Glancer) Lacks() model.Lacks {
 	l.Reasons = append(append(l.Reasons, figures...), attribution...)
 	slices.Sort(l.Reasons)
 	l.Reasons = slices.Compact(l.Reasons)
-	for what := range down {
+	for what := range paused {
 		l.SteppedDown = append(l.SteppedDown, what)
 	}
 	slices.Sort(l.SteppedDown)

@@ -9,7 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// ContentsOf returns facts about elements as the model has them. They may come from a recording that anybody wrote.
+// ContentsOf returns the facts about an array's elements in the form of the model. It bounds all of them: anybody may
+// have written the recording that they come from. nil if they are not valid.
 func ContentsOf(c *event.Contents) *model.Contents {
 	if c == nil || c.Elements < 0 || c.Seen < 0 || c.Item < 0 {
 		return nil
@@ -46,10 +47,10 @@ func ContentsOf(c *event.Contents) *model.Contents {
 	return out
 }
 
-// NumberOf returns a number in the form that JSON has, "" if the text is not a number.
+// NumberOf returns a number in the form of JSON, "" if the text is not a number or is too long.
 func NumberOf(text string) json.Number {
-	const most = 64
-	if len(text) > most {
+	const longest = 64
+	if len(text) > longest {
 		return ""
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {

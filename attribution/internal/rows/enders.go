@@ -10,41 +10,41 @@ import (
 	"ipytracer/model"
 )
 
-// Enders says what ends the processes that cells have started and that still run.
+// Enders finds what ends processes that cells have started and that still run.
 type Enders struct {
 	Processes  *windows.Processes
 	Namespaces *Namespaces
 }
 
-// Of returns what ends a process: a name of a kernel's above it, its pool, or else a signal. The same of the nearest
-// process above it counts where it has neither name nor pool: with a worker its children end. reported is its pool, if
-// one is known that the process itself has not reported.
+// Of returns what ends a process: a call of a name in a kernel above it, the shutdown of its pool, or else a signal. A
+// process without name and pool ends with the nearest process above it that has one, as the children of a worker do.
+// reported is the process's pool as far as others know it, "" if they do not.
 func (en Enders) Of(process *windows.Process, reported string) model.EndedBy {
 	const deepest = 64
 	out := model.EndedBy{Helper: IsHelper(process.Info.Command), SamePIDs: en.samePIDs(process)}
 	if out.Helper {
 		return out
 	}
-	if of, ok := PoolOf(process.Info.Command, cmp.Or(reported, process.Pool)); ok {
-		out.Pool = of.Name
+	if pool, ok := PoolOf(process.Info.Command, cmp.Or(reported, process.Pool)); ok {
+		out.Pool = pool.Name
 	}
-	for at, n := process, 0; at != nil && at.Parent != 0 && at.LastCell == nil && n < deepest; n++ {
-		if out.Calls = en.calls(at.Info.PID); len(out.Calls) > 0 {
+	for above, n := process, 0; above != nil && above.Parent != 0 && above.LastCell == nil && n < deepest; n++ {
+		if out.Calls = en.calls(above.Info.PID); len(out.Calls) > 0 {
 			return out
 		}
 		if reported == "" {
-			reported = at.Pool
+			reported = above.Pool
 		}
-		if of, ok := PoolOf(at.Info.Command, reported); ok {
-			out.Pool = of.Name
+		if pool, ok := PoolOf(above.Info.Command, reported); ok {
+			out.Pool = pool.Name
 			return out
 		}
-		at, reported = en.Processes.ByPID[at.Parent], ""
+		above, reported = en.Processes.ByPID[above.Parent], ""
 	}
 	return out
 }
 
-// calls returns code for cells that ends a process, by names of the notebooks above the process.
+// calls returns code for a cell that ends a process, with a name of a notebook above it; nil if no name refers to it.
 func (en Enders) calls(pid int32) []string {
 	process := en.Processes.ByPID[pid]
 	for _, e := range en.Namespaces.Listed {
@@ -61,20 +61,20 @@ func (en Enders) calls(pid int32) []string {
 	return nil
 }
 
-// isEndMethod reports whether a recording names a method that the tracer knows.
+// isEndMethod reports whether the tracer knows a method: a recording may name any.
 func isEndMethod(m event.EndMethod) bool {
 	return m == event.EndTerminate || m == event.EndShutdown || m == event.EndClose
 }
 
-// samePIDs reports whether the kernels above a process have the tracer's numbers of processes.
+// samePIDs reports whether a kernel above a process sees the same pids as the tracer.
 func (en Enders) samePIDs(p *windows.Process) bool {
 	return slices.ContainsFunc(en.Namespaces.Listed, func(e *event.Variables) bool {
 		return e.SamePIDs && en.Processes.IsBelow(p, en.Processes.ByPID[e.PID])
 	})
 }
 
-// shared returns how much of each meter a process has from its parent, at most, if it was forked and has executed no
-// other program; nil for none.
+// shared returns, by meter, the most bytes that a process shares with its parent: memory that it got by a fork, before
+// it executes another program. nil for none.
 func (en Enders) shared(process *windows.Process) (out map[string]int64) {
 	for _, l := range process.Copied {
 		n := l.Bytes

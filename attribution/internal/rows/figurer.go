@@ -6,6 +6,7 @@ import (
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
@@ -15,17 +16,17 @@ type figurer struct {
 	reused *reused
 }
 
-// FigureMap returns figures of a window in the report's form: those of its own process (own), or of another one in it.
-// w is nil if only the probes limit exactness.
-func (fg *figurer) FigureMap(all course.Figures, w *windows.Window, own, numpy bool) map[string]model.Figure {
+// FigureMap returns figures in the report's form, by meter. own: they are the figures of a window's own process, not of
+// another process in it. w is nil if only the probes limit exactness.
+func (fg *figurer) FigureMap(figures course.Figures, w *windows.Window, own, isPython bool) map[string]model.Figure {
 	out := fg.reused.figures()
-	shown := w
+	ownWindow := w
 	if !own {
-		shown = nil
+		ownWindow = nil
 	}
 	for _, m := range fg.GPUs.Meters {
-		if fg.GPUs.Shows(m, shown, numpy) {
-			out[m.String()] = fg.figure(m, all.Of(m), w, own)
+		if fg.GPUs.Shows(m, ownWindow, isPython) {
+			out[m.String()] = fg.figure(m, figures.Of(m), w, own)
 		}
 	}
 	return out
@@ -34,7 +35,7 @@ func (fg *figurer) FigureMap(all course.Figures, w *windows.Window, own, numpy b
 func (fg *figurer) figure(m event.Meter, f course.Figure, w *windows.Window, own bool) model.Figure {
 	exact, bound := fg.Quality(m, w)
 	peak := f.Highest()
-	// the stream has a higher value than the ledger: see Proof
+	// The change stream shows a higher value than the kernel half's ledger. The report takes the larger one.
 	if own && !slices.Contains(w.Paused, m) && w.Recomputed.Of(m) > peak {
 		exact, bound = false, widen(bound, w.Recomputed.Of(m)-peak)
 		peak = w.Recomputed.Of(m)
@@ -42,8 +43,21 @@ func (fg *figurer) figure(m event.Meter, f course.Figure, w *windows.Window, own
 	return model.Figure{
 		Start: int64(f.Start), Peak: int64(peak), End: int64(f.End),
 		Consumed: int64(f.End - f.Start), Peaked: int64(peak - max(f.Start, f.End)),
-		Exact: exact, Bound: bound,
+		Exact: exact, Bound: bound, Accuracy: accuracy(m, w),
 	}
+}
+
+// accuracy returns the mark of a meter's figures in a window: the process may have counted a part of them.
+func accuracy(m event.Meter, w *windows.Window) string {
+	if w != nil && slices.ContainsFunc(w.PausedStacks, func(g event.Group) bool { return countedBy(g, m) }) {
+		return model.CountedInProcess
+	}
+	return ""
+}
+
+// countedBy reports whether a group stands for blocks of a meter that processes count themselves.
+func countedBy(g event.Group, m event.Meter) bool {
+	return g == event.CountedArrays && m == event.NumPy || g == event.CountedHeap && m == event.Heap
 }
 
 func widen(bound *int64, by event.Bytes) *int64 {
@@ -54,15 +68,16 @@ func widen(bound *int64, by event.Bytes) *int64 {
 	return &wider
 }
 
-// nothing is the bound of exact figures.
-var nothing int64
+// exactBound is the bound of exact figures.
+var exactBound int64
 
-// Quality returns how exact a meter's figures in a window are. A nil bound is one that cannot be stated.
+// Quality returns whether a meter's figures in a window are exact, and the largest error in bytes. A nil bound is
+// unknown.
 func (fg *figurer) Quality(m event.Meter, w *windows.Window) (exact bool, bound *int64) {
 	if fg.Session.IsCut() {
 		return false, nil
 	}
-	exact, bound = true, &nothing
+	exact, bound = true, &exactBound
 	if fg.Session.Start != nil {
 		for _, s := range fg.Session.Start.Meters {
 			if s.Meter == m.Template() && !s.Exact {
@@ -78,8 +93,8 @@ func (fg *figurer) Quality(m event.Meter, w *windows.Window) (exact bool, bound 
 	if w == nil {
 		return exact, bound
 	}
-	off, nobodyKnows := w.Doubts.Off(m)
-	if slices.Contains(w.Paused, m) || nobodyKnows {
+	off, unbounded := w.Doubts.Off(m)
+	if slices.Contains(w.Paused, m) || unbounded {
 		return false, nil
 	}
 	if off > 0 {
@@ -111,7 +126,9 @@ func (fg *figurer) Meters() []model.Meter {
 		for _, s := range sources {
 			if s.Meter == m.Template() {
 				exact, bound := fg.Quality(m, nil)
-				out = append(out, model.Meter{ID: m.String(), Unit: "bytes", Source: s.Source, Exact: exact &&
+				source := s.Source
+				source += words.CountedSource(m, fg.Paused.Counted)
+				out = append(out, model.Meter{ID: m.String(), Unit: "bytes", Source: source, Exact: exact &&
 					!s.Absent, Bound: bound})
 			}
 		}

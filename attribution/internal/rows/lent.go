@@ -2,8 +2,8 @@ package rows
 
 import "ipytracer/model"
 
-// reused is memory for the window, or the time between cells, that is made for a printer. The printer is done with it
-// when it asks for the next.
+// reused is memory for the window, or the time between cells, that a printer has asked for. It is used again when the
+// printer asks for the next one.
 type reused struct {
 	Window      model.Window
 	Between     model.Between
@@ -14,13 +14,13 @@ type reused struct {
 	Coverage    map[string]model.Coverage
 }
 
-// Begin lends maps of figures from now on; maps that were lent before are no longer valid.
+// Begin makes figures return maps of the reused memory from now on. Maps that it returned before are no longer valid.
 func (l *reused) Begin() { l.used, l.isOn = 0, true }
 
-// End makes maps that the caller may keep, from now on.
+// End makes figures return new maps, which the caller may keep, from now on.
 func (l *reused) End() { l.isOn = false }
 
-// figures returns an empty map.
+// figures returns an empty map of figures.
 func (l *reused) figures() map[string]model.Figure {
 	if !l.isOn {
 		return map[string]model.Figure{}
@@ -28,13 +28,13 @@ func (l *reused) figures() map[string]model.Figure {
 	if l.used == len(l.maps) {
 		l.maps = append(l.maps, map[string]model.Figure{})
 	}
-	one := l.maps[l.used]
+	figures := l.maps[l.used]
 	l.used++
-	clear(one)
-	return one
+	clear(figures)
+	return figures
 }
 
-// Covered returns an empty map.
+// Covered returns an empty map of coverage, always in the same memory.
 func (l *reused) Covered() map[string]model.Coverage {
 	if l.Coverage == nil {
 		l.Coverage = map[string]model.Coverage{}

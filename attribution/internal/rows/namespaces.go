@@ -11,15 +11,15 @@ import (
 	"ipytracer/model"
 )
 
-// Least sizes of blocks that are looked up. NumPy keeps smaller ones in a cache of its own; from 128 KiB on, malloc
-// maps most blocks one by one, and such a mapping begins 16 bytes in front of its block (malloc/malloc.c).
+// Sizes in bytes.
 const (
-	leastOfArray  = 1 << 10
-	LeastOfMapped = 128 << 10
-	MallocHeader  = 16
+	leastOfArray  = 1 << 10   // of arrays with known allocations: NumPy keeps smaller ones in a cache of its own
+	LeastOfMapped = 128 << 10 // of blocks of which malloc maps most one by one (malloc/malloc.c)
+	MallocHeader  = 16        // from the beginning of such a mapping to its block
 )
 
-// Namespaces are the named variables of processes, and the parts of their resident memory: the last event of each.
+// Namespaces has the named variables of processes, and the parts of their resident memory: the last event of each
+// process.
 type Namespaces struct {
 	*windows.State
 	symbolizer *symbolizer
@@ -32,8 +32,8 @@ type Namespaces struct {
 // Variables returns the named variables of processes at the end, with the code that made them.
 func (ns *Namespaces) Variables() (out []model.Variable, names []model.Names) {
 	for _, e := range ns.Listed {
-		some, of := ns.VariablesOf(e)
-		out, names = append(out, some...), append(names, of)
+		variables, ofProcess := ns.VariablesOf(e)
+		out, names = append(out, variables...), append(names, ofProcess)
 	}
 	slices.SortStableFunc(out, LargerVariable)
 	return out, names
@@ -48,27 +48,27 @@ func LargerVariable(x, y model.Variable) int {
 // VariablesOf returns the variables of one process.
 func (ns *Namespaces) VariablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
 	for _, v := range e.Variables {
-		one := model.Variable{
+		variable := model.Variable{
 			PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape,
 			DType: v.DType,
 			Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
 			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base), Contents: ContentsOf(v.Contents),
 		}
 		if e.Resides {
-			one.Resident, one.Maps = new(int64(v.Resident)), freeing.MapsOf(v.Maps)
+			variable.Resident, variable.Maps = new(int64(v.Resident)), freeing.MapsOf(v.Maps)
 		}
 		for _, c := range v.Columns {
-			one.Columns = append(one.Columns,
+			variable.Columns = append(variable.Columns,
 				model.Column{Name: c.Name, DType: c.DType, Bytes: int64(c.Bytes), Exact: c.Exact && e.Complete,
 					Contents: ContentsOf(c.Contents)})
 		}
-		one.MoreColumns, one.RestColumns = v.MoreColumns, int64(v.RestColumns)
+		variable.MoreColumns, variable.RestColumns = v.MoreColumns, int64(v.RestColumns)
 		if v.Length >= 0 {
 			length := v.Length
-			one.Length = &length
+			variable.Length = &length
 		}
-		ns.madeBy(&one, e.PID, v)
-		out = append(out, one)
+		ns.addMaker(&variable, e.PID, v)
+		out = append(out, variable)
 	}
 	return out, model.Names{PID: int(e.PID), Unlisted: e.Unlisted, Bytes: int64(e.Rest), Objects: int64(e.Total),
 		Complete: e.Complete}
@@ -92,34 +92,34 @@ func (ns *Namespaces) ToFree() (out []model.Freeing) {
 // Resident returns the parts of the resident memory of processes at the end.
 func (ns *Namespaces) Resident() (out []model.Resident) {
 	for _, e := range ns.where {
-		one := model.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete,
+		resident := model.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete,
 			Parts: []model.ResidentPart{}}
 		for _, p := range e.Parts {
-			one.Parts = append(one.Parts, model.ResidentPart{Kind: p.Kind, Bytes: int64(p.Bytes)})
+			resident.Parts = append(resident.Parts, model.ResidentPart{Kind: p.Kind, Bytes: int64(p.Bytes)})
 		}
-		out = append(out, one)
+		out = append(out, resident)
 	}
 	return out
 }
 
-// List takes in the named variables of a process, in place of those that it reported before.
+// List takes in the named variables of a process. They replace those that it reported before.
 func (ns *Namespaces) List(e *event.Variables) {
 	e = ns.Files.WithCells(e)
-	all := &ns.Listed
+	list := &ns.Listed
 	if e.Early {
-		all = &ns.Early
+		list = &ns.Early
 	}
-	*all = slices.DeleteFunc(*all, func(known *event.Variables) bool { return known.PID == e.PID })
-	if ns.Limits.Room(&ns.Limits.Processes, len(*all) < stacks.MaxListed) {
-		*all = append(*all, e)
+	*list = slices.DeleteFunc(*list, func(known *event.Variables) bool { return known.PID == e.PID })
+	if ns.Limits.Room(&ns.Limits.Processes, len(*list) < stacks.MaxListed) {
+		*list = append(*list, e)
 	}
 }
 
-// CutShort notes that the events stop before the session did: more rows about the same names may be missing.
+// CutShort makes all that is listed incomplete: the events stop before the session did, so more may be missing.
 func (ns *Namespaces) CutShort() {
 	for i, e := range ns.Listed {
-		one := Partial(*e)
-		ns.Listed[i] = &one
+		partial := Partial(*e)
+		ns.Listed[i] = &partial
 	}
 	for i, e := range ns.where {
 		one := *e
@@ -128,7 +128,7 @@ func (ns *Namespaces) CutShort() {
 	}
 }
 
-// Partial returns variables of a session that is not known to its end: their sizes are lower bounds.
+// Partial returns the variables of a session whose events stop before its end: their sizes are lower bounds.
 func Partial(e event.Variables) event.Variables {
 	e.Complete, e.Variables = false, slices.Clone(e.Variables)
 	for i := range e.Variables {
@@ -137,38 +137,39 @@ func Partial(e event.Variables) event.Variables {
 	return e
 }
 
-// Resides takes in the parts of a process's resident memory, in place of those reported before.
-func (ns *Namespaces) Resides(e *event.Residence) {
+// ListResidence takes in the parts of a process's resident memory. They replace those reported before.
+func (ns *Namespaces) ListResidence(e *event.Residence) {
 	ns.where = slices.DeleteFunc(ns.where, func(known *event.Residence) bool { return known.PID == e.PID })
 	if ns.Limits.Room(&ns.Limits.Processes, len(ns.where) < stacks.MaxListed) {
 		ns.where = append(ns.where, e)
 	}
 }
 
-// madeBy records the code that made the largest piece of memory of a variable, as far as it is known.
-func (ns *Namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
+// addMaker sets in a variable the code that made its largest piece of memory, if known, or else that the piece is older
+// than the session.
+func (ns *Namespaces) addMaker(variable *model.Variable, pid int32, v event.Variable) {
 	stack, found, meter, seen := ns.Maker(pid, v)
 	process := ns.Processes.ByPID[pid]
 	w := ns.Processes.SessionOf(process)
 	if !found {
-		one.Before = seen && w != nil && process.Info.Late && !slices.Contains(ns.Table.Whole(w).Paused, meter) &&
-			ns.heard()
+		variable.Before = seen && w != nil && process.Info.Late && !slices.Contains(ns.Table.Whole(w).Paused, meter) &&
+			ns.knowsAll()
 		return
 	}
 	s := ns.Stacks.Of(stack)
 	if s == nil || w == nil {
 		return
 	}
-	one.Stack = ns.symbolizer.Frames(w, s)
-	for _, f := range one.Stack { // the outermost frame in a cell counts
+	variable.Stack = ns.symbolizer.Frames(w, s)
+	for _, f := range variable.Stack { // the outermost frame in a cell counts
 		if f.InCell() {
-			one.Execution, one.ExecutionCount, one.Line = f.Execution, f.ExecutionCount, f.Line
+			variable.Execution, variable.ExecutionCount, variable.Line = f.Execution, f.ExecutionCount, f.Line
 		}
 	}
 }
 
-// Maker finds the stack of a variable's largest piece of memory. seen says that a meter would have recorded the block,
-// had it been made in the session.
+// Maker finds the stack that allocated a variable's largest piece of memory. seen: the meter records blocks of this
+// kind, so an unknown block is older than the session or its record was lost.
 func (ns *Namespaces) Maker(pid int32, v event.Variable) (stack uint64, found bool, meter event.Meter, seen bool) {
 	if v.Block == 0 {
 		return 0, false, 0, false
@@ -189,8 +190,9 @@ func (ns *Namespaces) Maker(pid int32, v event.Variable) (stack uint64, found bo
 	return stack, found, event.Mapped, true
 }
 
-// heard reports whether every block that was made in the session is known, on meters that were never paused.
-func (ns *Namespaces) heard() bool {
+// knowsAll reports whether no record of a block was lost: every block of the session is known, on meters that were
+// never paused.
+func (ns *Namespaces) knowsAll() bool {
 	if !ns.makers.IsWhole() || ns.Session.Finish == nil || ns.Session.IsCut() {
 		return false
 	}

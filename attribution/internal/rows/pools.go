@@ -15,8 +15,8 @@ type pool struct {
 
 var pools = []pool{{event.PoolLoky}, {event.PoolMultiprocessing}, {event.PoolExecutor}}
 
-// PoolOf recognizes the workers of pools, by the frames that they reported at the end, or by their command line. ok is
-// false for other processes.
+// PoolOf returns the pool of a worker process: the pool that it reported or, if reported is "", the pool that its
+// command line shows. ok is false for a process that is no worker.
 func PoolOf(command, reported string) (p pool, ok bool) {
 	if reported == "" && (strings.Contains(command, "loky.backend.popen_loky") ||
 		strings.Contains(command, "--process-name LokyProcess-")) {

@@ -35,12 +35,12 @@ func (pr *presenter) Window(w *windows.Window) model.Window {
 		out.Parent = w.Parent.ID
 	}
 	out.Silent = w.Silent
-	w.Lost(&out)
+	w.SetLost(&out)
 	if w.Count >= 0 {
 		count := w.Count
 		out.ExecutionCount = &count
 	}
-	if w.OpenCPU > 0 && w.CloseCPU > 0 { // of two boundaries at the same time the later one may have been read first
+	if w.OpenCPU > 0 && w.CloseCPU > 0 { // the later of two boundaries at the same time may have been read first
 		out.CPUNS = max(0, int64(w.CloseCPU)-int64(w.OpenCPU))
 	}
 	out.Counters = w.Counters()
@@ -81,11 +81,11 @@ func (pr *presenter) Between(w *windows.Window) model.Between {
 func (pr *presenter) refusals(w *windows.Window) []model.Refusal {
 	out := slices.Clone(w.Refused)
 	for i := range out {
-		by := w.RefusedBy[i]
-		if s := pr.Stacks.Of(by.Stack); s != nil {
+		largest := w.RefusedBy[i]
+		if s := pr.Stacks.Of(largest.Stack); s != nil {
 			out[i].Stack = pr.symbolizer.Frames(w, s)
 		}
-		for _, d := range by.Dividers {
+		for _, d := range largest.Dividers {
 			if s := pr.Stacks.Of(d.Stack); s != nil {
 				out[i].Dividers = append(out[i].Dividers, model.Divider{Bytes: int64(d.Size),
 					Before: int64(d.Before), After: int64(d.After), Stack: pr.symbolizer.Frames(w, s)})
@@ -112,15 +112,15 @@ func (pr *presenter) Describe(process *windows.Process, restartOf int,
 		Late: process.Info.Late || process.Adopted, RestartOf: restartOf,
 		Meters: pr.figurer.FigureMap(process.CertainLife(), session, false, process.Info.Python != ""),
 	}
-	if process.Adopted { // its values and peaks before that are not known
+	if process.Adopted { // its values and peaks before the adoption are not known
 		for id, f := range out.Meters {
 			f.Exact, f.Bound = false, nil
 			out.Meters[id] = f
 		}
 	}
 	if process.Alive && !process.Ended && process.Parent != 0 {
-		by := pr.enders.Of(process, "")
-		out.Shared, out.EndedBy = pr.enders.shared(process), &by
+		endedBy := pr.enders.Of(process, "")
+		out.Shared, out.EndedBy = pr.enders.shared(process), &endedBy
 	}
 	if process.Info.Limit > 0 {
 		out.SoftLimit = &model.SoftLimit{Bytes: int64(process.Info.Limit), By: string(process.Info.LimitBy)}

@@ -14,16 +14,15 @@ type symbolizer struct {
 	shown shown
 }
 
-// shown are stacks that a report has shown a short while ago. Windows that follow each other list the same stacks, and
-// so share them.
+// shown caches the stacks that a report has shown a short while ago: consecutive windows list the same stacks.
 type shown struct {
 	recent [recentlyShown]shownStack
-	cells  []inCell // of the stack that is looked up
+	cells  []inCell // the result of CellsIn
 }
 
 // shownStack is a stack as a report shows it if the stack's calls are in certain cells.
 type shownStack struct {
-	first  uint32 // of its calls in the table, which no other has
+	first  uint32 // Stack.First, which identifies the stack
 	cells  []inCell
 	frames []model.Frame
 }
@@ -37,10 +36,11 @@ type inCell struct {
 
 const (
 	recentlyShown = 1 << 9 // a power of two
-	maxShown      = 1 << 7 // calls of one that is kept
+	maxShown      = 1 << 7 // the most calls of a stack that is kept
 )
 
-// Frames returns a stack as a report shows it: without the calls outside of the cell. The result must not be changed.
+// Frames returns a stack as a report shows it: without the calls outside of the cell. The caller must not change the
+// result.
 func (sy *symbolizer) Frames(w *windows.Window, s *stacks.Stack) []model.Frame {
 	if s == nil || s.Count == 0 {
 		return []model.Frame{}
@@ -49,28 +49,28 @@ func (sy *symbolizer) Frames(w *windows.Window, s *stacks.Stack) []model.Frame {
 	if s.Count > maxShown {
 		return sy.framesIn(s, cells)
 	}
-	one := &sy.shown.recent[s.First%recentlyShown]
-	if one.frames == nil || one.first != s.First || !slices.Equal(one.cells, cells) {
-		*one = shownStack{s.First, append(one.cells[:0], cells...), sy.framesIn(s, cells)}
+	recent := &sy.shown.recent[s.First%recentlyShown]
+	if recent.frames == nil || recent.first != s.First || !slices.Equal(recent.cells, cells) {
+		*recent = shownStack{s.First, append(recent.cells[:0], cells...), sy.framesIn(s, cells)}
 	}
-	return one.frames
+	return recent.frames
 }
 
 // CellsIn returns the cells in which the calls of a stack lie, up to the outermost call that lies in a cell. If no call
 // does, it returns an item for each call. The next call of CellsIn overwrites the result.
 func (sy *symbolizer) CellsIn(w *windows.Window, s *stacks.Stack) []inCell {
 	cells := sy.shown.cells[:0]
-	within := 0
+	inCells := 0
 	for i, call := range sy.Stacks.CallsOf(s) {
-		one := sy.CellIn(w, s.PID, call)
-		if one.isIn {
-			within = i + 1
+		cell := sy.CellIn(w, s.PID, call)
+		if cell.isIn {
+			inCells = i + 1
 		}
-		cells = append(cells, one)
+		cells = append(cells, cell)
 	}
 	sy.shown.cells = cells
-	if within > 0 {
-		return cells[:within]
+	if inCells > 0 {
+		return cells[:inCells]
 	}
 	return cells
 }
@@ -85,7 +85,7 @@ func (sy *symbolizer) CellIn(w *windows.Window, pid int32, call uint32) inCell {
 	switch {
 	case cell != nil:
 		return inCell{cell.Execution, cell.Count, cell.Lines, cell.Process.Kernel(), true}
-	case f.Input > 0: // it ran before the session
+	case f.Input > 0: // the cell ran before the session
 		return inCell{0, int(f.Input), 0, windows.KernelAbove(sy.Processes.ByPID, pid), true}
 	}
 	return inCell{}
@@ -102,12 +102,12 @@ func (sy *symbolizer) framesIn(s *stacks.Stack, cells []inCell) []model.Frame {
 }
 
 // Frame returns a call as a report shows it.
-func (sy *symbolizer) Frame(at uint32, in inCell) model.Frame {
-	f := sy.Stacks.Frame(at)
+func (sy *symbolizer) Frame(call uint32, in inCell) model.Frame {
+	f := sy.Stacks.Frame(call)
 	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 	if in.isIn {
 		out.Execution, out.Kernel = in.execution, in.kernel
-		if in.lines > 0 && out.Line > in.lines { // of something else
+		if in.lines > 0 && out.Line > in.lines { // the line belongs to other code
 			out.Line = 0
 		}
 		if in.count >= 0 {

@@ -11,21 +11,21 @@ import "ipytracer/event"
 // they were freed after the last allocation.
 type Crest struct {
 	// top is the highest moment of the tree so far. here is the process's own highest moment in the segment that runs.
-	top, here highMoment
-	freed     map[On]event.Bytes // since a block was last allocated
-	lost      bool
+	top, own highMoment
+	freed    map[MeterStack]event.Bytes // bytes (negative) freed since a block was last allocated
+	lost     bool                       // see [Crest.Lose]
 }
 
-// On is a meter of blocks, and a stack that allocated blocks of the meter.
-type On struct {
+// MeterStack is a meter of blocks, and a stack that allocated blocks of the meter.
+type MeterStack struct {
 	Meter event.Meter
 	Stack uint64
 }
 
 // highMoment is a moment in the past.
 type highMoment struct {
-	value event.Bytes        // of resident memory
-	since map[On]event.Bytes // bytes allocated since, less those freed
+	value event.Bytes                // of resident memory
+	since map[MeterStack]event.Bytes // bytes allocated since, less those freed
 }
 
 // maxSince bounds the stacks for which a moment remembers bytes. With more stacks the crest gives up: the blocks at the
@@ -34,17 +34,20 @@ const maxSince = 1 << 18
 
 // NewCrest returns the crest of a process without known blocks.
 func NewCrest() *Crest {
-	return &Crest{top: highMoment{since: map[On]event.Bytes{}}, here: highMoment{since: map[On]event.Bytes{}},
-		freed: map[On]event.Bytes{}}
+	return &Crest{
+		top:   highMoment{since: map[MeterStack]event.Bytes{}},
+		own:   highMoment{since: map[MeterStack]event.Bytes{}},
+		freed: map[MeterStack]event.Bytes{},
+	}
 }
 
-// Moves takes in by how many bytes a stack's blocks became more or, if by is negative, less.
-func (c *Crest) Moves(k On, by event.Bytes) {
+// Add takes in by how many bytes a stack's blocks became more or, if by is negative, less.
+func (c *Crest) Add(k MeterStack, by event.Bytes) {
 	if c.lost || by == 0 {
 		return
 	}
 	c.top.since[k] += by
-	c.here.since[k] += by
+	c.own.since[k] += by
 	if by > 0 {
 		c.freed = emptied(c.freed)
 	} else {
@@ -55,38 +58,38 @@ func (c *Crest) Moves(k On, by event.Bytes) {
 	}
 }
 
-// Falls takes in that resident memory falls from a value.
-func (c *Crest) Falls(from event.Bytes) {
-	if c.lost || from <= c.here.value {
+// NoteFall takes in that resident memory falls from a value.
+func (c *Crest) NoteFall(from event.Bytes) {
+	if c.lost || from <= c.own.value {
 		return
 	}
-	c.here.value, c.here.since = from, emptied(c.here.since)
+	c.own.value, c.own.since = from, emptied(c.own.since)
 	for k, by := range c.freed {
-		c.here.since[k] = by
+		c.own.since[k] = by
 	}
 }
 
-// Ends takes in the end of a segment. high is the highest value of the process's own resident memory in the segment.
-// isTop: the tree was never higher than in this segment.
-func (c *Crest) Ends(high event.Bytes, isTop bool) {
+// EndSegment takes in the end of a segment. high is the highest value of the process's own resident memory in the
+// segment. isTop: the tree was never higher than in this segment.
+func (c *Crest) EndSegment(high event.Bytes, isTop bool) {
 	if c.lost {
 		return
 	}
-	if high > c.here.value { // it rose to that, up to now
-		c.here.since = emptied(c.here.since)
+	if high > c.own.value { // it rose to that, up to now
+		c.own.since = emptied(c.own.since)
 	}
 	if isTop {
-		c.top, c.here = c.here, c.top
+		c.top, c.own = c.own, c.top
 	}
-	c.here.value, c.here.since = 0, emptied(c.here.since)
+	c.own.value, c.own.since = 0, emptied(c.own.since)
 }
 
 // Lose gives the crest up for good, because blocks have come or gone unseen.
 func (c *Crest) Lose() { *c = Crest{lost: true} }
 
-// Since returns by how many bytes each stack has more now than at the crest. The number is negative for a stack that
-// has less now. ok is false if that is not known. The caller must not change the map.
-func (c *Crest) Since() (since map[On]event.Bytes, ok bool) {
+// Since returns by how many bytes each stack holds more now than at the crest; less is negative. ok is false if that is
+// not known. The caller must not change the map.
+func (c *Crest) Since() (since map[MeterStack]event.Bytes, ok bool) {
 	if c == nil || c.lost {
 		return nil, false
 	}
@@ -95,10 +98,10 @@ func (c *Crest) Since() (since map[On]event.Bytes, ok bool) {
 
 // emptied returns an empty map. It does not keep a map that was large: the larger a map has ever been, the longer it
 // takes to clear.
-func emptied(m map[On]event.Bytes) map[On]event.Bytes {
+func emptied(m map[MeterStack]event.Bytes) map[MeterStack]event.Bytes {
 	const small = 64
 	if len(m) > small {
-		return map[On]event.Bytes{}
+		return map[MeterStack]event.Bytes{}
 	}
 	clear(m)
 	return m

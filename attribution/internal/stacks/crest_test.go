@@ -11,8 +11,8 @@ import (
 type history struct {
 	*rand.Rand
 	crest          *Crest
-	now, freed     map[On]event.Bytes
-	here, top      map[On]event.Bytes
+	now, freed     map[MeterStack]event.Bytes
+	here, top      map[MeterStack]event.Bytes
 	value, high    event.Bytes // of resident memory
 	fell, best     event.Bytes
 	meters, stacks int
@@ -22,8 +22,8 @@ type history struct {
 // segment in which the tree was highest, or where resident memory last fell from its highest value there.
 func TestCrestAgainstCopiesOfAllBlocks(t *testing.T) {
 	for seed := range uint64(300) {
-		h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), crest: NewCrest(), now: map[On]event.Bytes{},
-			freed: map[On]event.Bytes{}, meters: 3, stacks: 9}
+		h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), crest: NewCrest(), now: map[MeterStack]event.Bytes{},
+			freed: map[MeterStack]event.Bytes{}, meters: 3, stacks: 9}
 		for range 400 {
 			h.step()
 		}
@@ -33,7 +33,7 @@ func TestCrestAgainstCopiesOfAllBlocks(t *testing.T) {
 		}
 		for meter := range h.meters {
 			for stack := range h.stacks {
-				k := On{event.Meter(meter), uint64(stack)}
+				k := MeterStack{event.Meter(meter), uint64(stack)}
 				if got := h.now[k] - since[k]; h.top != nil && got != h.top[k] {
 					t.Fatalf("seed %d, %v: %d at the crest, want %d", seed, k, got, h.top[k])
 				}
@@ -44,13 +44,13 @@ func TestCrestAgainstCopiesOfAllBlocks(t *testing.T) {
 
 // step allocates, frees, falls or ends the segment.
 func (h *history) step() {
-	k := On{event.Meter(h.IntN(h.meters)), uint64(h.IntN(h.stacks))}
+	k := MeterStack{event.Meter(h.IntN(h.meters)), uint64(h.IntN(h.stacks))}
 	switch h.IntN(8) {
 	case 0, 1, 2:
 		by := event.Bytes(h.IntN(1000) + 1)
 		h.now[k] += by
-		h.freed = map[On]event.Bytes{}
-		h.crest.Moves(k, by)
+		h.freed = map[MeterStack]event.Bytes{}
+		h.crest.Add(k, by)
 		h.value += by
 		h.high = max(h.high, h.value)
 	case 3, 4:
@@ -58,12 +58,12 @@ func (h *history) step() {
 			by := event.Bytes(h.Int64N(int64(h.now[k])) + 1)
 			h.now[k] -= by
 			h.freed[k] += by
-			h.crest.Moves(k, -by)
+			h.crest.Add(k, -by)
 		}
 	case 5, 6:
 		if h.value == h.high && h.value > h.fell {
 			h.here, h.fell = h.blocks(h.freed), h.value
-			h.crest.Falls(h.value)
+			h.crest.NoteFall(h.value)
 		}
 		h.value -= event.Bytes(h.Int64N(int64(h.value/2 + 1)))
 	case 7:
@@ -80,14 +80,14 @@ func (h *history) end() {
 	if isTop {
 		h.best, h.top = h.high, h.here
 	}
-	h.crest.Ends(h.high, isTop)
+	h.crest.EndSegment(h.high, isTop)
 	h.high, h.fell = h.value, 0
 }
 
 // blocks returns a copy of the blocks, with some more.
-func (h *history) blocks(more map[On]event.Bytes) map[On]event.Bytes {
-	all := map[On]event.Bytes{}
-	for _, of := range []map[On]event.Bytes{h.now, more} {
+func (h *history) blocks(more map[MeterStack]event.Bytes) map[MeterStack]event.Bytes {
+	all := map[MeterStack]event.Bytes{}
+	for _, of := range []map[MeterStack]event.Bytes{h.now, more} {
 		for k, bytes := range of {
 			all[k] += bytes
 		}
@@ -99,13 +99,13 @@ func (h *history) blocks(more map[On]event.Bytes) map[On]event.Bytes {
 func TestCrestIsLost(t *testing.T) {
 	c := NewCrest()
 	for stack := range uint64(maxSince + 2) {
-		c.Moves(On{event.NumPy, stack}, 1)
+		c.Add(MeterStack{event.NumPy, stack}, 1)
 	}
 	if _, ok := c.Since(); ok {
 		t.Error("it remembers more stacks than it may")
 	}
-	c.Falls(1)
-	c.Ends(1, true)
+	c.NoteFall(1)
+	c.EndSegment(1, true)
 	var none *Crest
 	if _, ok := none.Since(); ok {
 		t.Error("there is no crest")

@@ -6,37 +6,38 @@ import (
 	"ipytracer/event"
 )
 
-// Listing sets how many allocations of a meter a window lists, the most at the peak first: few in any case, and up to
-// most while each exceeds a share of the heaviest. The others are added up.
+// Listing sets how many allocations of a meter a window lists. The heaviest few are listed in any case, and up to most
+// if they exceed 1/share of the heaviest one. The others are added up.
 type Listing struct{ few, most, share int }
 
-// Merger is memory for divide, used again for each window.
+// Merger merges and divides tallies, in memory that it uses again for each window.
 type Merger struct {
 	Stacks            *Table
 	all, listed, rest []Sum
-	// at is the index in all of each stack's tally, by the stack's place in the table, from 1. Place 0 is for stacks
-	// that are not in the table. An entry is valid only in the turn that it names.
-	at   []turnedAt
-	turn uint32
+	// indexes is the index in all of each stack's tally, by the stack's place in the table, from 1. Place 0 is for
+	// stacks that are not in the table. An entry is valid only in the turn that it names.
+	indexes []turnIndex
+	turn    uint32
 }
 
-type turnedAt struct{ turn, at uint32 }
+type turnIndex struct{ turn, index uint32 }
 
-// SameLines adds up the tallies of the same lines, the most at the peak first.
+// SameLines adds up the tallies of stacks with the same lines, and returns the sums, the heaviest first. The result is
+// valid until the next call.
 func (dv *Merger) SameLines(tallies []Sum) []Sum {
 	table := dv.Stacks
-	if dv.turn++; dv.turn == 0 || len(dv.at) <= len(table.Stacks) {
-		dv.at, dv.turn = make([]turnedAt, len(table.Stacks)+len(table.Stacks)/4+1), 1
+	if dv.turn++; dv.turn == 0 || len(dv.indexes) <= len(table.Stacks) {
+		dv.indexes, dv.turn = make([]turnIndex, len(table.Stacks)+len(table.Stacks)/4+1), 1
 	}
 	out := dv.all[:0]
 	for _, y := range tallies {
 		place := table.Place(y.Stack) // 0 where there was no stack, it was not walked, or it was lost
-		before := &dv.at[place]
-		if before.turn == dv.turn {
-			out[before.at].add(&y)
+		entry := &dv.indexes[place]
+		if entry.turn == dv.turn {
+			out[entry.index].add(&y)
 			continue
 		}
-		*before = turnedAt{dv.turn, uint32(len(out))}
+		*entry = turnIndex{dv.turn, uint32(len(out))}
 		if y.Stack = 0; place > 0 {
 			y.Stack = table.Stacks[place-1].Number
 		}
@@ -47,8 +48,8 @@ func (dv *Merger) SameLines(tallies []Sum) []Sum {
 	return out
 }
 
-// Divide splits the tallies that a window kept into those that a report lists, and the rest. The caller changes
-// neither, and both are valid until the next call.
+// Divide splits the tallies that a window kept into the listed ones and the rest. The caller must not change them. Both
+// are valid until the next call.
 func (dv *Merger) Divide(l Listing, s *Summary) (listed, rest []Sum) {
 	if s.IsShort {
 		return s.Tallies, nil

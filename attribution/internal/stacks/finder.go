@@ -1,20 +1,20 @@
 package stacks
 
-// finder finds items of a list by their hashes. It uses open addressing, takes 5 to 11 bytes an item, and has nothing
-// for the garbage collector to scan. A target must not be able to foresee the hash.
+// finder is a hash index of a list, with open addressing. It takes 5 to 11 bytes an item and has no pointers, so the
+// garbage collector does not scan it. The hash must be seeded, so that a target cannot make its items collide.
 type finder struct {
-	places []uint32 // in the list, from 1; 0 is free. The length is a power of two
-	used   int
+	places []uint32 // places in the list, from 1; 0 is a free entry. The length is a power of two
+	used   int      // number of entries that are not free
 }
 
-// find returns the place of an item in the list. is reports whether a place holds the wanted item.
-func (x *finder) find(hash uint64, is func(at uint32) bool) (at uint32, known bool) {
+// find returns the place of an item in the list, from 0. matches reports whether a place has the wanted item.
+func (x *finder) find(hash uint64, matches func(place uint32) bool) (place uint32, known bool) {
 	if len(x.places) == 0 {
 		return 0, false
 	}
 	mask := uint64(len(x.places) - 1)
 	for i := hash & mask; x.places[i] != 0; i = (i + 1) & mask {
-		if at := x.places[i] - 1; is(at) {
+		if at := x.places[i] - 1; matches(at) {
 			return at, true
 		}
 	}

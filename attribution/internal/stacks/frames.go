@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// OrderFrames orders frames so that the same line of a cell that ran earlier comes first.
+// OrderFrames orders frames by file, line, function and module, and the same line of several cells by when they ran.
 func OrderFrames(x, y model.Frame) int {
 	return cmp.Or(compareFrames(x, y), cmp.Compare(x.Execution, y.Execution))
 }
@@ -19,7 +19,7 @@ func compareFrames(x, y model.Frame) int {
 		cmp.Compare(x.Module, y.Module))
 }
 
-// FrameKey returns a text that is the same for calls of the same lines only.
+// FrameKey returns a text that is equal for two stacks only if their calls are of the same lines.
 func FrameKey(frames []model.Frame) string {
 	var key []byte
 	for _, f := range frames {
@@ -37,8 +37,8 @@ func FrameKey(frames []model.Frame) string {
 	return string(key)
 }
 
-// AnyRun returns a file's name without the part that differs from one run of a cell to the next: the terminal's names
-// contain In[N], <ipython-input-7-5f4dcc3b5aa7>.
+// AnyRun returns the file name of a cell's code without the part that differs between runs of the cell. A terminal's
+// names contain the N of In[N], such as <ipython-input-7-5f4dcc3b5aa7>.
 func AnyRun(file string) string {
 	rest, ok := strings.CutPrefix(file, "<ipython-input-")
 	if !ok {
@@ -50,7 +50,7 @@ func AnyRun(file string) string {
 	return file
 }
 
-// Common returns the outer calls that two stacks share.
+// Common returns the outermost calls that two stacks share. Frames are innermost first.
 func Common(a, b []model.Frame) []model.Frame {
 	n := 0
 	for n < len(a) && n < len(b) {
@@ -64,7 +64,7 @@ func Common(a, b []model.Frame) []model.Frame {
 	return a[len(a)-n:]
 }
 
-// IsImport reports whether a module was being imported.
+// IsImport reports whether a stack imports a module: it has a call of importlib's own functions.
 func IsImport(frames []model.Frame) bool {
 	return slices.ContainsFunc(frames, func(f model.Frame) bool {
 		return f.Function == "_call_with_frames_removed" || f.Function == "_find_and_load"

@@ -10,23 +10,23 @@ import (
 	"ipytracer/event"
 )
 
-// holding is the memory of a process on a meter of blocks, by allocating stack. A window refers to it for all stacks
-// that did nothing in the window; the window's own tallies are of the others.
+// holding has the bytes that a process holds on a meter of blocks, by allocating stack. A window has tallies only of
+// the stacks that did something in it, and uses the holding for all others.
 type holding struct {
 	ByStack map[uint64]event.Bytes
 	Total   event.Bytes
-	order   *btree.BTreeG[holds] // the same, the largest first; nil where there are fewStacks
+	order   *btree.BTreeG[stackSize] // the same, the largest first; nil up to about fewStacks
 }
 
 // holds is the memory that a stack has.
-type holds struct {
+type stackSize struct {
 	size  event.Bytes
 	stack uint64
 }
 
 func newHolding() *holding { return &holding{ByStack: map[uint64]event.Bytes{}} }
 
-// Add adds bytes that a stack allocated; a negative size takes bytes away.
+// Add adds bytes that a stack allocated, or with a negative size freed.
 func (h *holding) Add(stack uint64, size event.Bytes) {
 	before := h.ByStack[stack]
 	after := before + size
@@ -39,45 +39,45 @@ func (h *holding) Add(stack uint64, size event.Bytes) {
 	switch {
 	case h.order != nil:
 		if before != 0 {
-			h.order.Delete(holds{before, stack})
+			h.order.Delete(stackSize{before, stack})
 		}
 		if after != 0 {
-			h.order.ReplaceOrInsert(holds{after, stack})
+			h.order.ReplaceOrInsert(stackSize{after, stack})
 		}
 		if len(h.ByStack) < fewStacks/2 {
 			h.order = nil
 		}
 	case len(h.ByStack) > fewStacks:
-		h.order = btree.NewG(32, func(a, b holds) bool { return compareHolds(a, b) < 0 })
+		h.order = btree.NewG(32, func(a, b stackSize) bool { return compareHolds(a, b) < 0 })
 		for stack, size := range h.ByStack {
-			h.order.ReplaceOrInsert(holds{size, stack})
+			h.order.ReplaceOrInsert(stackSize{size, stack})
 		}
 	}
 }
 
-func compareHolds(a, b holds) int {
+func compareHolds(a, b stackSize) int {
 	return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.stack, b.stack))
 }
 
-// most calls do for the stacks, the largest first, until do returns false.
-func (h *holding) most(do func(holds) bool) {
+// eachLargest calls do for the stacks, the largest first, until do returns false.
+func (h *holding) eachLargest(do func(stackSize) bool) {
 	if h.order != nil {
 		h.order.Ascend(do)
 		return
 	}
-	all := make([]holds, 0, fewStacks)
+	sizes := make([]stackSize, 0, fewStacks)
 	for stack, size := range h.ByStack {
-		all = append(all, holds{size, stack})
+		sizes = append(sizes, stackSize{size, stack})
 	}
-	slices.SortFunc(all, compareHolds)
-	for _, one := range all {
-		if !do(one) {
+	slices.SortFunc(sizes, compareHolds)
+	for _, size := range sizes {
+		if !do(size) {
 			return
 		}
 	}
 }
 
-// Holdings are the memory that all processes have, and the number of tallies that windows made of it.
+// Holdings has what all processes hold, and counts the tallies of windows.
 type Holdings struct {
 	Known   *Table
 	Held    map[course.Key]*holding
@@ -93,13 +93,13 @@ func NewHoldings(stacks *Table) *Holdings {
 
 // Of returns the memory that a process has on a meter.
 func (h *Holdings) Of(key course.Key) *holding {
-	one := h.Held[key]
-	if one == nil {
-		one = newHolding()
-		h.Held[key] = one
+	held := h.Held[key]
+	if held == nil {
+		held = newHolding()
+		h.Held[key] = held
 	}
-	return one
+	return held
 }
 
-// fewStacks is the number of stacks up to which they are searched one after another.
+// fewStacks is the number of stacks up to which sorting them anew costs less than keeping them in order.
 const fewStacks = 64

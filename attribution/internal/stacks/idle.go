@@ -5,14 +5,14 @@ import (
 )
 
 // A long session has many stacks that did something once and hold nothing any more: each run of a cell has stacks of
-// its own. Only the sums of these are needed. They are kept in 24 bytes a stack, and come back unchanged if the stack
-// appears again.
+// its own. Such a stack keeps only its sums, in 24 bytes. If the stack allocates again, the sums are added to its
+// tally.
 
 // idleTallies are the sums of a window's stacks that hold nothing and held nothing at its peak, by their places in the
-// table of stacks.
+// table of stacks. They are in pages of idlePage places.
 type idleTallies struct {
 	pages map[uint32]*[idlePage]idleTally
-	Count int
+	Count int // number of sums that are not 0
 }
 
 const idlePage = 1 << 8
@@ -40,13 +40,13 @@ func (c *idleTallies) add(place uint32, y idleTally) {
 		page = &[idlePage]idleTally{}
 		c.pages[place/idlePage] = page
 	}
-	one := &page[place%idlePage]
-	if *one == (idleTally{}) {
+	tally := &page[place%idlePage]
+	if *tally == (idleTally{}) {
 		c.Count++
 	}
-	one.allocated += y.allocated
-	one.freed += y.freed
-	one.count += y.count
+	tally.allocated += y.allocated
+	tally.freed += y.freed
+	tally.count += y.count
 }
 
 func (c *idleTallies) clone() idleTallies {

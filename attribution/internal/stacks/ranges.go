@@ -6,16 +6,15 @@ import (
 	"ipytracer/event"
 )
 
-// Ranges are the address ranges of one process that cpu.mapped counts and that were seen to be mapped. They do not
-// overlap. Unlike a block of an allocator, memory that was mapped at once may be unmapped in pieces, and in one call
-// with its neighbours.
+// Ranges are the address ranges of one process that were seen to be mapped and that cpu.mapped counts. They do not
+// overlap. Unlike a block of an allocator, a mapping may be unmapped in pieces, and together with its neighbours.
 //
-// M is what is known of the code that mapped a piece.
+// M describes the code that mapped a range.
 type Ranges[M comparable] struct {
 	Tree *btree.BTreeG[Piece[M]]
 }
 
-// Piece is the address range [start, end).
+// Piece is the address range [Start, End) that one maker mapped.
 type Piece[M comparable] struct {
 	Start, End uint64
 	Maker      M
@@ -70,28 +69,29 @@ func (r *Ranges[M]) add(p Piece[M]) {
 	r.Tree.ReplaceOrInsert(p)
 }
 
-// Move makes the range of a change one piece that counts, or removes it, and returns the pieces that were there. count
-// is the number of pieces of all processes; dropped counts the pieces above the limit, most.
-func (r *Ranges[M]) Move(c *event.Change, by M, count, dropped *int, most int) (gone []Piece[M], made bool) {
+// Move adds the range of a change as one piece, or removes the range if the change's size is negative. It returns the
+// pieces that were in the range before. made reports whether a piece was added. count is the number of pieces of all
+// processes. If it has reached limit, the piece is not added, and counts in dropped.
+func (r *Ranges[M]) Move(c *event.Change, maker M, count, dropped *int, limit int) (gone []Piece[M], made bool) {
 	end := c.Address + uint64(max(c.Size, -c.Size))
-	if end < c.Address { // beyond all memory: the arguments of a call that cannot have happened
+	if end < c.Address { // an overflow: no such call can have succeeded
 		return nil, false
 	}
 	*count -= r.Tree.Len()
 	gone = r.cut(c.Address, end)
 	made = c.Size > 0
-	if made && *count+r.Tree.Len() >= most {
+	if made && *count+r.Tree.Len() >= limit {
 		*dropped++
 		made = false
 	}
 	if made {
-		r.add(Piece[M]{c.Address, end, by})
+		r.add(Piece[M]{c.Address, end, maker})
 	}
 	*count += r.Tree.Len()
 	return gone, made
 }
 
-// At returns the maker of an address. It works on nil ranges, which have none.
+// At returns the maker of the piece at an address; ok is false if there is none. r may be nil.
 func (r *Ranges[M]) At(address uint64) (maker M, ok bool) {
 	if r == nil {
 		return maker, false
@@ -123,7 +123,7 @@ func (r *Ranges[M]) Last(address uint64) (last Piece[M], ok bool) {
 // Len returns the number of pieces.
 func (r *Ranges[M]) Len() int { return r.Tree.Len() }
 
-// RangesOf returns the ranges of a process.
+// RangesOf returns the ranges of a process, and adds empty ones to all if it has none.
 func RangesOf[M comparable](all map[int32]*Ranges[M], pid int32) *Ranges[M] {
 	if all[pid] == nil {
 		all[pid] = newRanges[M]()

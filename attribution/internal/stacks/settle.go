@@ -7,8 +7,9 @@ import (
 	"ipytracer/event"
 )
 
-// Settle sums up tallies, and keeps the heaviest.
-func (all *Tallies) Settle(h *Holdings, key course.Key, limit int) *Summary {
+// Sum sums up the tallies of all stacks, and keeps the heaviest limit ones. It merges two lists in descending order:
+// the window's own tallies, and what the process holds by stacks without a tally.
+func (all *Tallies) Sum(h *Holdings, key course.Key, limit int) *Summary {
 	if all.Done != nil {
 		return all.Done
 	}
@@ -16,7 +17,7 @@ func (all *Tallies) Settle(h *Holdings, key course.Key, limit int) *Summary {
 		limit = min(limit, maxStanding)
 	}
 	held := h.Of(key)
-	s := &Summary{Known: held.Total, Sampled: all.sampled(h, key)}
+	s := all.newSummary(h, key)
 	count := len(held.ByStack)
 	own := slices.Grow(h.spare.own[:0], min(2*limit, all.Len()))
 	defer func(memory []Sum) { h.spare.own = memory }(own[:0])
@@ -43,12 +44,12 @@ func (all *Tallies) Settle(h *Holdings, key course.Key, limit int) *Summary {
 	})
 	slices.SortFunc(own, heavier)
 	s.Tallies = h.spare.list(min(limit, len(own)+len(held.ByStack)))
-	held.most(func(one holds) bool { // both are in order
-		if all.has(h, one.stack) {
+	held.eachLargest(func(size stackSize) bool {
+		if all.hasTally(h, size.stack) {
 			return true
 		}
-		s.Heaviest = max(s.Heaviest, one.size)
-		y := Sum{Stack: one.stack, AtPeak: one.size, Sampled: h.Known.IsSampled(one.stack)}
+		s.Heaviest = max(s.Heaviest, size.size)
+		y := Sum{Stack: size.stack, AtPeak: size.size, Sampled: h.Known.IsSampled(size.stack)}
 		for len(own) > 0 && len(s.Tallies) < limit && heavier(own[0], y) < 0 {
 			s.Tallies, own = append(s.Tallies, own[0]), own[1:]
 		}
@@ -69,8 +70,8 @@ func (all *Tallies) Settle(h *Holdings, key course.Key, limit int) *Summary {
 	return s
 }
 
-// Copied returns a copy of a window's tallies, by meter.
-func (h *Holdings) Copied(byMeter map[event.Meter]*Tallies) map[event.Meter]*Tallies {
+// Copy returns a copy of a window's tallies, by meter.
+func (h *Holdings) Copy(byMeter map[event.Meter]*Tallies) map[event.Meter]*Tallies {
 	if byMeter == nil {
 		return nil
 	}
@@ -82,7 +83,7 @@ func (h *Holdings) Copied(byMeter map[event.Meter]*Tallies) map[event.Meter]*Tal
 	return out
 }
 
-// Forgo takes a window's tallies out of the count of entries. The caller drops the tallies.
+// Forgo subtracts a window's tallies from Entries. The caller drops the tallies.
 func (h *Holdings) Forgo(byMeter map[event.Meter]*Tallies) {
 	for _, tallies := range byMeter {
 		h.Entries -= tallies.Len()
@@ -93,19 +94,20 @@ func (h *Holdings) Forgo(byMeter map[event.Meter]*Tallies) {
 func (h *Holdings) Settle(byMeter map[event.Meter]*Tallies, pid int32, limit int) {
 	for m, tallies := range byMeter {
 		h.Entries -= tallies.Len()
-		tallies.Done = tallies.Settle(h, course.Key{PID: pid, Meter: m}, limit)
+		tallies.Done = tallies.Sum(h, course.Key{PID: pid, Meter: m}, limit)
 		tallies.ByStack, tallies.moved, tallies.Idle = nil, nil, idleTallies{}
 	}
 }
 
-// Archived takes back the memory of tallies that have been turned into bytes.
-func (h *Holdings) Archived(byMeter map[event.Meter]*Tallies) {
+// Reuse takes back the memory of the tallies of an archived window.
+func (h *Holdings) Reuse(byMeter map[event.Meter]*Tallies) {
 	for _, tallies := range byMeter {
-		h.spare.from(tallies.Done.Tallies)
+		h.spare.takeBack(tallies.Done.Tallies)
 	}
 }
 
-// Tallies returns the tallies of a window in which a meter moves for the first time: none, if the window is settled.
+// Tallies returns empty tallies for a window in which a meter moves for the first time. Those of a settled window are
+// settled, too.
 func (h *Holdings) Tallies(key course.Key, isSettled bool) *Tallies {
 	if isSettled {
 		return &Tallies{Done: &Summary{}}

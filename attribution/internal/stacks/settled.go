@@ -9,17 +9,18 @@ import (
 // An open window keeps the tally of every stack; a closed one keeps only what a report can show of it. So the memory of
 // a session depends on its open windows, not on the number of all its windows.
 
-// Summary is what is left of a window's tallies of one meter once nothing can change them any more.
+// Summary replaces a window's tallies of one meter once nothing can change them any more.
 type Summary struct {
-	Tallies []Sum // the most at the peak first
-	// Rest sums up the stacks that are not in tallies, with their count.
-	Rest     Sum
-	Stacks   int
-	Known    event.Bytes // at the peak, of all stacks
-	Net      event.Bytes // of all stacks
-	Heaviest event.Bytes // at the peak or allocated, of one stack
-	Sampled  event.Bytes // the part of known that samples stand for
-	IsShort  bool        // tallies are those that a report lists, and the others are in rest
+	Tallies  []Sum       // the heaviest stacks in descending order
+	Rest     Sum         // the sum of the stacks that are not in Tallies
+	Stacks   int         // number of stacks in Rest
+	Known    event.Bytes // bytes that all stacks held at the peak
+	Net      event.Bytes // bytes that all stacks allocated, less those that they freed
+	Heaviest event.Bytes // the most that one stack held at the peak or allocated
+	Sampled  event.Bytes // the part of Known that samples stand for
+	// SampledError is an upper bound of the standard error of Sampled.
+	SampledError event.Bytes
+	IsShort      bool // Tallies has only the stacks that a report lists
 }
 
 // Sum is a tally without the fields that only counting needs.
@@ -31,25 +32,26 @@ type Sum struct {
 	Sampled          bool // some of it is estimated from samples
 }
 
-func (y *Sum) add(of *Sum) {
-	y.Allocated += of.Allocated
-	y.Freed += of.Freed
-	y.AtPeak += of.AtPeak
-	y.Count += of.Count
-	y.Sampled = y.Sampled || of.Sampled
+func (y *Sum) add(other *Sum) {
+	y.Allocated += other.Allocated
+	y.Freed += other.Freed
+	y.AtPeak += other.AtPeak
+	y.Count += other.Count
+	y.Sampled = y.Sampled || other.Sampled
 }
 
+// heavier orders sums by the bytes at the peak, in descending order, then by the bytes allocated.
 func heavier(x, y Sum) int {
 	return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Stack, y.Stack))
 }
 
-// Number of stacks that a window keeps of each meter, the most at the peak first.
+// Number of stacks that a window keeps of each meter, the heaviest.
 const (
 	MaxKept            = 1000
 	MaxKeptOfCell      = 300
 	MaxKeptOfStatement = 50
 )
 
-// maxStanding is the number of stacks of a meter that are kept of the blocks that stood: as many as a cell lists in any
-// case, and some more of the same lines.
+// maxStanding is the number of stacks that a window keeps of a meter that did not move in it: as many as a cell lists
+// in any case, and some more because several stacks may have the same lines.
 const maxStanding = 64

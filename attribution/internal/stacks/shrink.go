@@ -15,7 +15,7 @@ func (t *Table) Original(number uint64) uint64 {
 	return number
 }
 
-// Shrink leaves the stacks of this era, and those that are needed.
+// Shrink drops the stacks of earlier eras that are not needed.
 func (t *Table) Shrink(needed map[uint64]bool) {
 	fresh := NewTable(t.Room)
 	fresh.Dropped, fresh.Era, fresh.swept = t.Dropped, t.Era, t.Era
@@ -23,11 +23,11 @@ func (t *Table) Shrink(needed map[uint64]bool) {
 		if s.era != t.Era && !needed[number] {
 			return
 		}
-		one := event.Stack{Number: number, PID: s.PID, More: s.More}
+		stack := event.Stack{Number: number, PID: s.PID, More: s.More}
 		for _, call := range t.CallsOf(s) {
-			one.Frames = append(one.Frames, t.Frame(call))
+			stack.Frames = append(stack.Frames, t.Frame(call))
 		}
-		fresh.Take(&one)
+		fresh.AddOrDrop(&stack)
 	}
 	for i := range t.Stacks {
 		keep(t.Stacks[i].Number, &t.Stacks[i])
@@ -35,9 +35,9 @@ func (t *Table) Shrink(needed map[uint64]bool) {
 	for number, i := range t.Repeated {
 		keep(number, &t.Stacks[i])
 	}
-	for number := range t.sampled {
+	for number, represents := range t.sampled {
 		if fresh.Place(number^SampleMark) > 0 {
-			fresh.Sample(number ^ SampleMark)
+			fresh.Sample(number^SampleMark, represents)
 		}
 	}
 	*t = *fresh

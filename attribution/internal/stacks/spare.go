@@ -1,29 +1,29 @@
 package stacks
 
-// spareLists is memory for tallies that is free to be used again: each statement needs lists for a short while.
+// spareLists has memory for tallies that is free to be used again: each statement needs lists for a short while.
 type spareLists struct {
-	own   []Sum      // for one window at a time
-	lists [2][][]Sum // of statements, and of windows that keep more
+	own   []Sum      // used while one window is settled
+	lists [2][][]Sum // lists of at most MaxKeptOfStatement tallies, and larger ones
 }
 
 const (
-	maxSpare     = 144           // lists: the number of windows that have one at the same time
-	maxSpareList = MaxKeptOfCell // tallies of one
+	maxSpare     = 144           // number of spare lists: as many windows have one at the same time
+	maxSpareList = MaxKeptOfCell // number of tallies of the largest spare list
 )
 
 // list returns an empty list with room for n tallies.
 func (s *spareLists) list(n int) []Sum {
-	all := &s.lists[sizeOf(n)]
-	if last := len(*all) - 1; last >= 0 {
-		one := (*all)[last]
-		if *all = (*all)[:last]; cap(one) >= n {
-			return one
+	lists := &s.lists[sizeOf(n)]
+	if last := len(*lists) - 1; last >= 0 {
+		list := (*lists)[last]
+		if *lists = (*lists)[:last]; cap(list) >= n {
+			return list
 		}
 	}
 	return make([]Sum, 0, n)
 }
 
-// sizeOf returns the index in lists of the lists with room for n tallies.
+// sizeOf returns the index in spareLists.lists for a list of n tallies.
 func sizeOf(n int) int {
 	if n <= MaxKeptOfStatement {
 		return 0
@@ -31,8 +31,8 @@ func sizeOf(n int) int {
 	return 1
 }
 
-// from takes back the list of a window that has been turned into bytes.
-func (s *spareLists) from(list []Sum) {
+// takeBack takes back the list of an archived window.
+func (s *spareLists) takeBack(list []Sum) {
 	n := cap(list)
 	if lists := &s.lists[sizeOf(n)]; n > 0 && n <= maxSpareList && len(*lists) < maxSpare {
 		*lists = append(*lists, list[:0])

@@ -10,7 +10,7 @@ func TestSpareLists(t *testing.T) {
 	var s spareLists
 	back := func(lists ...[]Sum) {
 		for _, one := range lists {
-			s.from(one)
+			s.takeBack(one)
 		}
 	}
 	small, large := s.list(3), s.list(MaxKeptOfStatement+1)

@@ -9,21 +9,22 @@ import (
 	"ipytracer/event"
 )
 
-// Table has the stacks that were streamed, and each call once: a session has many stacks of few calls. Stacks of
-// the same lines are one: two instructions of a line have stacks of their own. Nothing in it has pointers, so that many
-// stacks cost the garbage collector nothing.
+// Table has the stacks that were streamed, and each call once: a session has many stacks of few calls. The kernel half
+// sends a stack for each instruction of a line; stacks with the same lines become one here. The lists have no pointers,
+// so many stacks cost the garbage collector nothing.
 type Table struct {
 	Stacks []Stack
-	known  finder // of stacks, by their calls
-	firsts finder // of stacks, by their numbers
-	// sampled are the numbers that stand for stacks of blocks that are samples: see [SampleMark].
-	sampled map[uint64]struct{}
-	// Repeated has places in stacks, by number, of stacks with the same calls as an earlier one, or that were streamed
-	// again
+	known  finder // finds stacks by their calls
+	firsts finder // finds stacks by the number that was streamed first with their calls
+	// sampled are the numbers that stand for stacks of blocks that are samples, see [SampleMark], and the most bytes
+	// that one of each stood for.
+	sampled map[uint64]event.Bytes
+	// Repeated has the places in Stacks, by number, of stacks with the same calls as an earlier stack, and of stacks
+	// that were streamed again with other calls.
 	Repeated map[uint64]uint32
-	Calls    []uint32 // of all stacks, one after another
+	Calls    []uint32 // the calls of all stacks, one stack after another, as indexes into Frames
 	Frames   []frame
-	framed   finder // of frames
+	framed   finder // finds frames
 	Names    []string
 	NameAt   map[string]uint32
 	seed     maphash.Seed
@@ -33,27 +34,27 @@ type Table struct {
 	Era, swept uint8
 	Dropped    int  // stacks that found no room
 	isClosed   bool // the stacks are not needed any more
-	// recent are stacks that were looked up a short while ago: a window needs the stacks that hold most, and the next
-	// window needs the same ones.
+	// recent caches the places of stacks that were looked up a short while ago: most windows need the same stacks,
+	// those that hold most.
 	recent [recents]struct {
 		number uint64
-		at     uint32 // in stacks, from 1
+		at     uint32 // place in Stacks, from 1
 	}
 }
 
-// recents is the size of recent, a power of two.
+// recents is the length of Table.recent, a power of two.
 const recents = 1 << 10
 
 // Stack is one stack, innermost call first.
 type Stack struct {
-	Number       uint64 // of the first that was streamed with these calls
+	Number       uint64 // the number that was streamed first with these calls
 	PID          int32
-	First, Count uint32
-	More         bool  // there were more calls further out
-	era          uint8 // of the table, when it was last streamed
+	First, Count uint32 // its calls are Calls[First:First+Count]
+	More         bool   // there were more calls further out
+	era          uint8  // the table's Era when the stack was last streamed
 }
 
-// frame is a call; its names are indexes into names of the table.
+// frame is a call. function, File and module are indexes into Table.Names.
 type frame struct {
 	function, File, module uint32
 	line, Input            int32
@@ -67,36 +68,36 @@ func NewTable(room Room) *Table {
 	}
 }
 
-// Take adds a stack, or counts it where there is no room.
-func (t *Table) Take(s *event.Stack) {
+// AddOrDrop adds a stack, or counts it as dropped if there is no room.
+func (t *Table) AddOrDrop(s *event.Stack) {
 	if !t.isClosed && !t.Add(s) {
 		t.Dropped++
 	}
 }
 
-// Add adds a stack; it returns false if there is no room for it.
+// Add adds a stack. It returns false if there is no room.
 func (t *Table) Add(s *event.Stack) bool {
 	if len(t.Calls)+len(s.Frames) > t.Room.Frames || len(t.Stacks)+len(t.Repeated) >= t.Room.Stacks ||
 		t.Text > t.Room.Text {
 		return false
 	}
 	before, streamed := t.PlaceOf(s.Number)
-	one := Stack{Number: s.Number, PID: s.PID, First: uint32(len(t.Calls)), Count: uint32(len(s.Frames)), More: s.More,
-		era: t.Era}
+	stack := Stack{Number: s.Number, PID: s.PID, First: uint32(len(t.Calls)), Count: uint32(len(s.Frames)),
+		More: s.More, era: t.Era}
 	for _, f := range s.Frames {
 		t.Calls = append(t.Calls, t.call(f))
 	}
-	if i, known := t.known.find(t.hash(&one), func(i uint32) bool { return t.isSame(&t.Stacks[i], &one) }); known {
+	if i, known := t.known.find(t.hash(&stack), func(i uint32) bool { return t.isSame(&t.Stacks[i], &stack) }); known {
 		if !streamed || before != i {
 			t.Repeated[s.Number] = i
 		}
-		t.Calls, t.Stacks[i].era = t.Calls[:one.First], t.Era
+		t.Calls, t.Stacks[i].era = t.Calls[:stack.First], t.Era
 		return true
 	}
 	at := uint32(len(t.Stacks))
-	t.Stacks = append(t.Stacks, one)
+	t.Stacks = append(t.Stacks, stack)
 	t.known.add(at, func(i uint32) uint64 { return t.hash(&t.Stacks[i]) })
-	if streamed { // the last calls that were streamed for a number count
+	if streamed { // the number stands for the calls that were streamed last
 		t.Repeated[s.Number] = at
 	} else {
 		t.firsts.add(at, func(i uint32) uint64 { return t.hashOf(t.Stacks[i].Number) })
@@ -106,7 +107,7 @@ func (t *Table) Add(s *event.Stack) bool {
 
 func (t *Table) hashOf(number uint64) uint64 { return maphash.Comparable(t.seed, number) }
 
-// PlaceOf returns the place in stacks of the stack with a number.
+// PlaceOf returns the place in Stacks, from 0, of the stack with a number.
 func (t *Table) PlaceOf(number uint64) (uint32, bool) {
 	if len(t.Repeated) > 0 {
 		if i, known := t.Repeated[number]; known {
@@ -116,8 +117,8 @@ func (t *Table) PlaceOf(number uint64) (uint32, bool) {
 	return t.firstOf(number)
 }
 
-// firstOf returns the place in stacks of the stack with a number, if it was the first to be streamed with its calls.
-// That place never changes.
+// firstOf returns the place in Stacks, from 0, of the stack whose calls were streamed first with this number. That
+// place never changes.
 func (t *Table) firstOf(number uint64) (uint32, bool) {
 	return t.firsts.find(t.hashOf(number), func(i uint32) bool { return t.Stacks[i].Number == number })
 }
@@ -138,15 +139,15 @@ func (t *Table) hash(s *Stack) uint64 {
 	return h.Sum64()
 }
 
-// call returns the index of a frame in frames, added if new.
+// call returns the index of a frame in Frames, and adds a new one.
 func (t *Table) call(f event.Frame) uint32 {
-	one := frame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Line, max(f.Input, 0), f.Native}
-	if at, known := t.framed.find(maphash.Comparable(t.seed, one),
-		func(at uint32) bool { return t.Frames[at] == one }); known {
+	call := frame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Line, max(f.Input, 0), f.Native}
+	if at, known := t.framed.find(maphash.Comparable(t.seed, call),
+		func(at uint32) bool { return t.Frames[at] == call }); known {
 		return at
 	}
 	at := uint32(len(t.Frames))
-	t.Frames = append(t.Frames, one)
+	t.Frames = append(t.Frames, call)
 	t.framed.add(at, func(at uint32) uint64 { return maphash.Comparable(t.seed, t.Frames[at]) })
 	return at
 }
@@ -180,49 +181,53 @@ func (t *Table) Of(number uint64) *Stack {
 	return nil
 }
 
-// Place returns the place in stacks, from 1, of the stack with a number; 0 for none.
+// Place returns the place in Stacks, from 1, of the stack with a number or the number of its samples; 0 for none.
 func (t *Table) Place(number uint64) uint32 {
 	if _, sampled := t.sampled[number]; sampled {
 		number ^= SampleMark
 	}
-	one := &t.recent[number%recents]
-	if one.number == number && one.at > 0 {
-		return one.at
+	entry := &t.recent[number%recents]
+	if entry.number == number && entry.at > 0 {
+		return entry.at
 	}
 	i, known := t.PlaceOf(number)
 	if !known {
 		return 0
 	}
-	one.number, one.at = number, i+1
-	return one.at
+	entry.number, entry.at = number, i+1
+	return entry.at
 }
 
-// SampleMark distinguishes the number of a stack of samples from that of the same stack of blocks that were all
-// streamed.
+// SampleMark makes another number for a stack, by exclusive or: it stands for the stack's sampled blocks.
 const SampleMark = 0x5a4d_504c_e5a4_d50d
 
-// maxSampled is the number of stacks of samples that are kept. Further ones are not known.
+// maxSampled bounds the numbers of samples. Samples of further stacks all have the number SampleMark, of no stack.
 const maxSampled = 1 << 17
 
-// Sample returns the number that stands for a stack where its blocks are samples.
-func (t *Table) Sample(stack uint64) uint64 {
+// Sample returns the number that stands for the sampled blocks of a stack. represents is the sum of the blocks that one
+// of them stands for, in bytes.
+func (t *Table) Sample(stack uint64, represents event.Bytes) uint64 {
 	number := stack ^ SampleMark
-	if _, known := t.sampled[number]; !known {
+	most, known := t.sampled[number]
+	if !known {
 		if t.sampled == nil {
-			t.sampled = map[uint64]struct{}{SampleMark: {}}
+			t.sampled = map[uint64]event.Bytes{SampleMark: 0}
 		}
 		if len(t.sampled) >= maxSampled {
 			number = SampleMark
+			most = t.sampled[number]
 		}
-		t.sampled[number] = struct{}{}
+	}
+	if !known || represents > most {
+		t.sampled[number] = max(most, represents)
 	}
 	return number
 }
 
-// IsSampled reports whether a stack's number is that of samples.
+// IsSampled reports whether a number stands for the sampled blocks of a stack.
 func (t *Table) IsSampled(stack uint64) bool {
-	_, is := t.sampled[stack]
-	return is
+	_, known := t.sampled[stack]
+	return known
 }
 
 // FramesOf returns the calls of a stack, the innermost first; none where it is not known.

@@ -2,27 +2,27 @@ package stacks
 
 import (
 	"iter"
+	"math"
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
-// Tallies are the allocations of a meter in a window, by stack. For a stack without a tally nothing moved since the
-// window began: it holds the same as the process holds by it now.
+// Tallies are the allocations of a meter in a window, by stack. A stack has no tally if nothing moved in the window: it
+// has held the same since the window began, see [Holdings].
 type Tallies struct {
 	ByStack map[uint64]*Tally
 	Idle    idleTallies
-	idleAt  int      // size of byStack at which idle tallies are looked for
-	moved   []*Tally // since the highest total so far
-	Highest event.Bytes
-	First   event.Bytes // total before the first change
-	// byValue: blocks that were not streamed move the meter, too, so its value shows where its peak is. value is the
-	// highest so far.
+	idleAt  int         // length of ByStack at which idle tallies are searched
+	moved   []*Tally    // tallies that moved since the highest total so far
+	Highest event.Bytes // the highest total so far
+	First   event.Bytes // the total before the first change
+	// byValue: blocks that were not streamed move the meter, too, so the peak is where the meter's value is highest.
 	byValue    bool
-	value      event.Bytes
-	Done       *Summary // replaces byStack, once the window is settled
-	IsStanding bool     // nothing moved in the window: see [allocations.closed]
-	Wrong      bool     // a change came after that, or it frees a block of which no allocation is known
+	value      event.Bytes // the highest value so far, if byValue
+	Done       *Summary    // replaces ByStack once the window is settled
+	IsStanding bool        // nothing moved in the window: see [blocks.Blocks.Closed]
+	Wrong      bool        // a change came after Done was set, or freed a block without a known allocation
 }
 
 // Tally has the allocations and frees of one stack in a window.
@@ -31,13 +31,13 @@ type Tally struct {
 	Allocated, Freed event.Bytes
 	Count            int64 // allocations
 	AtPeak, Held     event.Bytes
-	Since            event.Bytes // by how much held has changed since the process ended its cells-th cell
+	Since            event.Bytes // by how much Held has changed since the process ended its cell number Cells
 	Cells            int32
-	isMoved, isIdle  bool
+	isMoved, isIdle  bool // it is in Tallies.moved; its sums are in Tallies.Idle
 }
 
-// Of returns a stack's tally, nil if there is no room for one more. It starts with the bytes that the process holds by
-// the stack.
+// Of returns a stack's tally, nil if there is no room for one more. A new tally starts with the bytes that the stack
+// holds.
 func (all *Tallies) Of(h *Holdings, key course.Key, stack uint64) *Tally {
 	y := all.ByStack[stack]
 	if y == nil {
@@ -53,8 +53,8 @@ func (all *Tallies) Of(h *Holdings, key course.Key, stack uint64) *Tally {
 	return y
 }
 
-// recordPeak notes that the meter is at its peak: the bytes that each stack holds now are those at the peak. Stacks
-// that have not moved since the last peak already have them.
+// recordPeak records that the meter is at its peak: each stack's bytes at the peak are the bytes that it holds now.
+// Only stacks that moved since the last peak need a change.
 func (all *Tallies) recordPeak() {
 	for _, y := range all.moved {
 		y.isMoved = false
@@ -63,8 +63,8 @@ func (all *Tallies) recordPeak() {
 	all.moved = all.moved[:0]
 }
 
-// Shift changes the bytes that a stack held from the window's beginning on. A stack without a tally needs none, unless
-// the process would hold less than nothing by it.
+// Shift changes the bytes that a stack held from the window's beginning on. It makes no new tally, unless the stack
+// would hold less than nothing.
 func (all *Tallies) Shift(h *Holdings, key course.Key, stack uint64, by event.Bytes) {
 	all.Highest += by
 	all.First += by
@@ -77,7 +77,7 @@ func (all *Tallies) Shift(h *Holdings, key course.Key, stack uint64, by event.By
 	}
 }
 
-// setAtPeak sets the bytes that a stack held at the peak. A negative value is the result of a loss.
+// setAtPeak sets the bytes that a stack held at the peak. A negative value comes from a lost record, and becomes 0.
 func (all *Tallies) setAtPeak(y *Tally, held event.Bytes) {
 	if held < 0 {
 		all.Wrong, held = true, 0
@@ -85,7 +85,7 @@ func (all *Tallies) setAtPeak(y *Tally, held event.Bytes) {
 	y.AtPeak = held
 }
 
-func (all *Tallies) moves(y *Tally, by event.Bytes, cells int32) {
+func (all *Tallies) add(y *Tally, by event.Bytes, cells int32) {
 	y.Held += by
 	if y.Cells != cells {
 		y.Cells, y.Since = cells, 0
@@ -97,7 +97,7 @@ func (all *Tallies) moves(y *Tally, by event.Bytes, cells int32) {
 	}
 }
 
-// IsNothing reports whether a stack held and did nothing in a window: its first block came later.
+// IsNothing reports whether a stack did nothing in a window and held nothing at its peak.
 func (y *Tally) IsNothing() bool { return y.Allocated == 0 && y.Freed == 0 && y.AtPeak == 0 }
 
 func (all *Tallies) clone() *Tallies {
@@ -113,27 +113,31 @@ func (all *Tallies) clone() *Tallies {
 	return out
 }
 
-// sampled returns the part that samples stand for of the bytes that all stacks had at the peak.
-func (all *Tallies) sampled(h *Holdings, key course.Key) (sum event.Bytes) {
+// newSummary returns a summary that has what the process holds, and what sampled blocks stood for at the peak. A block
+// is a sample, independently of others, with a probability that is at least its part of the bytes that it stands for.
+// So the variance of an estimate is below the sum of these bytes' squares.
+func (all *Tallies) newSummary(h *Holdings, key course.Key) *Summary {
+	s := &Summary{Known: h.Of(key).Total}
 	if len(h.Known.sampled) == 0 {
-		return 0
+		return s
 	}
-	held := h.Of(key).ByStack
+	variance, held := 0.0, h.Of(key).ByStack
+	add := func(stack uint64, bytes event.Bytes) {
+		if most, isSampled := h.Known.sampled[stack]; isSampled {
+			s.Sampled += bytes
+			variance += float64(most) * float64(bytes)
+		}
+	}
 	for stack, size := range held {
-		if h.Known.IsSampled(stack) {
-			sum += size
-		}
+		add(stack, size)
 	}
-	all.each(h, key, func(y *Tally) {
-		if h.Known.IsSampled(y.stack) {
-			sum += y.AtPeak - held[y.stack]
-		}
-	})
-	return sum
+	all.each(h, key, func(y *Tally) { add(y.stack, y.AtPeak-held[y.stack]) })
+	s.SampledError = event.Bytes(math.Sqrt(max(0, variance)))
+	return s
 }
 
-// makeIdle turns tallies that hold nothing into sums. Tallies of stacks that may yet be streamed stay, and tallies that
-// moved since the last cell of the process ended: how much of them is left is not known yet.
+// makeIdle turns tallies that hold nothing into idle ones. A tally stays if its stack may still be streamed. It also
+// stays if it moved since the last cell of the process ended: Since is still needed.
 func (all *Tallies) makeIdle(h *Holdings, key course.Key, cells int32) {
 	before, held := all.Len(), h.Of(key).ByStack
 	for stack, y := range all.ByStack {
@@ -162,7 +166,7 @@ func (all *Tallies) makeIdle(h *Holdings, key course.Key, cells int32) {
 	h.Entries -= before - all.Len()
 }
 
-// isDue reports whether it is time to look for idle tallies.
+// isDue reports whether it is time to call makeIdle.
 func (all *Tallies) isDue() bool { return len(all.ByStack) >= max(MinBusy, all.idleAt) }
 
 // each calls do with the tally of each stack.
@@ -179,8 +183,8 @@ func (all *Tallies) each(h *Holdings, key course.Key, do func(*Tally)) {
 	}
 }
 
-// has reports whether a stack has a tally.
-func (all *Tallies) has(h *Holdings, stack uint64) bool {
+// hasTally reports whether a stack has a tally.
+func (all *Tallies) hasTally(h *Holdings, stack uint64) bool {
 	if all.ByStack[stack] != nil {
 		return true
 	}
@@ -215,8 +219,8 @@ func (all *Tallies) Stacks(h *Holdings) iter.Seq[uint64] {
 // Tally returns the tally of a stack; an idle one holds the same as the process holds by the stack.
 func (all *Tallies) Tally(h *Holdings, key course.Key, stack uint64) Tally {
 	y := Tally{stack: stack}
-	if hot := all.ByStack[stack]; hot != nil {
-		y = *hot
+	if busy := all.ByStack[stack]; busy != nil {
+		y = *busy
 	} else {
 		y.Held = h.Of(key).ByStack[stack]
 		y.AtPeak = y.Held
@@ -235,11 +239,11 @@ func (all *Tallies) Tally(h *Holdings, key course.Key, stack uint64) Tally {
 // Len returns the number of tallies.
 func (all *Tallies) Len() int { return len(all.ByStack) + all.Idle.Count }
 
-// MinBusy is the number of tallies of a window from which on idle ones are looked for.
+// MinBusy is the number of tallies from which makeIdle is called.
 const MinBusy = 1 << 10
 
-// Move puts one block in the place of another; a block of size 0 is none. times is the number of allocations that it
-// stands for, cells the number of cells of the process that are over. Tallies that are summed up are wrong from now on.
+// Move replaces a block by another; a block of size 0 is none. times is the number of allocations that the new block
+// stands for, cells the number of cells of the process that are over. Settled tallies are marked as wrong instead.
 func (all *Tallies) Move(h *Holdings, key course.Key, before, after Block, times int64, cells int32) {
 	if all.Done != nil {
 		all.Wrong = true
@@ -251,14 +255,14 @@ func (all *Tallies) Move(h *Holdings, key course.Key, before, after Block, times
 	if before.Size > 0 {
 		if y := all.Of(h, key, before.Stack); y != nil {
 			y.Freed += before.Size
-			all.moves(y, -before.Size, cells)
+			all.add(y, -before.Size, cells)
 		}
 	}
 	if after.Size > 0 {
 		if y := all.Of(h, key, after.Stack); y != nil {
 			y.Allocated += after.Size
 			y.Count += times
-			all.moves(y, after.Size, cells)
+			all.add(y, after.Size, cells)
 		}
 	}
 	if total := h.Of(key).Total; total > all.Highest {
@@ -269,16 +273,16 @@ func (all *Tallies) Move(h *Holdings, key course.Key, before, after Block, times
 	}
 }
 
-// Follow has the peak found by the meter's value, and no longer by the largest sum of the known blocks. Until now the
-// two were the same. from is the value before the change that shows it.
-func (all *Tallies) Follow(h *Holdings, key course.Key, from event.Bytes) {
+// FollowValue finds the peak from now on by the meter's value, not by the sum of the known blocks: blocks that are not
+// streamed move the meter, too. Until now both were the same. from is the value before the first such block.
+func (all *Tallies) FollowValue(h *Holdings, key course.Key, from event.Bytes) {
 	if !all.byValue {
 		all.byValue, all.value = true, from+all.Highest-h.Of(key).Total
 	}
 }
 
-// Stands records that the meter has a value now.
-func (all *Tallies) Stands(value event.Bytes) {
+// RecordValue takes in the meter's present value, which may be a new peak.
+func (all *Tallies) RecordValue(value event.Bytes) {
 	if all.ByStack != nil && value > all.value {
 		all.value = value
 		all.recordPeak()

@@ -12,7 +12,7 @@ import (
 func (tl *Timeline) Draw(tree *windows.Tree, boundary *event.Boundary, moved course.SegmentEnds) {
 	s := Seen{At: boundary.Time, Segment: boundary.Segment, Hold: tree.DrawnAt,
 		IsEdge: isEdge(boundary, tl.Processes.ByPID[boundary.PID])}
-	turns := boundary.Kind == event.CellOpen || boundary.Kind == event.CellClose
+	isCellEdge := boundary.Kind == event.CellOpen || boundary.Kind == event.CellClose
 	for _, pid := range tl.inOrderOfPID(moved) {
 		process := tl.Processes.ByPID[pid]
 		if process == nil || process.Began == 0 {
@@ -20,19 +20,19 @@ func (tl *Timeline) Draw(tree *windows.Tree, boundary *event.Boundary, moved cou
 		}
 		m := moved[pid]
 		s.waited = m.Waited
-		tl.drawCurve(tree, tl.curveOf(process), &s, m.Value, m.High, turns)
+		tl.drawCurve(tree, tl.curveOf(process), &s, m.Value, m.High, isCellEdge)
 	}
-	tl.drawTree(tree, boundary, &s, turns)
+	tl.drawTree(tree, boundary, &s, isCellEdge)
 	if boundary.Kind == event.MeterShed || boundary.Kind == event.MeterBack {
 		tl.drawPause(tree, boundary)
 	}
 	if p := tl.Processes.ByPID[boundary.PID]; boundary.Kind == event.ProcessExit && p != nil {
 		tl.close(tl.curveOf(p))
 	}
-	tl.tellEarly()
+	tl.addEarly()
 }
 
-// inOrderOfPID returns the processes that moved, in an order that is the same each time.
+// inOrderOfPID returns the pids of the processes that moved, ascending.
 func (tl *Timeline) inOrderOfPID(moved course.SegmentEnds) []int32 {
 	pids := tl.pids[:0]
 	for pid := range moved {
@@ -46,7 +46,7 @@ func (tl *Timeline) inOrderOfPID(moved course.SegmentEnds) []int32 {
 }
 
 // drawCurve takes in a boundary's values of a process, or of a tree.
-func (tl *Timeline) drawCurve(tree *windows.Tree, line *Line, s *Seen, value, high *event.Readings, turns bool) {
+func (tl *Timeline) drawCurve(tree *windows.Tree, line *Line, s *Seen, value, high *event.Readings, isCellEdge bool) {
 	i := 0
 	for _, m := range tl.GPUs.Meters {
 		for i < len(line.tracks) && line.tracks[i].Meter < m {
@@ -59,7 +59,7 @@ func (tl *Timeline) drawCurve(tree *windows.Tree, line *Line, s *Seen, value, hi
 		}
 		track := line.tracks[i]
 		s.Value, s.High = value[m], high[m]
-		// made by a change of a later segment, which may yet report the value that it has had all along
+		// A change of a later segment made the track. Another change may still report the value from the beginning.
 		if !track.hasBegun && s.Value == 0 && s.High == 0 {
 			track.drop(&tl.Folds, s.Segment)
 			continue
@@ -71,14 +71,14 @@ func (tl *Timeline) drawCurve(tree *windows.Tree, line *Line, s *Seen, value, hi
 		if !track.isGap && tl.isPaused(tree, m) {
 			track.pause(&tl.Folds, s.At, gapOfGroup(tree.WhyPaused(m)))
 		}
-		if n := len(track.Points); n >= maxStretch || turns && n > 0 {
+		if n := len(track.Points); n >= maxStretch || isCellEdge && n > 0 {
 			tl.Store(track)
 		}
 	}
 }
 
-// drawTree takes in a boundary's values of its tree, while there are more processes than the one that is attached.
-func (tl *Timeline) drawTree(tree *windows.Tree, boundary *event.Boundary, s *Seen, turns bool) {
+// drawTree takes in a boundary's values of its tree. The tree has a curve only while the attached process is not alone.
+func (tl *Timeline) drawTree(tree *windows.Tree, boundary *event.Boundary, s *Seen, isCellEdge bool) {
 	isAlone := len(tree.Living) == 0 || len(tree.Living) == 1 && tree.Living[0].Parent == 0
 	line := tl.treeCurve(tree)
 	wasOn := line.isOn
@@ -93,10 +93,10 @@ func (tl *Timeline) drawTree(tree *windows.Tree, boundary *event.Boundary, s *Se
 			k.resume(boundary.Time, boundary.Tree[k.Meter])
 		}
 		s.Hold = boundary.Time
-		tl.drawCurve(tree, line, s, &boundary.Tree, &boundary.Tree, turns)
+		tl.drawCurve(tree, line, s, &boundary.Tree, &boundary.Tree, isCellEdge)
 		return
 	}
-	tl.drawCurve(tree, line, s, &boundary.Tree, &boundary.TreeHigh, turns)
+	tl.drawCurve(tree, line, s, &boundary.Tree, &boundary.TreeHigh, isCellEdge)
 	if isAlone {
 		for _, k := range line.tracks {
 			k.pause(&tl.Folds, boundary.Time, gapAlone)
@@ -109,7 +109,7 @@ func (tl *Timeline) isPaused(r *windows.Tree, m event.Meter) bool {
 	return len(r.Paused) > 0 && r.Paused[m].Now
 }
 
-// drawPause begins and ends the gaps of meters that are paused.
+// drawPause begins or ends the gaps of the meters that a boundary pauses or resumes.
 func (tl *Timeline) drawPause(r *windows.Tree, boundary *event.Boundary) {
 	for _, m := range boundary.Group.Paused() {
 		for _, p := range r.Living {
@@ -140,15 +140,15 @@ func (tl *Timeline) drawPauseOf(tree *windows.Tree, line *Line, boundary *event.
 	}
 }
 
-// DrawLearned records the value that a meter of a process, and so its tree, has had all along.
+// DrawLearned records a value that a meter of a process has had since the curve began, and that became known only now.
 func (tl *Timeline) DrawLearned(r *windows.Tree, process *windows.Process, m event.Meter, value event.Bytes) {
-	tl.learned(tl.curveOf(process), m, value)
+	tl.beginLearned(tl.curveOf(process), m, value)
 	if tree := tl.treeCurve(r); tree.isOn {
-		tl.learned(tree, m, value)
+		tl.beginLearned(tree, m, value)
 	}
 }
 
-func (tl *Timeline) learned(line *Line, m event.Meter, value event.Bytes) {
+func (tl *Timeline) beginLearned(line *Line, m event.Meter, value event.Bytes) {
 	if line.began == 0 {
 		return
 	}

@@ -3,10 +3,10 @@ package timeline
 import "ipytracer/event"
 
 // A segment may have millions of changes. For each meter a fold keeps them at the resolution of a chart: the lowest and
-// the highest value in each of a number of columns of time. The columns get wider as the segment goes on.
+// the highest value in each column of time. The columns get wider as the segment goes on.
 
 const (
-	FoldColumns = 64 // the most columns of a segment
+	FoldColumns = 64 // the largest number of columns of a segment
 	firstShift  = 20 // columns are 2^20 ns wide at first: no chart of a session shows anything shorter
 )
 
@@ -20,10 +20,10 @@ type Moment struct {
 // column is the lowest and the highest value of a meter in a stretch of time.
 type column struct {
 	least, most Moment
-	any         bool
+	hasValue    bool
 }
 
-// fold is the values of a meter in a segment.
+// fold has the values of a meter in a segment.
 type fold struct {
 	segment uint64
 	origin  event.Nanoseconds
@@ -31,7 +31,7 @@ type fold struct {
 	columns []column
 }
 
-// add adds one value. Threads may report values out of order, so the first column also takes values from before its
+// add adds one value. Threads may report values out of order: the first column also takes values from before its
 // beginning.
 func (f *fold) add(m Moment) {
 	i := uint64(max(0, m.At-f.origin)) >> f.shift
@@ -41,12 +41,12 @@ func (f *fold) add(m Moment) {
 	for uint64(len(f.columns)) <= i {
 		f.columns = append(f.columns, column{})
 	}
-	f.columns[i].with(column{m, m, true})
+	f.columns[i].merge(column{m, m, true})
 }
 
-// with adds the values of another stretch.
-func (c *column) with(other column) {
-	if !c.any {
+// merge adds the values of another stretch.
+func (c *column) merge(other column) {
+	if !c.hasValue {
 		*c = other
 		return
 	}
@@ -63,8 +63,8 @@ func (f *fold) widen() {
 	f.shift++
 	for i, c := range f.columns {
 		f.columns[i] = column{}
-		if c.any {
-			f.columns[i/2].with(c)
+		if c.hasValue {
+			f.columns[i/2].merge(c)
 		}
 	}
 	f.columns = f.columns[:(len(f.columns)+1)/2]
@@ -74,15 +74,15 @@ func (f *fold) widen() {
 func (f *fold) moments(out []Moment) []Moment {
 	for i := range f.columns {
 		c := &f.columns[i]
-		if !c.any {
+		if !c.hasValue {
 			continue
 		}
-		one, other := c.least, c.most
-		if other.At < one.At {
-			one, other = other, one
+		first, second := c.least, c.most
+		if second.At < first.At {
+			first, second = second, first
 		}
-		if out = append(out, one); other != one {
-			out = append(out, other)
+		if out = append(out, first); second != first {
+			out = append(out, second)
 		}
 	}
 	return out
@@ -91,13 +91,13 @@ func (f *fold) moments(out []Moment) []Moment {
 // Limits on the folds kept.
 const (
 	maxColumns    = 1 << 16
-	maxFolds      = 4  // of a track, for segments that are not over
-	maxSpareFolds = 32 // columns of folds, to be reused
+	maxFolds      = 4  // folds of a track, for segments that are not over
+	maxSpareFolds = 32 // lists of columns that are kept for reuse
 )
 
 // foldMemory is the memory for the folds of all tracks.
 type foldMemory struct {
-	columns int // of all folds
+	columns int // number of columns of all folds
 	spare   [][]column
 	moments []Moment
 }
@@ -107,26 +107,26 @@ func (f *foldMemory) hasRoom() bool { return f.columns < maxColumns }
 
 // fold returns a new fold, with its first value.
 func (f *foldMemory) fold(segment uint64, m Moment) fold {
-	one := fold{segment: segment, origin: m.At, shift: firstShift}
+	added := fold{segment: segment, origin: m.At, shift: firstShift}
 	if n := len(f.spare); n > 0 {
-		one.columns, f.spare = f.spare[n-1], f.spare[:n-1]
+		added.columns, f.spare = f.spare[n-1], f.spare[:n-1]
 	}
-	one.add(m)
+	added.add(m)
 	f.columns++
-	return one
+	return added
 }
 
 // add adds one value to a fold.
-func (f *foldMemory) add(to *fold, m Moment) {
-	before := len(to.columns)
-	to.add(m)
-	f.columns += len(to.columns) - before
+func (f *foldMemory) add(target *fold, m Moment) {
+	before := len(target.columns)
+	target.add(m)
+	f.columns += len(target.columns) - before
 }
 
 // free takes back the memory of a fold.
-func (f *foldMemory) free(of *fold) {
-	f.columns -= len(of.columns)
+func (f *foldMemory) free(unused *fold) {
+	f.columns -= len(unused.columns)
 	if len(f.spare) < maxSpareFolds {
-		f.spare = append(f.spare, of.columns[:0])
+		f.spare = append(f.spare, unused.columns[:0])
 	}
 }

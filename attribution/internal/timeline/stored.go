@@ -7,12 +7,12 @@ import (
 	"ipytracer/model"
 )
 
-// stored are points as bytes: of each its kind, and the differences in time and value from the point before. A piece
-// that is full is put into the archive, each piece for itself.
+// stored has points as bytes: the kind of each, and its differences in time and value from the point before. A piece
+// that is full goes into the archive. Each piece can be decoded without the others.
 type stored struct {
-	coded  []byte
-	last   Point // the point before, in this piece
-	places []uint64
+	coded  []byte   // the piece that is being filled
+	last   Point    // the last point in coded
+	places []uint64 // of full pieces in the archive
 }
 
 func (s *stored) add(p *Point) {
@@ -25,16 +25,16 @@ func (s *stored) add(p *Point) {
 	s.last = *p
 }
 
-// Point is a value of a meter. kept: a window needs it, so it is never thinned.
+// Point is a value of a meter. kept: a window needs the point, so it is never dropped.
 type Point struct {
 	At    event.Nanoseconds
 	Bytes event.Bytes
 	Kind  model.PointKind
 	kept  bool
-	gap   gap // of a gap: its reason
+	gap   gap // the reason, if Kind is PointGap
 }
 
-// decode yields the points of a piece.
+// decode yields the points of a piece. It returns false if yield did.
 func decode(coded []byte, yield func(Point) bool) bool {
 	var p Point
 	for len(coded) > 0 {
@@ -56,7 +56,7 @@ func decode(coded []byte, yield func(Point) bool) bool {
 	return true
 }
 
-// gap is the reason why a track is not known for a time. The groups of probes follow the named reasons.
+// gap is the reason why a track has no values for a time: a named reason, or gapGroups plus a group of probes.
 type gap uint8
 
 const (

@@ -10,18 +10,18 @@ import (
 	"ipytracer/event"
 )
 
-// The timeline of meters is kept as turning points (see [model.Track]): the values at each boundary, and in between the
-// values of changes. Few of them are needed: windows need their starts, peaks and ends; of the others a chart needs a
-// limited number for each cell. A stretch that is over is turned into bytes, see [stored].
+// The timeline of meters is kept as turning points (see [model.Track]): the values at each boundary, and between them
+// the values of changes. Windows need their starts, peaks and ends. Of the other points a chart needs a limited number
+// for each cell. The points of a cell that is over become bytes, see [stored].
 
 // Timeline has the tracks of all processes.
 type Timeline struct {
 	*windows.State
 
-	curves  []*Line // of processes, by their index; nil for a process without
+	curves  []*Line // of processes, by Process.Index; nil for a process without a curve
 	trees   map[*windows.Tree]*Line
-	bytes   int // in the archive
-	tracks  int
+	bytes   int // number of bytes in the archive
+	tracks  int // number of tracks
 	Folds   foldMemory
 	full    bool
 	pids    []int32
@@ -37,7 +37,7 @@ func New(s *windows.State) *Timeline {
 // Limits of what is kept.
 const (
 	maxTracks   = 1 << 17
-	maxTimeline = 192 << 20 // bytes, before they are packed
+	maxTimeline = 192 << 20 // bytes, before they are compressed
 )
 
 // track returns a meter's track, and adds it if it is new; nil where there is no room.
@@ -61,7 +61,7 @@ func (tl *Timeline) Tell(tree *windows.Tree, change *event.Change, pending *even
 	if pending != nil && pending.Root == change.Root {
 		over = max(over, pending.Segment)
 	}
-	// The change's boundary has been drawn, or may have been: the peaks cover it.
+	// The change's boundary was drawn, or may have been: the highs at the boundary cover the change.
 	if change.Segment <= over || change.Passed > 0 || change.Learned {
 		return
 	}
@@ -75,8 +75,9 @@ func (tl *Timeline) Tell(tree *windows.Tree, change *event.Change, pending *even
 		return
 	}
 	kind := change.Meter.Facts().Kind
-	fell := kind == event.Pages || kind == event.Part || kind == event.Ranges && !change.Block || change.IsTurn()
-	track.Tell(&tl.Folds, over, change.Segment, Moment{change.Time, change.Value, fell})
+	onlyFalls := kind == event.Pages || kind == event.Part || kind == event.Ranges && !change.Block
+	fell := onlyFalls || change.IsTurn()
+	track.AddChange(&tl.Folds, over, change.Segment, Moment{change.Time, change.Value, fell})
 }
 
 // running returns the track of a meter of a process that has begun, nil otherwise.
@@ -120,8 +121,8 @@ func (tl *Timeline) Store(track *Track) {
 	tl.full = tl.bytes > maxTimeline
 }
 
-// waitsFor reports whether a change has to wait until the pending boundary has been processed: its track does not exist
-// yet.
+// waitsFor reports whether a change has to wait until the pending boundary has been processed: the boundary may begin
+// the change's track.
 func (tl *Timeline) waitsFor(change *event.Change, boundary *event.Boundary) bool {
 	if boundary == nil || boundary.Root != change.Root {
 		return false
@@ -135,8 +136,8 @@ func (tl *Timeline) waitsFor(change *event.Change, boundary *event.Boundary) boo
 	return !found || l.tracks[i].isGap
 }
 
-// tellEarly adds the changes that waited to their tracks, once the boundary has been processed.
-func (tl *Timeline) tellEarly() {
+// addEarly adds the changes that waited for the boundary to their tracks.
+func (tl *Timeline) addEarly() {
 	for key, waited := range tl.waiting {
 		if k := tl.running(key.PID, key.Meter); k != nil && !k.isGap && len(k.folds) == 0 {
 			k.folds, waited.folds = waited.folds, nil
@@ -153,7 +154,7 @@ const pieceSize = 2 << 10
 type Line struct {
 	tracks []*Track          // by meter, ascending
 	began  event.Nanoseconds // the time from which their values are known
-	isOn   bool              // of a tree: it has more than one process
+	isOn   bool              // for a tree: it has more than one process
 }
 
 // find returns the index of a meter's track, or the index for a new one.
@@ -185,11 +186,11 @@ func (tl *Timeline) treeCurve(tree *windows.Tree) *Line {
 	return line
 }
 
-// A boundary waits for its readings, in a replay for longer than live. Meanwhile, changes may arrive of a process that
-// it begins, or of a meter with a gap that it ends. They are kept until the boundary has been taken in, so the timeline
-// is the same live and in a replay.
+// A boundary waits for its readings, in a replay longer than live. Meanwhile, changes may arrive of a process that the
+// boundary begins, or of a meter whose gap it ends. They are kept until the boundary has been taken in, so that the
+// timeline is the same live and in a replay.
 
-// maxEarly is the most meters of processes that may wait in this way.
+// maxEarly is the largest number of tracks that wait for a boundary.
 const maxEarly = 1 << 12
 
 // earlyChanges are the tracks that record changes while a boundary waits.

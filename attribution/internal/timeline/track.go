@@ -10,22 +10,21 @@ import (
 	"ipytracer/model"
 )
 
-// Number of points that a stretch of a track has, beside those that windows need. A stretch is a cell, or the time
-// between two, or a part with the maximum of points that windows need.
+// A stretch is a part of a track that is stored at once: a cell, the time between two cells, or maxStretch points.
 const (
-	MaxFree    = 128
-	maxStretch = 1 << 10
-	Shortest   = 1 << firstShift // least time that a meter stands still for that to be a point
+	MaxFree    = 128             // points of a stretch that no window needs
+	maxStretch = 1 << 10         // points of a stretch
+	Shortest   = 1 << firstShift // nanoseconds for which a value must hold to become a point of its own
 )
 
 // Track has the values over time of one meter of a process, or of a tree.
 type Track struct {
 	Meter    event.Meter
 	value    event.Bytes // at the last boundary
-	Points   []Point     // that are not stored yet
-	edge     int         // number of these up to the last beginning or end of a window
-	atEdge   event.Bytes // the value there
-	free     int         // number of points that may be thinned
+	Points   []Point     // the points that are not stored yet
+	edge     int         // number of Points up to the last beginning or end of a window
+	atEdge   event.Bytes // the value at edge
+	free     int         // number of Points that may be dropped
 	isGap    bool
 	hasBegun bool
 	folds    []fold // values of changes in segments that are not over
@@ -39,8 +38,8 @@ type Seen struct {
 	Segment     uint64
 	Value, High event.Bytes
 	Hold        event.Nanoseconds // time of the boundary before it
-	waited      bool              // its high is not only of the segment that ends
-	IsEdge      bool              // windows begin or end there
+	waited      bool              // High covers more than the segment that ends
+	IsEdge      bool              // windows begin or end at the boundary
 }
 
 // See adds a boundary.
@@ -76,7 +75,7 @@ func (k *Track) move(fold *foldMemory, s *Seen) {
 	if len(moments) == 0 && s.Value == k.value && s.High <= k.value {
 		return
 	}
-	// it stood still until then
+	// The value held until the boundary before: that is a point of its own.
 	if k.hasBegun && !waited && s.Hold <= s.At && s.Hold-k.end > max(Shortest, (s.At-k.end)/64) {
 		k.add(Point{At: s.Hold, Bytes: k.value, Kind: model.PointValue})
 	}
@@ -90,7 +89,8 @@ func (k *Track) move(fold *foldMemory, s *Seen) {
 			kind = model.PointFell
 		}
 		highest = max(highest, m.Bytes)
-		// A clock is read a moment before or after the meter: the time of a change is moved into its segment.
+		// A clock is read a moment before or after the meter, so the time of a change may have to be moved into its
+		// segment.
 		k.add(Point{At: min(max(m.At, since+1, k.end), s.At), Bytes: m.Bytes, Kind: kind})
 	}
 	if s.High > highest {
@@ -118,8 +118,8 @@ func (k *Track) add(p Point) {
 	}
 }
 
-// extremes returns the indexes of the highest and of the lowest point since the last window began or ended, -1 where
-// these are the values at its ends.
+// extremes returns the indexes of the highest and of the lowest point after edge, -1 if no point is higher, or lower,
+// than the values at edge and now.
 func (k *Track) extremes() (most, least int) {
 	most, least = -1, -1
 	high, low := max(k.atEdge, k.value), min(k.atEdge, k.value)
@@ -135,8 +135,8 @@ func (k *Track) extremes() (most, least int) {
 	return most, least
 }
 
-// pin marks as kept the points needed by windows that begin or end here: the last one, and the highest and the lowest
-// since the last pin.
+// pin keeps the points that windows which begin or end here need: the last point, and the highest and the lowest since
+// the last pin.
 func (k *Track) pin() {
 	if k.edge == len(k.Points) {
 		return
@@ -151,7 +151,8 @@ func (k *Track) pin() {
 	k.edge, k.atEdge = len(k.Points), k.value
 }
 
-// thin drops the points that change the picture the least, except those that windows need or will need.
+// thin drops points until MaxFree are left that no window needs: those that change the curve the least. It keeps the
+// extremes since the last pin, which a window may still need.
 func (k *Track) thin() {
 	most, least := k.extremes()
 	type weight struct {
@@ -159,13 +160,13 @@ func (k *Track) thin() {
 		area float64
 	}
 	for k.free > MaxFree {
-		var all []weight
+		var weights []weight
 		for i := 0; i < len(k.Points)-1; i++ {
 			if !k.Points[i].kept && i != most && i != least {
-				all = append(all, weight{i, k.area(i)})
+				weights = append(weights, weight{i, k.area(i)})
 			}
 		}
-		slices.SortStableFunc(all, func(a, b weight) int {
+		slices.SortStableFunc(weights, func(a, b weight) int {
 			switch {
 			case a.area < b.area:
 				return -1
@@ -175,18 +176,18 @@ func (k *Track) thin() {
 			return 0
 		})
 		drop := make([]bool, len(k.Points)+1)
-		left := k.free
-		for _, w := range all {
+		freeBefore := k.free
+		for _, w := range weights {
 			if k.free == MaxFree {
 				break
 			}
-			if w.at > 0 && drop[w.at-1] || drop[w.at+1] { // its neighbours have changed
+			if w.at > 0 && drop[w.at-1] || drop[w.at+1] { // a neighbour was dropped, so the area is no longer right
 				continue
 			}
 			drop[w.at] = true
 			k.free--
 		}
-		if k.free == left {
+		if k.free == freeBefore {
 			return
 		}
 		kept, edge := k.Points[:0], k.edge
@@ -208,7 +209,7 @@ func (k *Track) thin() {
 	}
 }
 
-// area returns the area of the triangle of a point and its neighbours, doubled.
+// area returns twice the area of the triangle of a point and its two neighbours.
 func (k *Track) area(i int) float64 {
 	p, next := k.Points[i], k.Points[i+1]
 	before := Point{At: p.At, Bytes: p.Bytes}
@@ -220,9 +221,9 @@ func (k *Track) area(i int) float64 {
 	return max(ax*by-bx*ay, bx*ay-ax*by)
 }
 
-// Tell adds a change to the fold of its segment. Folds up to the segment that is over, which wait to be drawn, do not
-// count for the limit: they wait for another time in a live session than in a replay.
-func (k *Track) Tell(fold *foldMemory, over, segment uint64, m Moment) {
+// AddChange adds a change to the fold of its segment. Folds of segments up to over, which wait to be drawn, do not
+// count for the limit: how long they wait differs between a live session and a replay.
+func (k *Track) AddChange(fold *foldMemory, over, segment uint64, m Moment) {
 	running := 0
 	for i := range k.folds {
 		if k.folds[i].segment == segment {
@@ -238,24 +239,24 @@ func (k *Track) Tell(fold *foldMemory, over, segment uint64, m Moment) {
 	}
 }
 
-// drop drops the folds of all segments up to one.
+// drop drops the folds of all segments up to segment.
 func (k *Track) drop(fold *foldMemory, segment uint64) {
 	if len(k.folds) == 0 {
 		return
 	}
-	left := k.folds[:0]
+	running := k.folds[:0]
 	for i := range k.folds {
 		if k.folds[i].segment > segment {
-			left = append(left, k.folds[i])
+			running = append(running, k.folds[i])
 		} else {
 			fold.free(&k.folds[i])
 		}
 	}
-	clear(k.folds[len(left):])
-	k.folds = left
+	clear(k.folds[len(running):])
+	k.folds = running
 }
 
-// resume ends a gap, where the meter has a value again.
+// resume ends a gap at a time from which the meter has a value again.
 func (k *Track) resume(at event.Nanoseconds, value event.Bytes) {
 	if !k.isGap {
 		return
@@ -282,7 +283,7 @@ func (k *Track) pause(fold *foldMemory, at event.Nanoseconds, reason gap) {
 func (k *Track) All(a *windows.Archive) iter.Seq[Point] {
 	return func(yield func(Point) bool) {
 		for _, at := range k.stored.places {
-			record := a.Of(at)
+			record := a.From(at)
 			size, n := binary.Uvarint(record)
 			if !decode(record[n:n+int(size)], yield) {
 				return

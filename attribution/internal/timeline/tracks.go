@@ -8,13 +8,12 @@ import (
 	"ipytracer/model"
 )
 
-// trackPoints is the most points that an item of a report's timeline has; a gap's beginning and its end are in one
-// item.
+// trackPoints is the number of points from which an item of a report's timeline ends. An item never ends within a gap.
 const trackPoints = 8 << 10
 
-// EachTrack makes a report's timeline.
+// EachTrack yields the items of a report's timeline, all in the same memory.
 func (tl *Timeline) EachTrack(yield func(*model.Track) bool) {
-	d := drawing{t: tl, yield: yield} // one after another in the same memory
+	d := drawing{t: tl, yield: yield}
 	for _, process := range tl.Processes.Order {
 		if process.Began == 0 && !process.HasWindows {
 			continue
@@ -27,15 +26,15 @@ func (tl *Timeline) EachTrack(yield func(*model.Track) bool) {
 			return
 		}
 		if r := tl.Processes.Trees[process.Root]; r != nil && process.Session != nil && process.Parent == 0 &&
-			(!d.each(tl.treeCurve(r), process, true, tl.Session.Last) || !d.onlyOwn(tl.treeCurve(r), process)) {
+			(!d.each(tl.treeCurve(r), process, true, tl.Session.Last) || !d.eachOnlyOwn(tl.treeCurve(r), process)) {
 			return
 		}
 	}
 }
 
-// onlyOwn makes the tracks of the tree for meters that no other process of it has moved: these meters have the values
-// of the attached process.
-func (d *drawing) onlyOwn(tree *Line, process *windows.Process) bool {
+// eachOnlyOwn yields the tracks of a tree for meters that only its attached process has moved: each is a single gap,
+// which tells the reader to take the process's own track.
+func (d *drawing) eachOnlyOwn(tree *Line, process *windows.Process) bool {
 	if len(tree.tracks) == 0 {
 		return true
 	}
@@ -56,7 +55,7 @@ func (d *drawing) onlyOwn(tree *Line, process *windows.Process) bool {
 	return true
 }
 
-// each makes the tracks of a process, or of the tree of one that is attached.
+// each yields the tracks of a process or, if tree is set, of the tree of an attached process.
 func (d *drawing) each(line *Line, process *windows.Process, tree bool, gone event.Nanoseconds) bool {
 	for _, track := range line.tracks {
 		if !d.t.GPUs.Shows(track.Meter, nil, process.Info.Python != "") {
@@ -66,7 +65,7 @@ func (d *drawing) each(line *Line, process *windows.Process, tree bool, gone eve
 			Points: d.track.Points[:0], Gaps: d.track.Gaps[:0]}
 		d.unprobed, d.inGap, d.points = d.t.Processes.UnprobedOf(process, tree, track.Meter), false, 0
 		d.began, d.gone, d.alone = process.Began, gone, tree
-		if !d.all(track) {
+		if !d.drawTrack(track) {
 			return false
 		}
 	}
@@ -83,10 +82,10 @@ type drawing struct {
 	yield       func(*model.Track) bool
 	last        Point
 	inGap       bool
-	points      int
+	points      int // number of points of the track so far
 }
 
-func (d *drawing) all(track *Track) bool {
+func (d *drawing) drawTrack(track *Track) bool {
 	for p := range track.All(d.t.Table.Archive) {
 		if d.alone && d.points == 0 && p.At > d.began &&
 			!d.add(Point{At: d.began, Kind: model.PointGap, gap: gapAlone}) {

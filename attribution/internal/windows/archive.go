@@ -6,8 +6,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Archive is a sequence of records, compressed chunk by chunk. A place in it is the number of its chunk, from 1, and
-// the offset in the chunk.
+// Archive is a sequence of records, compressed chunk by chunk. The place of a record has the number of its chunk, from
+// 1, in the upper 32 bits, and the offset in the chunk in the lower ones.
 type Archive struct {
 	Chunk  int // bytes that are compressed at once, 0 for 64 KiB
 	packed [][]byte
@@ -34,8 +34,8 @@ func (a *Archive) Add(record []byte) uint64 {
 	return at
 }
 
-// pack compresses the last chunk. Both coders work in memory only: they fail only for options that do not exist, and
-// for bytes that they did not write.
+// pack compresses the last chunk. The encoder and decoder cannot fail here: their options are valid, and they work in
+// memory on their own bytes.
 func (a *Archive) pack() {
 	if a.zstd == nil {
 		a.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
@@ -47,10 +47,10 @@ func (a *Archive) pack() {
 	a.last = a.last[:0]
 }
 
-// Of returns the bytes of a chunk from a place on: the record marks its own end. The bytes are valid until the next
-// call.
-func (a *Archive) Of(at uint64) []byte {
-	chunk, offset := int(at>>32), uint32(at)
+// From returns the bytes of a chunk from a place on. They begin with the record, which must mark its own end. The bytes
+// are valid until the next call.
+func (a *Archive) From(place uint64) []byte {
+	chunk, offset := int(place>>32), uint32(place)
 	if chunk > len(a.packed) {
 		return a.last[offset:]
 	}

@@ -11,7 +11,7 @@ import (
 	"ipytracer/model"
 )
 
-// ran are the cells that a file name stands for in a process. pid is 0 if not known.
+// ran are the cells that ran with a file name in a process. pid is 0 if cells was not looked up.
 type ran struct {
 	pid   int32
 	cells []*Window
@@ -27,7 +27,7 @@ type FileKey struct {
 type CellFiles struct {
 	stacks *stacks.Table
 	ByName map[FileKey][]*Window
-	ran    []ran // by the number of the name
+	ran    []ran // cells that were looked up, by the number of the name
 }
 
 // Add records the file name of a cell that begins.
@@ -37,8 +37,8 @@ func (cf *CellFiles) Add(pid int32, cell *Window) {
 	cf.ran = nil
 }
 
-// CellOf returns the cell that a file name, given by its number, stands for in a window: the window's own cell, or the
-// latest that began before the window's end.
+// CellOf returns the cell that a file name, given by its number, stands for in a window: the cell around the window, or
+// else the latest cell that began before the window's end.
 func (cf *CellFiles) CellOf(w *Window, pid int32, number uint32) *Window {
 	file := cf.stacks.Names[number]
 	cells := cf.ranIn(pid, number)
@@ -62,11 +62,11 @@ func (cf *CellFiles) ranIn(pid int32, number uint32) []*Window {
 	if n := len(cf.stacks.Names); len(cf.ran) < n {
 		cf.ran = slices.Grow(cf.ran, n-len(cf.ran))[:n]
 	}
-	one := &cf.ran[number]
-	if one.pid != pid {
-		*one = ran{pid, cf.ByName[FileKey{pid, cf.stacks.Names[number]}]}
+	lookup := &cf.ran[number]
+	if lookup.pid != pid {
+		*lookup = ran{pid, cf.ByName[FileKey{pid, cf.stacks.Names[number]}]}
 	}
-	return one.cells
+	return lookup.cells
 }
 
 // maxNames is the most names of cells' code that a profiler keeps, maxOfName the most cells of one: a cell that ended
@@ -76,7 +76,7 @@ const (
 	maxOfName = 4
 )
 
-// Shrink leaves of a cell that is over, and of those with the same name before it, as much as its name needs.
+// Shrink drops from a cell that is over all that its name does not need, and drops the oldest cells with that name.
 func (cf *CellFiles) Shrink(w *Window) {
 	key := FileKey{w.Process.Info.PID, w.File}
 	cells := cf.ByName[key]
@@ -88,8 +88,8 @@ func (cf *CellFiles) Shrink(w *Window) {
 	slim.Detail, slim.Parent, slim.Statement, slim.Hooks, slim.AtResult, slim.Birth = nil, nil, nil, nil, nil, nil
 	slim.Before, slim.After, slim.Note = nil, nil, nil
 	cells[i] = &slim
-	if more := len(cells) - maxOfName; more > 0 {
-		cf.ByName[key] = slices.Clone(cells[more:])
+	if excess := len(cells) - maxOfName; excess > 0 {
+		cf.ByName[key] = slices.Clone(cells[excess:])
 	}
 	cf.ran = nil
 	if len(cf.ByName) > maxNames {
@@ -120,24 +120,24 @@ func (cf *CellFiles) Forget() { cf.ran = nil }
 
 // WithCells returns variables with the traceback named after the cell that failed, where that cell is known.
 func (cf *CellFiles) WithCells(e *event.Variables) *event.Variables {
-	at := slices.IndexFunc(e.Variables, func(v event.Variable) bool {
+	traceback := slices.IndexFunc(e.Variables, func(v event.Variable) bool {
 		return v.Kind == event.HeldByTraceback && len(v.Codes) > 0
 	})
-	if at < 0 {
+	if traceback < 0 {
 		return e
 	}
-	in := cf.failedCell(e.PID, e.Variables[at].Codes)
-	if in == "" {
+	cell := cf.failedCell(e.PID, e.Variables[traceback].Codes)
+	if cell == "" {
 		return e
 	}
 	named := *e
 	named.Variables = slices.Clone(e.Variables)
-	named.Variables[at].Name = "traceback of " + in
+	named.Variables[traceback].Name = "traceback of " + cell
 	return &named
 }
 
-// failedCell returns the name, for people, of the cell that a traceback came from, "" if it is not known: the outermost
-// of its calls that belongs to a cell. If the cell ran several times, it is the last run that failed.
+// failedCell returns the name, for people, of the cell that a traceback came from, "" if it is not known. It is the
+// cell of the outermost call that belongs to a cell. If that cell ran several times, it is the last run that failed.
 func (cf *CellFiles) failedCell(pid int32, codes []event.Code) string {
 	for _, code := range codes {
 		if code.Input > 0 {

@@ -16,8 +16,8 @@ type Closed struct {
 	processes *Processes
 	Closing   []*Window          // closed, but not settled
 	settled   []*Window          // settled, but not archived
-	over      []*Window          // sessions and lives
-	cells     map[uint64]*Window // the cells among these
+	over      []*Window          // closed sessions and lives
+	cells     map[uint64]*Window // the cells in Closing and settled
 }
 
 // Add takes in a window that has closed. isFull: many closed at once, and have to be settled.
@@ -39,13 +39,13 @@ func (cw *Closed) Remember(cell *Window) { cw.cells[cell.Cell] = cell }
 // Cell returns a cell that is over; nil if that is long ago.
 func (cw *Closed) Cell(id uint64) *Window { return cw.cells[id] }
 
-// With returns the windows of a process that are over, hold a segment and can still take in a change of it.
-func (cw *Closed) With(pid int32, root uint32, segment uint64) (found []*Window) {
+// Holding returns the closed windows of a process that contain a segment and can still take in a change of it.
+func (cw *Closed) Holding(pid int32, root uint32, segment uint64) (found []*Window) {
 	p := cw.processes.ByPID[pid]
 	if p == nil {
 		return nil
 	}
-	for _, w := range cw.Of(p) {
+	for _, w := range cw.NotArchived(p) {
 		if w.Process == p && w.Holds(root, segment) {
 			found = append(found, w)
 		}
@@ -58,10 +58,10 @@ func (cw *Closed) With(pid int32, root uint32, segment uint64) (found []*Window)
 	return found
 }
 
-// Of returns the windows that are over and not archived; of session windows only those of one process.
-func (cw *Closed) Of(of *Process) []*Window {
+// NotArchived returns the closed windows that are not archived; of sessions and lives only those of one process.
+func (cw *Closed) NotArchived(process *Process) []*Window {
 	all := slices.Concat(cw.Closing, cw.settled)
-	for _, w := range []*Window{of.Session, of.Lifetime} {
+	for _, w := range []*Window{process.Session, process.Lifetime} {
 		if w != nil && !w.IsOpen {
 			all = append(all, w)
 		}
@@ -80,14 +80,15 @@ func (cw *Closed) Due() (n int) {
 	return n
 }
 
-// Move moves the windows that have been settled to the others, and returns those that are old enough to be archived.
+// Move moves the first n closed windows to the settled ones, and returns the windows that are old enough to be
+// archived.
 func (cw *Closed) Move(n int) (old []*Window) {
 	cw.settled = append(cw.settled, cw.Closing[:n]...)
 	cw.Closing = slices.Delete(cw.Closing, 0, n)
 	return cw.settled[:max(0, len(cw.settled)-Horizon)]
 }
 
-// Drop takes out the oldest windows: they have been archived.
+// Drop removes the oldest windows, which have been archived.
 func (cw *Closed) Drop(old []*Window) {
 	for _, w := range old {
 		if cw.cells[w.Cell] == w {

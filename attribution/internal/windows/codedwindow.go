@@ -11,23 +11,23 @@ import (
 	"ipytracer/model"
 )
 
-// all codes a window that no other refers to, its id first.
-func (c *coder) all(w *Window) {
+// wholeWindow codes a window that no other window refers to, its id first.
+func (c *coder) wholeWindow(w *Window) {
 	codeOne(c, &w.ID)
 	c.core(w)
 	c.detail(w)
 }
 
-// core codes the part of a window that others may refer to. It is called for windows that no other refers to.
+// core codes the fields of a window that its detail lacks.
 func (c *coder) core(w *Window) {
 	codeOne(c, &w.Kind)
 	c.staying(&w.Parent)
 	c.process(&w.Process)
 	codeOne(c, &w.Root)
 	codeOne(c, &w.FirstSegment)
-	beside(c, &w.LastSegment, w.FirstSegment)
+	codeDelta(c, &w.LastSegment, w.FirstSegment)
 	codeOne(c, &w.Opened)
-	beside(c, &w.Closed, w.Opened)
+	codeDelta(c, &w.Closed, w.Opened)
 	codeOne(c, &w.Closing)
 	code(c, &w.Count, &w.Line)
 	c.flags(&w.Missed, &w.Doubted, &w.Truncated)
@@ -38,43 +38,44 @@ func (c *coder) core(w *Window) {
 	c.staying(&w.After)
 }
 
-// notes codes the kinds of a window's notes, the last one first, each with its values. Zero follows the last kind.
-func (c *coder) notes(at **Note) {
-	for ; ; at = &(*at).before {
+// notes codes a window's notes, the last note first: the kind of each, and its values. Kind 0 ends the list.
+func (c *coder) notes(last **Note) {
+	for ; ; last = &(*last).before {
 		kind := words.NoteKind(0)
-		if *at != nil {
-			kind = (*at).Kind
+		if *last != nil {
+			kind = (*last).Kind
 		}
 		if codeOne(c, &kind); kind == 0 {
 			return
 		}
 		if c.reads {
-			*at = NewNote(kind)
+			*last = NewNote(kind)
 		}
-		switch one := *at; kind {
+		switch note := *last; kind {
 		case words.EndedBy:
-			c.text(&one.Name)
+			c.text(&note.Name)
 		case words.RanUnseen:
-			code(c, &one.First, &one.Last)
-			c.text(&one.Name)
+			code(c, &note.First, &note.Last)
+			c.text(&note.Name)
 		}
 	}
 }
 
-// detail codes a window's detail. The tallies come last: it does not read them, but records their place.
+// detail codes a window's detail. The tallies come last. A coder that reads skips them and records their place.
 func (c *coder) detail(w *Window) {
 	d := w.Detail
 	codeOne(c, &d.OpenStream)
-	beside(c, &d.CloseStream, d.OpenStream)
+	codeDelta(c, &d.CloseStream, d.OpenStream)
 	codeOne(c, &d.OpenCPU)
-	beside(c, &d.CloseCPU, d.OpenCPU)
+	codeDelta(c, &d.CloseCPU, d.OpenCPU)
 	sameTree := slices.Equal(d.Own, d.Tree)
 	frees := d.OpenFrees != event.Frees{} || d.CloseFrees != event.Frees{} ||
 		d.unsure != [event.UnknownKinds]event.Bytes{}
-	refused, tallied, alone := len(d.Refused) > 0 || d.foreign != (model.Foreign{}) ||
-		d.Suspended != (model.Suspended{}), len(d.Tallies) > 0, len(d.Children) == 0 && d.Measured.Unlisted == 0 &&
-		!d.Sharing
-	marked, doubted := len(d.Paused) > 0 || len(d.PausedStacks) > 0, d.Doubts != nil
+	refused := len(d.Refused) > 0 || d.foreign != (model.Foreign{}) || d.Suspended != (model.Suspended{})
+	tallied := len(d.Tallies) > 0
+	alone := len(d.Children) == 0 && d.Measured.Unlisted == 0 && !d.Sharing
+	marked := len(d.Paused) > 0 || len(d.PausedStacks) > 0
+	doubted := d.Doubts != nil
 	counted := d.OpenCounters != nil && d.CloseCounters != nil
 	c.flags(&counted, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.IsSettled, &d.Uncounted,
 		&d.Crowded)
@@ -99,7 +100,7 @@ func (c *coder) detail(w *Window) {
 		c.children(d)
 	}
 	if marked {
-		c.marks(d)
+		c.paused(d)
 	}
 	if doubted {
 		c.doubts(d)
@@ -115,51 +116,51 @@ func (c *coder) detail(w *Window) {
 	}
 }
 
-func (c *coder) figures(all *course.Figures) {
-	n := len(*all)
+func (c *coder) figures(figures *course.Figures) {
+	n := len(*figures)
 	if codeOne(c, &n); c.reads {
-		*all = c.space.figures(n)
+		*figures = c.space.figures(n)
 	}
-	for i := range *all {
-		f := &(*all)[i]
+	for i := range *figures {
+		f := &(*figures)[i]
 		codeOne(c, &f.Meter)
 		codeOne(c, &f.Start)
-		beside(c, &f.Peak, f.Start)
-		beside(c, &f.End, f.Start)
+		codeDelta(c, &f.Peak, f.Start)
+		codeDelta(c, &f.End, f.Start)
 	}
 }
 
-// recomputed codes the differences from the peaks in the kernel's ledger.
+// recomputed codes the recomputed peaks as their differences from the peaks of the kernel's ledger: most are 0.
 func (c *coder) recomputed(d *Detail) {
-	var differ course.Levels
+	var differences course.Levels
 	if !c.reads {
 		for _, f := range d.Own {
-			if away := d.Recomputed.Of(f.Meter) - f.Highest(); away != 0 {
-				differ = append(differ, course.Level{Bytes: away, Meter: f.Meter})
+			if difference := d.Recomputed.Of(f.Meter) - f.Highest(); difference != 0 {
+				differences = append(differences, course.Level{Bytes: difference, Meter: f.Meter})
 			}
 		}
 		for _, l := range d.Recomputed {
 			if d.Own.Of(l.Meter) == (course.Figure{Meter: l.Meter}) && l.Bytes != 0 {
-				differ.Need(l.Meter).Bytes = l.Bytes
+				differences.Need(l.Meter).Bytes = l.Bytes
 			}
 		}
 	}
-	c.levels(&differ)
+	c.levels(&differences)
 	if c.reads {
 		for _, f := range d.Own {
 			d.Recomputed = append(d.Recomputed, course.Level{Bytes: f.Highest(), Meter: f.Meter})
 		}
-		for _, l := range differ {
+		for _, l := range differences {
 			d.Recomputed.Need(l.Meter).Bytes += l.Bytes
 		}
 	}
 }
 
-func (c *coder) levels(all *course.Levels) {
-	length(c, (*[]course.Level)(all))
-	for i := range *all {
-		code(c, &(*all)[i].Meter)
-		code(c, &(*all)[i].Bytes)
+func (c *coder) levels(levels *course.Levels) {
+	codeLength(c, (*[]course.Level)(levels))
+	for i := range *levels {
+		code(c, &(*levels)[i].Meter)
+		code(c, &(*levels)[i].Bytes)
 	}
 }
 
@@ -167,19 +168,19 @@ func (c *coder) children(d *Detail) {
 	c.flags(&d.Sharing)
 	c.levels(&d.Shared)
 	codeOne(c, &d.Measured.Unlisted)
-	length(c, &d.Children)
+	codeLength(c, &d.Children)
 	for i := range d.Children {
 		c.process(&d.Children[i].Process)
 		c.figures(&d.Children[i].Figures)
 	}
 }
 
-func (c *coder) marks(d *Detail) {
-	length(c, &d.Paused)
+func (c *coder) paused(d *Detail) {
+	codeLength(c, &d.Paused)
 	for i := range d.Paused {
 		codeOne(c, &d.Paused[i])
 	}
-	length(c, &d.PausedStacks)
+	codeLength(c, &d.PausedStacks)
 	for i := range d.PausedStacks {
 		codeOne(c, &d.PausedStacks[i])
 	}
@@ -189,14 +190,14 @@ func (c *coder) doubts(d *Detail) {
 	if c.reads {
 		d.Doubts = &doubts{}
 	}
-	all := d.Doubts
-	for i := range all.missing {
-		codeOne(c, &all.missing[i])
+	doubts := d.Doubts
+	for i := range doubts.missing {
+		codeOne(c, &doubts.missing[i])
 	}
-	code(c, &all.statements, &all.markers)
-	c.flags(&all.Loose, &all.partly)
-	for i := range all.unprobed {
-		code(c, &all.unprobed[i], &all.unprobedTree[i])
+	code(c, &doubts.statements, &doubts.markers)
+	c.flags(&doubts.Loose, &doubts.partly)
+	for i := range doubts.unprobed {
+		code(c, &doubts.unprobed[i], &doubts.unprobedTree[i])
 	}
 }
 
@@ -205,8 +206,8 @@ func (c *coder) requests(d *Detail) {
 	code(c, &d.Suspended.Out, &d.Suspended.Back)
 	codeOne(c, &d.Suspended.Bytes)
 	c.flags(&d.Suspended.Away)
-	length(c, &d.Refused)
-	length(c, &d.RefusedBy)
+	codeLength(c, &d.Refused)
+	codeLength(c, &d.RefusedBy)
 	for i := range d.Refused {
 		r := &d.Refused[i]
 		c.text(&r.Meter)
@@ -218,15 +219,15 @@ func (c *coder) requests(d *Detail) {
 }
 
 // refusedBy codes what a report needs of a refused request.
-func (c *coder) refusedBy(at **Refusal) {
+func (c *coder) refusedBy(refusal **Refusal) {
 	if c.reads {
-		*at = &Refusal{Refusal: &event.Refusal{}}
+		*refusal = &Refusal{Refusal: &event.Refusal{}}
 	}
-	by := *at
-	codeOne(c, &by.Stack)
-	length(c, &by.Dividers)
-	for i := range by.Dividers {
-		d := &by.Dividers[i]
+	refused := *refusal
+	codeOne(c, &refused.Stack)
+	codeLength(c, &refused.Dividers)
+	for i := range refused.Dividers {
+		d := &refused.Dividers[i]
 		code(c, &d.Size, &d.Before, &d.After)
 		codeOne(c, &d.Stack)
 	}
@@ -237,7 +238,7 @@ func (c *coder) tallies(d *Detail) {
 	if !c.reads {
 		meters = slices.Sorted(maps.Keys(d.Tallies))
 	}
-	length(c, &meters)
+	codeLength(c, &meters)
 	for i := range meters {
 		codeOne(c, &meters[i])
 		if c.reads {
@@ -250,21 +251,21 @@ func (c *coder) tallies(d *Detail) {
 	}
 }
 
-func (c *coder) tally(all *stacks.Tallies) {
-	c.flags(&all.Wrong)
-	s := all.Done
-	code(c, &all.Highest, &all.First, &s.Known, &s.Net, &s.Heaviest, &s.Sampled)
-	codeOne(c, &s.Stacks)
-	if s.Stacks > 0 {
-		code(c, &s.Rest.Allocated, &s.Rest.Freed, &s.Rest.AtPeak)
+func (c *coder) tally(tallies *stacks.Tallies) {
+	c.flags(&tallies.Wrong)
+	sum := tallies.Done
+	code(c, &tallies.Highest, &tallies.First, &sum.Known, &sum.Net, &sum.Heaviest, &sum.Sampled, &sum.SampledError)
+	codeOne(c, &sum.Stacks)
+	if sum.Stacks > 0 {
+		code(c, &sum.Rest.Allocated, &sum.Rest.Freed, &sum.Rest.AtPeak)
 	}
-	length(c, &s.Tallies)
-	for i := range s.Tallies {
-		c.done(&s.Tallies[i])
+	codeLength(c, &sum.Tallies)
+	for i := range sum.Tallies {
+		c.sum(&sum.Tallies[i])
 	}
 }
 
-// stack codes a stack's number as its place in the table. A number that is no longer in the table becomes 0.
+// stack codes a stack's number as the stack's place in the table, from 1. A stack that is no longer there becomes 0.
 func (c *coder) stack(number *uint64) {
 	table, at := c.stacks, uint32(0)
 	if !c.reads {
@@ -277,11 +278,11 @@ func (c *coder) stack(number *uint64) {
 	}
 }
 
-func (c *coder) done(y *stacks.Sum) {
-	c.flags(&y.Sampled)
-	c.stack(&y.Stack)
-	code(c, &y.Allocated, &y.Freed, &y.AtPeak)
-	codeOne(c, &y.Count)
+func (c *coder) sum(sum *stacks.Sum) {
+	c.flags(&sum.Sampled)
+	c.stack(&sum.Stack)
+	code(c, &sum.Allocated, &sum.Freed, &sum.AtPeak)
+	codeOne(c, &sum.Count)
 }
 
 // counters codes the counters. It is called only where something was counted.
@@ -291,6 +292,6 @@ func (c *coder) counters(d *Detail) {
 	}
 	for i := range d.OpenCounters {
 		codeOne(c, &d.OpenCounters[i])
-		beside(c, &d.CloseCounters[i], d.OpenCounters[i])
+		codeDelta(c, &d.CloseCounters[i], d.OpenCounters[i])
 	}
 }

@@ -9,13 +9,13 @@ import (
 
 // coder turns a window into bytes, or back if it reads: one description of each part serves both directions.
 type coder struct {
-	others    []*Window // that windows may refer to
+	others    []*Window // the windows that a window may refer to
 	processes []*Process
 	stacks    *stacks.Table
 	bytes     []byte
 	reads     bool
 	end       uint64 // where bytes end, as a place in the archive
-	space     *space // memory for the parts that it reads; nil if these are to be kept
+	space     *space // memory for the parts that are read; nil if the caller keeps the window
 }
 
 type integer interface {
@@ -42,13 +42,14 @@ func codeOne[T integer](c *coder, v *T) {
 	*v, c.bytes = T(n), c.bytes[length:]
 }
 
-// beside codes a value as its distance from another.
-func beside[T integer](c *coder, v *T, from T) {
-	away := *v - from
-	codeOne(c, &away)
-	*v = from + away
+// codeDelta codes a value as its difference from another.
+func codeDelta[T integer](c *coder, v *T, from T) {
+	delta := *v - from
+	codeOne(c, &delta)
+	*v = from + delta
 }
 
+// flags codes up to 32 flags as the bits of one value.
 func (c *coder) flags(flags ...*bool) {
 	bits := uint32(0)
 	for i, f := range flags {
@@ -72,8 +73,8 @@ func (c *coder) text(s *string) {
 	*s, c.bytes = string(c.bytes[:n]), c.bytes[n:]
 }
 
-// length codes the length of a list, and allocates the list when it reads.
-func length[T any](c *coder, list *[]T) {
+// codeLength codes the length of a list, and allocates the list when it reads.
+func codeLength[T any](c *coder, list *[]T) {
 	n := len(*list)
 	codeOne(c, &n)
 	if c.reads && n > 0 {
@@ -82,6 +83,7 @@ func length[T any](c *coder, list *[]T) {
 	}
 }
 
+// staying codes a reference to a window of others, which may be nil.
 func (c *coder) staying(w **Window) {
 	number := int32(0)
 	if *w != nil {

@@ -13,21 +13,23 @@ type problems struct{ All []words.Problem }
 
 // Add adds a problem, while there is room.
 func (pb *problems) Add(one words.Problem) {
-	if len(pb.All) < 100 {
+	const maxProblems = 100
+	if len(pb.All) < maxProblems {
 		pb.All = append(pb.All, one)
 	}
 }
 
-// ProbeGroup are a group of probes that serve windows, and no meter. The text names those of another tracer.
+// ProbeGroup is a group of probes that serve windows, and no meter. Text names a group that this tracer does not know.
 type ProbeGroup struct {
 	Group event.Group
 	Text  string
 }
 
-// PausedProbes are the probes and stacks that were ever paused and serve no meter.
+// PausedProbes are the groups without a meter that were ever paused.
 type PausedProbes struct {
-	Stacks bool // stacks were not walked, at some time
-	groups []ProbeGroup
+	Stacks  bool          // stacks were not walked, at some time
+	Counted []event.Group // kinds of blocks that a process has counted itself, of which no stacks are known
+	groups  []ProbeGroup
 }
 
 // Includes reports whether a group was paused at some time.
@@ -42,8 +44,16 @@ func (sd *PausedProbes) Add(p ProbeGroup) {
 	}
 }
 
-// AddStacks records that stacks are not walked.
-func (sd *PausedProbes) AddStacks() { sd.Stacks = true }
+// AddStacks records that a group's stacks are not walked.
+func (sd *PausedProbes) AddStacks(group event.Group) {
+	if group == event.CountedArrays || group == event.CountedHeap {
+		if !slices.Contains(sd.Counted, group) {
+			sd.Counted = append(sd.Counted, group)
+		}
+		return
+	}
+	sd.Stacks = true
+}
 
 // maxPausedGroups is a little more than the number of groups.
 const maxPausedGroups = 32

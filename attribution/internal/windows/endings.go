@@ -22,8 +22,8 @@ func (p *Process) Dying(b *event.Boundary) {
 	}
 }
 
-// noteOf returns the cause of a process's end as the note of the statement in which it ended; nil for all other
-// windows. The statement may be in the archive by the time the cause is known.
+// noteOf returns the cause of a process's end as a note, if w is the statement in which the process ended; nil for all
+// other windows. The statement may be in the archive by the time the cause is known.
 func (l *last) noteOf(w *Window) *Note {
 	if l.Ending == nil || l.Statement == nil || w.Kind != KindStatement || w.ID != l.id {
 		return nil
@@ -64,7 +64,7 @@ func limitOf(l event.Limit) model.Limit {
 		Highest: int64(l.Highest)}
 }
 
-// howKilled returns the effect of a signal, nil if no signal ended the process.
+// howKilled returns the note on a process that a signal ended, nil if no signal did.
 func howKilled(e *event.Ending) *Note {
 	status := unix.WaitStatus(e.Status)
 	switch {
@@ -79,8 +79,8 @@ func howKilled(e *event.Ending) *Note {
 // MaxPool is the length of a pool's name, in characters and bytes.
 const MaxPool = 64
 
-// Waits records the pool in which a process waits for the next task.
-func (ps *Processes) Waits(e *event.Holders) {
+// SetPool records the name of the pool in which a process waits for its next task.
+func (ps *Processes) SetPool(e *event.Holders) {
 	if p := ps.ByPID[e.PID]; p != nil && e.Pool != "" {
 		p.Pool, _ = ps.limits.Keep(words.Bounded(e.Pool, MaxPool), MaxPool)
 	}

@@ -1,6 +1,6 @@
 package windows
 
-// Note keeps the id of an experiment that has closed.
+// Note records the id of an experiment that has closed.
 func (e *Experiments) Note(id int) {
 	e.Endings++
 	if len(e.ended) < MaxEnded {
@@ -10,7 +10,7 @@ func (e *Experiments) Note(id int) {
 	e.ended[(e.Endings-1)%MaxEnded] = int32(id)
 }
 
-// Last returns the id of the one that closed last, 0 for none.
+// Last returns the id of the experiment that closed last, 0 for none.
 func (e *Experiments) Last() int {
 	if e.Endings == 0 {
 		return 0
@@ -18,8 +18,8 @@ func (e *Experiments) Last() int {
 	return int(e.ended[(e.Endings-1)%MaxEnded])
 }
 
-// After returns the ids of those that have closed since the first n did, and the number of those that are not known any
-// more.
+// After returns, in the order of closing, the ids of the experiments that closed after the first n. lost counts the
+// experiments among them whose ids are not kept any more.
 func (e *Experiments) After(n int) (ids []int32, lost int) {
 	n = min(max(n, 0), e.Endings)
 	lost = max(0, e.Endings-len(e.ended)-n)
@@ -33,11 +33,10 @@ func (e *Experiments) After(n int) (ids []int32, lost int) {
 type Experiments struct {
 	ByName map[string][]*Window // innermost last
 	Open   int
-	// Refused has the names of experiments that were not opened, with their number, each innermost of its name;
-	// crowded: some of these are not known.
+	// Refused counts, by name, the experiments that were not opened, each inside the open ones of its name.
 	Refused map[string]int
-	Crowded bool
-	// ended has the ids of those that closed last, in the order in which they closed; endings is the number of all.
+	Crowded bool // Refused is not complete
+	// ended is a ring of the ids of the MaxEnded experiments that closed last: number n (from 0) is at n % MaxEnded.
 	ended   []int32
-	Endings int
+	Endings int // number of experiments that closed
 }

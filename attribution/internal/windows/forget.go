@@ -2,11 +2,11 @@ package windows
 
 import "slices"
 
-// usualCrowd is the number of processes from which ended ones are dropped.
+// usualCrowd is the number of processes from which ended processes are dropped.
 const usualCrowd = 64
 
-// Forget drops the processes that ended before any open window began, sessions apart, unless a process below them
-// lives. Texts that only they had go with them.
+// Forget drops the processes that ended before any open window began, unless a descendant lives. Session windows do not
+// count.
 func (ps *Processes) Forget() {
 	if len(ps.Order) < ps.Crowd {
 		return
@@ -37,7 +37,7 @@ func (ps *Processes) Forget() {
 	ps.limits.Known, ps.limits.Kept = nil, 0
 }
 
-// need marks a process and those above it.
+// need marks a process and its ancestors.
 func (ps *Processes) need(p *Process, needed map[*Process]bool) {
 	for p != nil && !needed[p] {
 		needed[p] = true
@@ -45,7 +45,7 @@ func (ps *Processes) need(p *Process, needed map[*Process]bool) {
 	}
 }
 
-// oldest returns the cut since which any window of a tree has been open, sessions apart; otherwise none is.
+// oldest returns the cut at which the oldest open window of a tree opened, sessions apart; otherwise if none is open.
 func (r *Tree) oldest(otherwise uint64) uint64 {
 	for _, w := range r.Open {
 		if w.IsOpen && w.Kind != KindSession {

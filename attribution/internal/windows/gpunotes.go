@@ -23,8 +23,8 @@ type gpuOwner struct {
 
 // gpuOwned is the use of a GPU by a process.
 type gpuOwned struct {
-	highest    event.Bytes // of the driver's meter
-	unreported bool        // PyTorch takes its tensors from a pool of the driver's
+	highest    event.Bytes // highest value of the driver's meter
+	unreported bool        // PyTorch takes its tensors from a memory pool of the driver
 	Largest    []largeBlock
 }
 
@@ -38,13 +38,13 @@ const (
 	MaxGPUOwners = 4096
 	MaxLarge     = 8
 	leastLarge   = 1 << 30
-	// leastOfUnknown is the least size of a block that is taken for most of a GPU of unknown size, if the block is also
-	// three quarters of the most that the process ever had there.
+	// leastOfUnknown is the least size of a block that counts as most of a GPU of unknown size. The block must also be
+	// three quarters of the process's highest use of that GPU.
 	leastOfUnknown = 4 << 30
 )
 
-// Take takes in a change.
-func (g *GPUNotes) Take(c *event.Change) {
+// AddBlock takes in a change if it allocates memory of a GPU's driver.
+func (g *GPUNotes) AddBlock(c *event.Change) {
 	gpu, kind, ok := c.Meter.Device()
 	if !ok || kind != event.Driver || c.Size <= 0 || c.Caller.Moves() {
 		return
@@ -64,12 +64,12 @@ func (g *GPUNotes) Take(c *event.Change) {
 	owned.highest = max(owned.highest, c.Value)
 	owned.unreported = owned.unreported || c.Block
 	if c.Size >= leastLarge && c.Stack != 0 {
-		owned.grew(largeBlock{c.Size, c.Stack})
+		owned.addLarge(largeBlock{c.Size, c.Stack})
 	}
 }
 
-// grew adds a block to the largest ones, the largest first, each stack once.
-func (o *gpuOwned) grew(b largeBlock) {
+// addLarge adds a block to Largest, which is in descending order and has each stack once.
+func (o *gpuOwned) addLarge(b largeBlock) {
 	if i := slices.IndexFunc(o.Largest, func(known largeBlock) bool { return known.stack == b.stack }); i >= 0 {
 		o.Largest[i].size = max(o.Largest[i].size, b.size)
 	} else {
@@ -109,10 +109,11 @@ func (g *GPUNotes) List(gpus []event.GPU, stacks *stacks.Table) (notes []model.G
 	return notes
 }
 
-// isMost reports whether a block is at least half of a GPU.
+// isMost reports whether a block takes most of a GPU with total bytes, 0 if unknown: at least half of it, see also
+// leastOfUnknown.
 func (o *gpuOwned) isMost(size, total event.Bytes) bool {
 	if total > 0 {
-		return size >= total-size
+		return size >= total-size // not 2*size: it could overflow
 	}
 	return size >= leastOfUnknown && size >= o.highest/4*3
 }
@@ -151,10 +152,8 @@ func allocatorOf(frames []event.Frame) string {
 		return ""
 	}
 	for _, a := range allocators {
-		if slices.ContainsFunc(a.parts, func(part string) bool {
-			return strings.Contains(frames[innermost].File,
-				part)
-		}) {
+		file := frames[innermost].File
+		if slices.ContainsFunc(a.parts, func(part string) bool { return strings.Contains(file, part) }) {
 			return a.name
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// GPUs records which of the GPUs' meters, and that of page-locked memory, were used: a report has them from then on.
+// GPUs records which meters of GPUs and of page-locked memory were used. A report shows such a meter once it was used.
 type GPUs struct {
 	Used   [event.MeterCount]bool
 	Meters []event.Meter // the meters of the report, ascending
@@ -26,9 +26,9 @@ func newGPUs() *GPUs {
 	return g
 }
 
-// Note marks the meters that are not 0.
-func (g *GPUs) Note(all ...*event.Readings) {
-	for _, r := range all {
+// MarkUsed marks the meters that are not 0.
+func (g *GPUs) MarkUsed(readings ...*event.Readings) {
+	for _, r := range readings {
 		for _, m := range g.others {
 			if r[m] != 0 {
 				g.Mark(m)
@@ -39,24 +39,24 @@ func (g *GPUs) Note(all ...*event.Readings) {
 
 // Mark records that a meter is in use. A GPU's driver meter is shown with the other meters of the same GPU.
 func (g *GPUs) Mark(m event.Meter) {
-	g.use(m)
+	g.show(m)
 	if n, _, ok := m.Device(); ok {
-		g.use(event.OfDevice(n, event.Driver))
+		g.show(event.OfDevice(n, event.Driver))
 	}
 }
 
-func (g *GPUs) use(m event.Meter) {
+func (g *GPUs) show(m event.Meter) {
 	g.Used[m] = true
 	if i, found := slices.BinarySearch(g.Meters, m); !found {
 		g.Meters = slices.Insert(g.Meters, i, m)
 	}
 }
 
-// Shows reports whether a meter belongs to the figures of a window. w is nil for a whole process or tree. numpy: the
-// process is a Python with probes of its own, so that its arrays and tensors are seen.
-func (g *GPUs) Shows(m event.Meter, w *Window, numpy bool) bool {
+// Shows reports whether a meter belongs to the figures of a window. w is nil for a whole process or tree. isPython: the
+// process is a Python with probes, so its arrays and tensors are seen.
+func (g *GPUs) Shows(m event.Meter, w *Window, isPython bool) bool {
 	switch facts := m.Facts(); {
-	case facts.OfPythons && !numpy:
+	case facts.OfPythons && !isPython:
 		return false
 	case facts.Always:
 		return true

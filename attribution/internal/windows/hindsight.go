@@ -6,18 +6,17 @@ import (
 )
 
 // Some doubts about a window are known only at the end of the session, when the window may be in the archive. They are
-// added to the window where it is read.
+// added to the window when it is read.
 
 // hindsight holds the facts that came at the end of the session and concern the windows that had closed by then.
 type hindsight struct {
 	processes *Processes
 
-	closings uint64
-	refused  [event.RefusedKinds]uint64 // that no boundary reported
+	closings uint64                     // number of windows that had closed by then
+	refused  [event.RefusedKinds]uint64 // refusals after the last boundary
 }
 
-// AddUnreported takes in, at the end, the refusals that the kernel counted and no boundary reported: no boundary was
-// drawn after them.
+// AddUnreported takes in, at the end, the refusals that the kernel half counted after the last boundary.
 func (e *hindsight) AddUnreported(lost []event.Loss, closings uint64) {
 	e.closings = closings
 	var reported [event.RefusedKinds]uint64
@@ -38,8 +37,8 @@ func (e *hindsight) AddUnreported(lost []event.Loss, closings uint64) {
 	for _, r := range e.processes.Trees {
 		for _, w := range r.Open {
 			if w.IsOpen {
-				w.lacks(refused)
-				w.inDoubt().counts(refused)
+				w.noteRefusedEnds(refused)
+				w.inDoubt().addRefused(refused)
 			}
 		}
 	}
@@ -50,39 +49,39 @@ func (e *hindsight) complete(w *Window) *Window {
 	if w.IsOpen {
 		return w
 	}
-	r, note := e.processes.Tree(w.Root), w.Process.Last.noteOf(w)
-	unread, unprobed, unsaid := r.isUnread(w.Until), e.wasUnprobed(r, w), e.lacksUnreported(r, w)
-	if !unread && !unprobed && !unsaid && note == nil {
+	r, killed := e.processes.Tree(w.Root), w.Process.Last.noteOf(w)
+	unread, unprobed, unreported := r.isUnread(w.Until), e.wasUnprobed(r, w), e.lacksUnreported(r, w)
+	if !unread && !unprobed && !unreported && killed == nil {
 		return w
 	}
-	one, d := *w, *w.Detail
+	completed, d := *w, *w.Detail
 	if d.Doubts != nil {
 		doubts := *d.Doubts
 		d.Doubts = &doubts
 	}
-	one.Detail = &d
-	if note != nil {
-		one.Note = note
+	completed.Detail = &d
+	if killed != nil {
+		completed.Note = killed
 	}
 	if unread {
-		one.Loosen(words.Refused)
+		completed.Loosen(words.Refused)
 	}
-	if unsaid {
-		one.lacks(&e.refused)
-		one.inDoubt().counts(&e.refused)
+	if unreported {
+		completed.noteRefusedEnds(&e.refused)
+		completed.inDoubt().addRefused(&e.refused)
 	}
 	if unprobed {
-		one.setUnprobed(r, w.Closed)
+		completed.setUnprobed(r, w.Closed)
 	}
-	return &one
+	return &completed
 }
 
-// wasOver reports whether a window had closed before the end.
+// wasOver reports whether a window had closed before the end of the session.
 func (e *hindsight) wasOver(w *Window) bool { return w.Closing <= e.closings }
 
 func (e *hindsight) wasUnprobed(r *Tree, w *Window) bool { return len(r.unprobed) > 0 && e.wasOver(w) }
 
-// lacksUnreported reports whether a refusal that no boundary reported may lie in a window that had closed.
+// lacksUnreported reports whether a refusal after the last boundary may lie in a window that had closed.
 func (e *hindsight) lacksUnreported(r *Tree, w *Window) bool {
 	if e.refused == [event.RefusedKinds]uint64{} || !e.wasOver(w) {
 		return false

@@ -2,8 +2,8 @@ package windows
 
 import "ipytracer/internal/words"
 
-// Met records that a process runs IPython, or a cell.
-func (k *kernels) Met(p *Process) {
+// Add adds a process that runs IPython or a cell. The names of all kernels may change.
+func (k *kernels) Add(p *Process) {
 	if p.kernels == nil {
 		p.kernels = k
 		k.all = append(k.all, p)
@@ -11,8 +11,8 @@ func (k *kernels) Met(p *Process) {
 	k.stale = true
 }
 
-// settle computes the kernels' names.
-func (k *kernels) settle() {
+// updateNames computes the kernels' names again, if they are stale.
+func (k *kernels) updateNames() {
 	if !k.stale {
 		return
 	}
@@ -26,13 +26,13 @@ func (k *kernels) settle() {
 	}
 }
 
-// Kernel returns the name of a process among several kernels; "" for a process that is none, and where there is only
+// Kernel returns the name of a process among several kernels. It returns "" if the process is no kernel, or the only
 // one.
 func (p *Process) Kernel() string {
 	if p == nil || p.kernels == nil {
 		return ""
 	}
-	p.kernels.settle()
+	p.kernels.updateNames()
 	return p.name
 }
 

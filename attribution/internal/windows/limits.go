@@ -7,8 +7,8 @@ import (
 	"ipytracer/internal/words"
 )
 
-// limits count the records that had no room. A target can make anything without end, and so can the author of a
-// recording. Each of these counts leaves the report incomplete, and its certificate lists it.
+// limits count the records that had no room: a target, and the author of a recording, can make any number of records. A
+// count that is not 0 makes the report incomplete, and the certificate lists it.
 type limits struct {
 	words.LeftOut
 
@@ -16,20 +16,20 @@ type limits struct {
 	MostStatements int // maxStatements
 	MostChildren   int // maxChildren
 
-	Known map[string]string // texts that are kept
-	Kept  int               // their bytes
-	Brief bool              // memory is scarce
+	Known map[string]string // each kept text, by itself
+	Kept  int               // bytes of all kept texts
+	Brief bool              // memory is scarce: see maxBrief
 }
 
 const (
-	MaxReadings = 1 << 12 // of one boundary; also those that wait for one
-	MaxAhead    = 1 << 16 // maxima of segments that have not ended
-	MaxText     = 64 << 20
-	MaxSource   = 2 << 20 // bytes of a cell's text: 512 KiB as they are in the target, in UTF-8
-	MaxName     = 16 << 10
+	MaxReadings = 1 << 12  // readings of one boundary; also readings that wait for a boundary
+	MaxAhead    = 1 << 16  // maxima of segments that have not ended
+	MaxText     = 64 << 20 // bytes of all kept texts
+	MaxSource   = 2 << 20  // bytes of a cell's text: 512 KiB as they are in the target, in UTF-8
+	MaxName     = 16 << 10 // bytes of a name
 )
 
-// Room counts a record that has no room.
+// Room returns has. If it is false, Room counts a record that has no room.
 func (l *limits) Room(counter *int, has bool) bool {
 	if !has {
 		*counter++
@@ -37,8 +37,8 @@ func (l *limits) Room(counter *int, has bool) bool {
 	return has
 }
 
-// cut returns as much of a text as can be kept: no more than most bytes, within a bound on all texts together. whole is
-// false where that is not the whole text.
+// cut returns as much of a text as may be kept: at most most bytes, and nothing if all texts would exceed MaxText.
+// whole is false if kept is not the whole text.
 func (l *limits) cut(text string, most int) (kept string, whole bool) {
 	kept = text
 	if l.Brief {
@@ -56,8 +56,8 @@ func (l *limits) cut(text string, most int) (kept string, whole bool) {
 	return kept, whole
 }
 
-// Keep returns a text from memory in which each text is kept once: no more than most bytes, within a bound on all texts
-// together. whole is false where the text was cut.
+// Keep returns as much of a text as may be kept (see limits.cut), from memory in which each text is kept once. whole is
+// false if kept is not the whole text.
 func (l *limits) Keep(text string, most int) (kept string, whole bool) {
 	if known, ok := l.Known[text]; ok {
 		return known, true
@@ -75,7 +75,7 @@ func (l *limits) Keep(text string, most int) (kept string, whole bool) {
 	return kept, whole
 }
 
-// Bounded returns the description of a process, with texts that are kept.
+// Bounded returns the description of a process with its texts replaced by kept ones.
 func (l *limits) Bounded(info event.ProcessInfo) event.ProcessInfo {
 	for _, text := range []*string{&info.Command, &info.Python, &info.IPython, &info.Frontend, &info.Notebook} {
 		*text, _ = l.Keep(*text, MaxName)
@@ -86,10 +86,10 @@ func (l *limits) Bounded(info event.ProcessInfo) event.ProcessInfo {
 // maxBrief limits a kept text once memory is scarce, in bytes.
 const maxBrief = 1 << 10
 
-// Horizon is the number of windows that must close after a window before it is archived. Events for it that come later
-// are lost.
+// Horizon is the number of windows that must close after a window before the window is archived. Events that arrive for
+// an archived window are lost.
 const Horizon = 128
 
-// Lingering is the number of windows that take late changes after they closed: another CPU's may come behind the
+// Lingering is the number of closed windows that still take late changes: changes of another CPU may arrive after the
 // boundary.
 const Lingering = 16

@@ -7,8 +7,9 @@ import (
 	"ipytracer/event"
 )
 
-// pausable calls do for the gauges of a meter in a tree: its own, and those of its processes.
-func (r *Tree) pausable(m event.Meter, do func(g *course.Gauge, life event.Bytes)) {
+// eachGauge calls do for the gauges of a meter in a tree: the tree's own gauge, and the gauge of each living process
+// with the process's highest value so far.
+func (r *Tree) eachGauge(m event.Meter, do func(g *course.Gauge, life event.Bytes)) {
 	do(r.Gauges.Need(m), 0)
 	for _, p := range r.Living {
 		do(p.Gauges.Need(m), p.Life.Of(m).Highest())
@@ -17,17 +18,17 @@ func (r *Tree) pausable(m event.Meter, do func(g *course.Gauge, life event.Bytes
 
 // pause ends the certain part of a meter at a cut.
 func (r *Tree) pause(m event.Meter, cut uint64) {
-	r.pausable(m, func(g *course.Gauge, life event.Bytes) { g.Pause(cut, life) })
+	r.eachGauge(m, func(g *course.Gauge, life event.Bytes) { g.Pause(cut, life) })
 }
 
-// resume begins the certain part again. Arrays are searched first: until the search is over, the meter's value includes
-// the arrays found from before. An allocator's total keeps its old value until the allocator reports the next.
+// resume begins the certain part of a meter again at a cut.
 func (r *Tree) resume(m event.Meter, cut uint64, slack event.Bytes) {
-	r.pausable(m, func(g *course.Gauge, _ event.Bytes) { g.Resume(cut, slack) })
+	r.eachGauge(m, func(g *course.Gauge, _ event.Bytes) { g.Resume(cut, slack) })
 }
 
-// Breaks follows, at a boundary, where the certain part of meters ends and begins.
-func (r *Tree) Breaks(b *event.Boundary, cut uint64) {
+// FollowPauses ends and begins the certain part of meters at a boundary. NumPy's begins only when the search for its
+// arrays is over: until then its value contains arrays from before the pause.
+func (r *Tree) FollowPauses(b *event.Boundary, cut uint64) {
 	switch b.Kind {
 	case event.MeterShed, event.MeterBack:
 		r.followArrayPauses(b)
@@ -47,8 +48,8 @@ func (r *Tree) Breaks(b *event.Boundary, cut uint64) {
 	}
 }
 
-// isUnreported reports whether an allocator with probes that are back had not reported its total yet when a window
-// began: until then the total is that from before the pause.
+// isUnreported reports whether a meter, when a window began, still had its value from before a pause: an allocator
+// reports its new total only some time after its probes are back.
 func isUnreported(r *Tree, w *Window, m event.Meter) bool {
 	if kind := m.Facts().Kind; kind != event.Total && kind != event.Reserve {
 		return false
@@ -56,8 +57,9 @@ func isUnreported(r *Tree, w *Window, m event.Meter) bool {
 	return r.Gauges.IsUnreported(m, w.Since) || w.Process.Gauges.IsUnreported(m, w.Since)
 }
 
-// Frees takes in a boundary's counts of frees. Boundaries of two CPUs may overtake each other.
-func (r *Tree) Frees(f *event.Frees) {
+// RecordFrees takes in a boundary's counts of frees. It never lowers a count: boundaries of two CPUs may arrive in the
+// wrong order.
+func (r *Tree) RecordFrees(f *event.Frees) {
 	for kind := range f.Unknown {
 		r.Freed.Unknown[kind] = max(r.Freed.Unknown[kind], f.Unknown[kind])
 		r.Freed.Slack[kind] = max(r.Freed.Slack[kind], f.Slack[kind])
@@ -81,7 +83,7 @@ func (r *Tree) lower(m *Measured, w *Window) {
 // CertainLife returns the certain part of a process's figures from its beginning.
 func (p *Process) CertainLife() course.Figures { return p.Gauges.CertainLife(p.Life) }
 
-// BeginPaused records which meters are not seen when a process begins.
+// BeginPaused marks in a process that begins the meters that are paused.
 func (r *Tree) BeginPaused(p *Process) {
 	for m, s := range r.Paused {
 		if s.Now {
@@ -90,8 +92,8 @@ func (r *Tree) BeginPaused(p *Process) {
 	}
 }
 
-// PausedIn returns the meters that were paused at some time in a window that is open. If its beginning or end is
-// not certain, it returns all that ever were: a meter's value after that may be too high.
+// PausedIn returns the meters that were paused at some time in an open window. If the window's beginning or end is not
+// certain, it returns all meters that were ever paused: their values after a pause may be too high.
 func (r *Tree) PausedIn(w *Window) (meters []event.Meter) {
 	for m, s := range r.Paused {
 		if s.in(w.Since) || w.Doubts != nil && w.Doubts.Loose || isUnreported(r, w, m) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -18,14 +19,9 @@ func (wt *Table) Measure(w *Window) Measured {
 	}
 	m.Crowded = r.Crowded.in(w.Since)
 	room := wt.processes.limits.MostChildren - wt.children
-	r.others(w, func(p *Process, atStart bool) {
+	r.eachOther(w, func(p *Process, atStart bool) {
 		if p.isCopyIn(w) {
-			m.Sharing = true
-			for _, l := range p.Copied {
-				if l.Bytes > 0 {
-					m.Shared.Need(l.Meter).Bytes += l.Bytes
-				}
-			}
+			m.share(p.Copied)
 		}
 		switch {
 		case !wt.processes.IsBelow(p, w.Process):
@@ -37,17 +33,33 @@ func (wt *Table) Measure(w *Window) Measured {
 			m.Unlisted++
 		}
 	})
-	if n := len(m.Children); n > MaxListing {
-		slices.SortFunc(m.Children, func(a, b child) int {
-			return cmp.Or(cmp.Compare(b.Figures.Of(event.Resident).Peak, a.Figures.Of(event.Resident).Peak),
-				cmp.Compare(a.Process.Index, b.Process.Index))
-		})
-		m.Unlisted += n - MaxListing
-		m.Children = slices.Clone(m.Children[:MaxListing])
-	}
+	m.keepLargest(MaxListing)
 	slices.SortFunc(m.Children, func(a, b child) int { return cmp.Compare(a.Process.Index, b.Process.Index) })
 	r.lower(&m, w)
 	return m
+}
+
+// share adds memory that a forked child shares with its parent.
+func (m *Measured) share(copied course.Levels) {
+	m.Sharing = true
+	for _, l := range copied {
+		if l.Bytes > 0 {
+			m.Shared.Need(l.Meter).Bytes += l.Bytes
+		}
+	}
+}
+
+// keepLargest keeps at most limit children, those with the highest peaks of resident memory.
+func (m *Measured) keepLargest(limit int) {
+	if len(m.Children) <= limit {
+		return
+	}
+	slices.SortFunc(m.Children, func(a, b child) int {
+		return cmp.Or(cmp.Compare(b.Figures.Of(event.Resident).Peak, a.Figures.Of(event.Resident).Peak),
+			cmp.Compare(a.Process.Index, b.Process.Index))
+	})
+	m.Unlisted += len(m.Children) - limit
+	m.Children = slices.Clone(m.Children[:limit])
 }
 
 // DoubtsOf returns the doubts of an open window, up to now; nil for none.
@@ -72,8 +84,9 @@ func (wt *Table) DoubtsOf(w *Window) *doubts {
 	return out
 }
 
-// Count adds (by 1) or subtracts (by -1) the other processes that a window lists.
-func (wt *Table) Count(w *Window, by int) {
+// CountChildren adds the number of other processes that a window lists to the counts of all windows: by is 1 to add, -1
+// to subtract.
+func (wt *Table) CountChildren(w *Window, by int) {
 	wt.children += by * len(w.Children)
 	wt.processes.limits.Children += by * w.Measured.Unlisted
 }
@@ -92,11 +105,11 @@ func (d *Detail) Counters() *model.Counters {
 	if d.OpenCounters == nil || d.CloseCounters == nil {
 		return nil
 	}
-	of := func(c event.Counter) int64 { return d.CloseCounters.Since(d.OpenCounters, c) }
+	between := func(c event.Counter) int64 { return d.CloseCounters.Since(d.OpenCounters, c) }
 	return &model.Counters{
-		MinorFaults: of(event.MinorFaults), MajorFaults: of(event.MajorFaults), Waits: of(event.Waits),
-		Preemptions:  of(event.Preemptions),
-		Instructions: of(event.Instructions), Cycles: of(event.Cycles), CacheReferences: of(event.CacheReferences),
-		CacheMisses: of(event.CacheMisses),
+		MinorFaults: between(event.MinorFaults), MajorFaults: between(event.MajorFaults), Waits: between(event.Waits),
+		Preemptions:  between(event.Preemptions),
+		Instructions: between(event.Instructions), Cycles: between(event.Cycles),
+		CacheReferences: between(event.CacheReferences), CacheMisses: between(event.CacheMisses),
 	}
 }

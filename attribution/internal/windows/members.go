@@ -10,14 +10,14 @@ import (
 // Limits of what windows keep of other processes.
 const (
 	MaxProcesses = 1 << 14 // of a session
-	MaxPythons   = 1 << 12 // that found no room among those
+	MaxPythons   = 1 << 12 // Pythons beyond MaxProcesses
 	MaxListing   = 2048    // children of one window: as many as the kernel half follows at once
 	maxChildren  = 1 << 20 // of all windows
 )
 
-// others calls do with the processes of a tree that a window has seen, except its own: those that lived when it began,
-// and those that moved since.
-func (r *Tree) others(w *Window, do func(p *Process, atStart bool)) {
+// eachOther calls do for the processes of a tree that a window has seen, except its own process: the processes that
+// lived when the window began, and the processes that moved since. atStart: the process lived when the window began.
+func (r *Tree) eachOther(w *Window, do func(p *Process, atStart bool)) {
 	for p := r.recent; p != nil && p.moved > w.Since; p = p.older {
 		if p != w.Process {
 			do(p, p.lives.At(w.Since) == 1)
@@ -30,8 +30,8 @@ func (r *Tree) others(w *Window, do func(p *Process, atStart bool)) {
 	}
 }
 
-// Lives records that a process of the tree begins or ends.
-func (r *Tree) Lives(p *Process, cut uint64, alive bool) {
+// SetAlive records that a process of the tree begins or ends at a cut.
+func (r *Tree) SetAlive(p *Process, cut uint64, alive bool) {
 	if p.Alive == alive {
 		return
 	}
@@ -48,8 +48,8 @@ func (r *Tree) Lives(p *Process, cut uint64, alive bool) {
 	}
 }
 
-// Moved records that a process moved, or was born or ended, in the segment that ended at a cut.
-func (r *Tree) Moved(p *Process, cut uint64) {
+// MarkMoved records that a process moved, or was born or ended, in the segment that ended at a cut.
+func (r *Tree) MarkMoved(p *Process, cut uint64) {
 	p.moved = cut
 	if r.recent == p {
 		return
@@ -62,7 +62,7 @@ func (r *Tree) Moved(p *Process, cut uint64) {
 	r.recent = p
 }
 
-// leave removes a process from the list of those that moved.
+// leave removes a process from the list of processes that moved.
 func (r *Tree) leave(p *Process) {
 	if r.recent == p {
 		r.recent = p.older
@@ -76,7 +76,7 @@ func (r *Tree) leave(p *Process) {
 	p.older, p.newer = nil, nil
 }
 
-// Latest returns the cut since which the youngest open window is open.
+// Latest returns the cut at which the youngest open window opened, 0 if none is open.
 func (r *Tree) Latest() uint64 {
 	if n := len(r.Open); n > 0 {
 		return r.Open[n-1].Since
@@ -84,7 +84,7 @@ func (r *Tree) Latest() uint64 {
 	return 0
 }
 
-// Cuts returns the cuts since which windows are open, ascending.
+// Cuts returns the cuts at which the open windows opened, ascending.
 func (r *Tree) Cuts() []uint64 {
 	out := make([]uint64, 0, len(r.Open))
 	for _, w := range r.Open {
@@ -96,7 +96,7 @@ func (r *Tree) Cuts() []uint64 {
 	return out
 }
 
-// Thin removes the marks of a past that no open window needs any more, where there are many.
+// Thin removes marks of gauges that no open window needs any more, if the gauges have many.
 func (r *Tree) Thin(p *course.Gauges) {
 	p.Thin(Crowded+2*len(r.Open), r.Cuts)
 }
@@ -104,15 +104,16 @@ func (r *Tree) Thin(p *course.Gauges) {
 // Crowded is the number of marks, beside two for each window, above which they are thinned.
 const Crowded = 8
 
-// Rises takes in a segment that ended. Where the tree was higher than in all segments before, it records the most that
-// each process had: a process that did not move had its value. What a forked child has from its parent is its parent's.
-func (r *Tree) Rises(high *event.Readings, moved course.SegmentEnds, meters []event.Meter) {
+// RecordSummits takes in the highs of a segment that ended. If the tree was higher than in all segments before, it
+// records the most that each process had. A process that did not move had its value. Memory that a forked child shares
+// with its parent counts with the parent.
+func (r *Tree) RecordSummits(high *event.Readings, moved course.SegmentEnds, meters []event.Meter) {
 	isTop := false
 	for _, m := range meters {
 		if m != event.Resident && m != event.Mapped && m < event.CPUMeters {
 			continue
 		}
-		rose := r.Summits.Rises(m, high[m], func(levels []course.Share) []course.Share {
+		isHighest := r.Summits.Rises(m, high[m], func(levels []course.Share) []course.Share {
 			for _, p := range r.Living {
 				if own := p.highIn(m, moved) - p.shares(m); own > 0 {
 					levels = append(levels, course.Share{PID: p.Info.PID, Bytes: own})
@@ -120,11 +121,11 @@ func (r *Tree) Rises(high *event.Readings, moved course.SegmentEnds, meters []ev
 			}
 			return levels
 		})
-		isTop = isTop || rose && m == event.Resident
+		isTop = isTop || isHighest && m == event.Resident
 	}
 	for _, p := range r.Living {
 		if p.Crest != nil {
-			p.Crest.Ends(p.highIn(event.Resident, moved), isTop)
+			p.Crest.EndSegment(p.highIn(event.Resident, moved), isTop)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// Note is a note of a window, after those before it. It never changes, so that copies of a window share it. nil is
-// none.
+// Note is a note of a window, linked to the notes before it. nil is no note. A Note never changes, so copies of a
+// window share it.
 type Note struct {
 	words.Note
 	before *Note
@@ -17,10 +17,10 @@ type Note struct {
 // NewNote returns a note without values and without others before it.
 func NewNote(kind words.NoteKind) *Note { return &Note{Note: words.Note{Kind: kind}} }
 
-// And returns the notes with one more.
+// And returns the notes with next as the last one.
 func (n *Note) And(next words.Note) *Note { return &Note{next, n} }
 
-// Is reports whether a kind is all that is noted.
+// Is reports whether the only note is of this kind.
 func (n *Note) Is(kind words.NoteKind) bool { return n != nil && n.before == nil && n.Kind == kind }
 
 // Text returns the notes in the words of a report.
@@ -33,7 +33,7 @@ func (n *Note) Text() string {
 	return words.Join(texts...)
 }
 
-// BareName returns the name of a cell for people, without its kernel, for places where that is known; "" for none.
+// BareName returns the name of a cell for people without the name of its kernel; "" if w is nil.
 func BareName(w *Window) string {
 	if w == nil {
 		return ""
@@ -41,7 +41,7 @@ func BareName(w *Window) string {
 	return words.Cell(w.Execution, w.Count, w.Silent)
 }
 
-// CellName returns the name of a cell for people, with its kernel; "" for none.
+// CellName returns the name of a cell for people with the name of its kernel; "" if w is nil.
 func CellName(w *Window) string {
 	if w == nil {
 		return ""

@@ -10,13 +10,13 @@ import (
 	"ipytracer/model"
 )
 
-// CountOf returns N of In[N], -1 for none: IPython appends a cell to In before it compiles it, unless the cell is
-// silent.
+// CountOf returns N of the cell In[N] that opens at a boundary, -1 for none. IPython appends a cell to In before it
+// compiles the cell, except for a silent cell.
 func (p *Process) CountOf(b *event.Boundary) int {
 	if b.Inputs >= 0 {
-		grew := b.Inputs > p.Inputs || p.reset(b.Inputs) && b.Inputs > 1
+		isNew := b.Inputs > p.Inputs || p.wasReset(b.Inputs) && b.Inputs > 1
 		p.Inputs = b.Inputs
-		if grew {
+		if isNew {
 			return int(b.Inputs) - 1
 		}
 		return -1
@@ -28,8 +28,8 @@ func (p *Process) CountOf(b *event.Boundary) int {
 	return -1
 }
 
-// reset reports whether len(In) shows that In was emptied (%reset).
-func (p *Process) reset(inputs int64) bool { return inputs >= 0 && inputs < p.Inputs }
+// wasReset reports whether len(In) shows that In was emptied (%reset).
+func (p *Process) wasReset(inputs int64) bool { return inputs >= 0 && inputs < p.Inputs }
 
 // cellNow returns the cell that runs in a process, or else the last one that ran; nil for none.
 func (p *Process) cellNow() *Window {
@@ -39,8 +39,8 @@ func (p *Process) cellNow() *Window {
 	return p.LastCell
 }
 
-// Learn records, for a meter that became known, the number of windows that had closed by then.
-func (p *Process) Learn(m event.Meter, closed uint64) {
+// MarkLearned records that a meter became known when closed windows had closed.
+func (p *Process) MarkLearned(m event.Meter, closed uint64) {
 	for i := range p.learnedAt {
 		if p.learnedAt[i].meter == m {
 			p.learnedAt[i].closed = closed
@@ -50,8 +50,8 @@ func (p *Process) Learn(m event.Meter, closed uint64) {
 	p.learnedAt = append(p.learnedAt, learning{m, closed})
 }
 
-// Reached takes in maxima of an ended process that arrive late: it reached them before its end.
-func (p *Process) Reached(high *event.Readings, meters []event.Meter) {
+// RaiseLate takes in maxima that arrive after the end of a process, which reached them before its end.
+func (p *Process) RaiseLate(high *event.Readings, meters []event.Meter) {
 	for _, m := range meters {
 		if high[m] == 0 {
 			continue
@@ -62,7 +62,8 @@ func (p *Process) Reached(high *event.Readings, meters []event.Meter) {
 	}
 }
 
-// LateCount returns N of In[N] of a cell that was not seen to begin, as the tracer found it out.
+// LateCount returns N of In[N] for a cell whose beginning was not seen, -1 for none. The tracer read N from the
+// process.
 func LateCount(p *Process, b *event.Boundary) int {
 	p.Inputs = max(p.Inputs, b.Inputs)
 	return max(int(b.Inputs)-1, -1)
@@ -78,8 +79,8 @@ func (p *Process) shares(m event.Meter) event.Bytes {
 	return p.Copied.Of(m)
 }
 
-// Own returns how much of a meter a process has at present, without what it shares with its parent.
-func (ps *Processes) Own(p *Process, m event.Meter) event.Bytes {
+// OwnValue returns the present value of a meter without the memory that the process shares with its parent.
+func (ps *Processes) OwnValue(p *Process, m event.Meter) event.Bytes {
 	shared := p.shares(m)
 	if parent := ps.ByPID[p.Parent]; p.IsFound && parent != nil {
 		shared = min(shared, parent.Gauges.Value(m))
@@ -100,11 +101,11 @@ func (p *Process) figuresIn(w *Window, atStart bool) course.Figures {
 	return p.Gauges.Figures(w.Since, atStart)
 }
 
-// RisesTo reports whether a meter by which cells are ranked was at least as high in a window as in all of its process
-// before, and records the new highs.
-func (p *Process) RisesTo(w *Window) (highest bool) {
-	for _, all := range [...]course.Figures{w.Own, w.Tree} {
-		for _, f := range all {
+// RaiseTops records the highs of a window. It reports whether any meter by which cells are ranked was at least as high
+// as in all windows of the process before.
+func (p *Process) RaiseTops(w *Window) (highest bool) {
+	for _, figures := range [...]course.Figures{w.Own, w.Tree} {
+		for _, f := range figures {
 			if f.Meter != event.Resident && f.Meter < event.CPUMeters {
 				continue
 			}
@@ -135,8 +136,8 @@ type Process struct {
 	unprobed  course.Unprobed
 	Crest     *stacks.Crest
 	learnedAt []learning
-	kernels   *kernels // nil unless it is one
-	name      string   // its name among them: see process.kernel
+	kernels   *kernels // nil unless the process is a kernel
+	name      string   // its name among the kernels: see [Process.Kernel]
 	Pool      string   // the pool in which it waits for the next task at the end
 }
 
@@ -148,14 +149,15 @@ type memory struct {
 	moved        uint64       // the last cut at which it moved
 	left         uint64       // the cut at which it ended
 	Counted      uint64       // the last cut after which a block moved, or memory was refused
-	older, newer *Process     // in the order in which they moved
+	older, newer *Process     // neighbours in the list of processes in the order of moved
 }
 
 // heritage is the memory that a process has from its parent.
 type heritage struct {
 	Copied   course.Levels // memory it had at its birth by a fork, until it executes a program
-	IsForked bool          // it still has that memory, and lives
-	// it was forked before the attach: of its memory then, its parent's size bounds what it shares
+	IsForked bool          // the process lives and still has that memory
+	// IsFound: the process was forked before the attach, so part of Copied may be its own. The parent's value bounds
+	// the shared part.
 	IsFound  bool
 	Replaced uint64 // the cut at which it executed a program after a fork
 }
@@ -172,8 +174,8 @@ type ownWindows struct {
 	Session     *Window // of a root
 	Lifetime    *Window // of a Python that another process of the tree started
 	HasWindows  bool
-	tops        course.Levels // the highest of any cell so far
-	RanCells    int32         // cells that are over
+	tops        course.Levels // the highest values of any cell so far
+	RanCells    int32         // number of cells that are over
 	HadCell     bool          // a cell was ended at its result
 }
 
@@ -185,15 +187,15 @@ type learning struct {
 
 // last is the state of a process when it ended, and how it ended.
 type last struct {
-	cell             *Window     // the innermost that was open, nil for none
-	id, line         int         // of its open statement, or of the cell
-	Statement        *Window     // nil for none
-	resident, mapped event.Bytes // the most in its last segment
+	cell             *Window     // the innermost open cell, nil for none
+	id, line         int         // of the open statement, or else of the cell
+	Statement        *Window     // the open statement, nil for none
+	resident, mapped event.Bytes // the highest values in its last segment
 	Ending           *event.Ending
 }
 
-// kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of
-// them have an In[1].
+// kernels are the processes of a session that run cells, or could. If there are several, each has a name, because each
+// has an In[1].
 type kernels struct {
 	all   []*Process
 	stale bool // names must be found again

@@ -16,7 +16,7 @@ type Processes struct {
 	Order   []*Process
 	Trees   map[uint32]*Tree
 	Kernels kernels
-	Crowd   int // see forget
+	Crowd   int // the length of Order from which [Processes.Forget] drops processes
 }
 
 func newProcesses(s *session, l *limits) *Processes {
@@ -51,8 +51,8 @@ func (ps *Processes) Adopt(pid int32, root uint32) *Process {
 	}
 	p, r := ps.add(pid, root), ps.Tree(root)
 	p.Adopted, p.Began, p.Parent = true, ps.session.Last, ps.Order[i].Info.PID
-	r.Lives(p, ps.session.Cut, true)
-	r.Moved(p, ps.session.Cut)
+	r.SetAlive(p, ps.session.Cut, true)
+	r.MarkMoved(p, ps.session.Cut)
 	return p
 }
 
@@ -66,15 +66,15 @@ func (ps *Processes) Tree(id uint32) *Tree {
 	return r
 }
 
-// RootOf returns the tree of a reading, where the reading names it. Else it returns otherwise or, if that is nil, the
-// tree of the reading's process.
-func (ps *Processes) RootOf(of *event.Reading, otherwise *Tree) *Tree {
-	if of.Since != 0 {
-		if r := ps.Trees[of.Root]; r != nil {
+// TreeOfReading returns the tree that a reading names. If it names none, the result is otherwise or, if that is nil,
+// the tree of the reading's process.
+func (ps *Processes) TreeOfReading(reading *event.Reading, otherwise *Tree) *Tree {
+	if reading.Since != 0 {
+		if r := ps.Trees[reading.Root]; r != nil {
 			return r
 		}
 	}
-	if p := ps.ByPID[of.PID]; p != nil && otherwise == nil {
+	if p := ps.ByPID[reading.PID]; p != nil && otherwise == nil {
 		return ps.Trees[p.Root]
 	}
 	return otherwise
@@ -102,15 +102,14 @@ func (ps *Processes) SessionOf(p *Process) *Window {
 	return nil
 }
 
-// IsBelow reports whether a process is a child of another, or a child's child: not its parent, nor another child of its
-// parent.
-func (ps *Processes) IsBelow(p, of *Process) bool {
+// IsBelow reports whether a process descends from ancestor.
+func (ps *Processes) IsBelow(p, ancestor *Process) bool {
 	const deepest = 64
 	for range deepest {
-		if p == nil || p.Parent == 0 || p == of {
+		if p == nil || p.Parent == 0 || p == ancestor {
 			return false
 		}
-		if p.Parent == of.Info.PID {
+		if p.Parent == ancestor.Info.PID {
 			return true
 		}
 		p = ps.ByPID[p.Parent]
@@ -141,8 +140,9 @@ func (ps *Processes) LimitOn(e event.Event) event.Bytes {
 // deepestChild bounds the way from a process to its root; a recording may name two processes as each other's parent.
 const deepestChild = 32
 
-// Limited takes in the limits on a process's memory. The last such event has the use at the end, and the highest.
-func (ps *Processes) Limited(e *event.Limits) {
+// SetLimits records the limits on a process's memory. The last such event of a session has the use at the end, and the
+// highest.
+func (ps *Processes) SetLimits(e *event.Limits) {
 	p := ps.ByPID[e.PID]
 	if p == nil {
 		return
@@ -159,8 +159,8 @@ func (ps *Processes) Limited(e *event.Limits) {
 	}
 }
 
-// Ending takes in the cause of a process's end.
-func (ps *Processes) Ending(e *event.Ending) {
+// SetEnding records the cause of a process's end.
+func (ps *Processes) SetEnding(e *event.Ending) {
 	p := ps.ByPID[e.PID]
 	if p == nil || !p.Ended {
 		return
@@ -185,7 +185,7 @@ func (ps *Processes) Cells() (n int) {
 	return n
 }
 
-// Now returns a boundary at the end of the last segment, where the kernel drew none.
+// Now returns a made-up boundary of a process at the end of the last segment.
 func (ps *Processes) Now(p *Process) *event.Boundary {
 	b := &event.Boundary{Time: ps.session.Last, Root: p.Root, PID: p.Info.PID}
 	r := ps.Trees[p.Root]
@@ -194,32 +194,32 @@ func (ps *Processes) Now(p *Process) *event.Boundary {
 	}
 	b.Stream, b.Segment = r.Stream.Made, r.Ended
 	if r.Last != nil {
-		Carry(b, r.Last)
+		CarryCounts(b, r.Last)
 	}
 	return b
 }
 
-// Carry copies into a boundary another one's counts since the beginning.
-func Carry(b, of *event.Boundary) {
-	b.Frees, b.Doubts = of.Frees, of.Doubts
+// CarryCounts copies the counts since the session's beginning from one boundary to another.
+func CarryCounts(to, from *event.Boundary) {
+	to.Frees, to.Doubts = from.Frees, from.Doubts
 }
 
-// Enter moves a process into another tree: its pid was used in the old tree before. The old tree's windows lose their
-// records of it.
-func (ps *Processes) Enter(p *Process, root uint32) {
+// MoveToTree moves a process into another tree: its pid was used in the old tree before. The old tree's windows lose
+// their records of the process.
+func (ps *Processes) MoveToTree(p *Process, root uint32) {
 	if p.Root == root {
 		return
 	}
-	was := ps.Tree(p.Root)
-	if p.moved > 0 && len(was.Open) > 0 {
+	old := ps.Tree(p.Root)
+	if p.moved > 0 && len(old.Open) > 0 {
 		ps.limits.Children++
 	}
-	was.Lives(p, ps.session.Cut, false)
-	was.leave(p)
+	old.SetAlive(p, ps.session.Cut, false)
+	old.leave(p)
 	p.Root, p.Gauges, p.lives, p.Copied, p.IsForked = root, course.Gauges{}, nil, nil, false
 }
 
-// SetUnprobed records, at the end, that a meter of a process was too low because something could not be probed.
+// SetUnprobed records, at the session's end, the meters that were too low because a library could not be probed.
 func (ps *Processes) SetUnprobed(all []event.Unprobed) {
 	for _, b := range all {
 		p := ps.ByPID[b.PID]
@@ -240,7 +240,7 @@ func (ps *Processes) SetUnprobed(all []event.Unprobed) {
 	}
 }
 
-// Twice returns the number of changes of all roots that came again.
+// Twice counts the changes of all roots that arrived twice.
 func (ps *Processes) Twice() (n uint64) {
 	for _, r := range ps.Trees {
 		n += r.Stream.Twice
@@ -248,7 +248,7 @@ func (ps *Processes) Twice() (n uint64) {
 	return n
 }
 
-// ChangesMissing returns the number of changes of all roots that did not arrive.
+// ChangesMissing counts the changes of all roots that did not arrive.
 func (ps *Processes) ChangesMissing() (n uint64) {
 	for _, r := range ps.Trees {
 		if !r.Stream.Complete(0, r.Stream.Made) {

@@ -7,11 +7,11 @@ import (
 	"ipytracer/model"
 )
 
-// Divider is a live block of PyTorch's cache between free memory. Without it the free pieces beside it would have been
-// one piece, and a refused request would have fitted into that.
+// Divider is a live block of PyTorch's cache between two free pieces. Without the block, both pieces would have been
+// one, into which a refused request would have fitted.
 type Divider struct {
-	Size, Before, After event.Bytes // of the block, and free in front of it and behind it
-	Stack               uint64      // that allocated the block
+	Size, Before, After event.Bytes // bytes of the block, and free bytes in front of it and behind it
+	Stack               uint64      // the stack that allocated the block
 }
 
 // Refusal is a refused request.
@@ -21,7 +21,7 @@ type Refusal struct {
 	Dividers []Divider
 }
 
-// MovedOut records which processes have their device memory on the host.
+// MovedOut records whether a process has its device memory on the host, if the event is such a move.
 func (r *Tree) MovedOut(e event.Event) {
 	c, ok := e.(*event.Change)
 	switch {
@@ -35,11 +35,11 @@ func (r *Tree) MovedOut(e event.Event) {
 	}
 }
 
-// Add counts a request in a window, whichever process of the tree made it.
-func (w *Window) Add(e event.Event, limit event.Bytes) {
+// AddRequest counts a request in a window, whichever process of the tree made it.
+func (w *Window) AddRequest(e event.Event, limit event.Bytes) {
 	switch e := e.(type) {
 	case *Refusal:
-		w.refuse(e, limit)
+		w.addRefused(e, limit)
 	case *event.Foreign:
 		if e.Closed {
 			w.foreign.Closed++
@@ -48,11 +48,11 @@ func (w *Window) Add(e event.Event, limit event.Bytes) {
 		}
 		w.foreign.Open = int(e.Open)
 	case *event.Change:
-		w.moves(e)
+		w.countMove(e)
 	}
 }
 
-func (w *Window) refuse(e *Refusal, limit event.Bytes) {
+func (w *Window) addRefused(e *Refusal, limit event.Bytes) {
 	id, reserved := e.Meter.String(), int64(0)
 	if _, kind, ok := e.Meter.Device(); ok && kind == event.Active {
 		reserved = int64(min(e.Detail, math.MaxInt64))
@@ -73,8 +73,8 @@ func (w *Window) refuse(e *Refusal, limit event.Bytes) {
 	w.RefusedBy = append(w.RefusedBy, e)
 }
 
-// moves counts a move of all memory that a process has on a device.
-func (w *Window) moves(c *event.Change) {
+// countMove counts a move of all memory that a process has on a device.
+func (w *Window) countMove(c *event.Change) {
 	s := &w.Suspended
 	if c.Caller == event.MovedOut {
 		s.Out++
@@ -85,11 +85,11 @@ func (w *Window) moves(c *event.Change) {
 	}
 }
 
-// WasAway reports whether memory of a meter was on the host during a window. The blocks that were there are in the
-// window's lines, and not in its figures.
+// WasAway reports whether device memory of a meter was on the host at some time in a window. The blocks on the host are
+// in the window's lines, but not in its figures.
 func (w *Window) WasAway(m event.Meter) bool {
-	_, of, ok := m.Device()
-	return ok && of == event.Driver && w.Suspended != (model.Suspended{})
+	_, kind, ok := m.Device()
+	return ok && kind == event.Driver && w.Suspended != (model.Suspended{})
 }
 
 // Suspension reports how often device memory of a window's tree was moved to the host, and whether it is there; nil for
@@ -130,6 +130,5 @@ func PlaceOf(e event.Event) requestPlace {
 	return requestPlace{}
 }
 
-// MaxAsked bounds the requests that wait for their segment to end: a target may make as many failing requests as it
-// likes.
+// MaxAsked bounds the requests that wait for their segment to end: a target may make any number of failing requests.
 const MaxAsked = 1 << 16

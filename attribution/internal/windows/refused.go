@@ -15,8 +15,8 @@ func (r *Tree) isUnread(cut uint64) bool {
 	return found || i >= MaxUnread
 }
 
-// LoosenOpen loosens the open windows because of records that found no room. Windows that opened before it last did so
-// for the same reason are loose already.
+// LoosenOpen loosens the open windows because of records that found no room by a cut. It stops at windows that it
+// loosened before for the same reason.
 func (r *Tree) LoosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 	for kind, n := range [looseKinds]uint64{
 		refused[event.RefusedBoundaries] + refused[event.RefusedReadings], refused[event.RefusedStatements],
@@ -26,20 +26,20 @@ func (r *Tree) LoosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 			continue
 		}
 		for _, w := range slices.Backward(r.Open) {
-			if !w.IsOpen { // the window is to be removed, and has lost the cut at which it began
+			if !w.IsOpen { // the window will be removed, and has no valid Since any more
 				continue
 			}
-			if w.Since < r.loose[kind] {
+			if w.Since < r.loose[kind] { // all before it are loose already
 				break
 			}
-			w.lacks(refused)
+			w.noteRefusedEnds(refused)
 		}
 		r.loose[kind] = cut
 	}
 }
 
-// RefusedSince returns the records that found no room since the boundary before. Boundaries of two CPUs may come in the
-// wrong order.
+// RefusedSince counts the records that found no room since the boundary before. A count that is lower than before is
+// ignored: boundaries of two CPUs may arrive in the wrong order.
 func (r *Tree) RefusedSince(d *event.Doubts) (refused [event.RefusedKinds]uint64) {
 	for kind, n := range d.Refused {
 		if before := r.Doubts.Refused[kind]; n > before {
@@ -49,8 +49,8 @@ func (r *Tree) RefusedSince(d *event.Doubts) (refused [event.RefusedKinds]uint64
 	return refused
 }
 
-// DoubtOpened begins a window with the doubts before it.
-func (w *Window) DoubtOpened(r *Tree, b *event.Boundary) {
+// SetOpeningDoubts records in a window that opens the doubts from before it.
+func (w *Window) SetOpeningDoubts(r *Tree, b *event.Boundary) {
 	w.openStatements, w.openMarkers = r.Doubts.Refused[event.RefusedStatements], r.Doubts.Refused[event.RefusedMarkers]
 	if b.Missing != [event.MissingKinds]event.Bytes{} || b.UntracedNow > 0 {
 		d := w.inDoubt()
@@ -58,9 +58,9 @@ func (w *Window) DoubtOpened(r *Tree, b *event.Boundary) {
 	}
 }
 
-// lacks notes that the ends of a window are uncertain, if a record of them may be among those that found no room while
-// the window was open.
-func (w *Window) lacks(refused *[event.RefusedKinds]uint64) {
+// noteRefusedEnds notes that the beginning or end of a window is not certain, if its record may be among the refused
+// ones.
+func (w *Window) noteRefusedEnds(refused *[event.RefusedKinds]uint64) {
 	switch {
 	case refused[event.RefusedBoundaries]+refused[event.RefusedReadings] > 0:
 		w.Loosen(words.Refused)
@@ -79,7 +79,7 @@ func (w *Window) Loosen(why words.NoteKind) {
 	d.Loose = true
 }
 
-// inDoubt returns the doubts of a window, so that more can be added. Most windows have none.
+// inDoubt returns the doubts of a window, so that the caller can add to them. Most windows have none.
 func (w *Window) inDoubt() *doubts {
 	if w.Doubts == nil {
 		w.Doubts = &doubts{}
@@ -87,7 +87,8 @@ func (w *Window) inDoubt() *doubts {
 	return w.Doubts
 }
 
-// setUnprobed records the meters that are incomplete in a window that closed at a time.
+// setUnprobed records the meters that are incomplete in a window, because a library was not probed. closed is the time
+// at which the window closed.
 func (w *Window) setUnprobed(r *Tree, closed event.Nanoseconds) {
 	tree, own := r.unprobed.Of(w.Opened, closed), course.MeterSet{}
 	if w.Process.Root == w.Root {
@@ -97,12 +98,12 @@ func (w *Window) setUnprobed(r *Tree, closed event.Nanoseconds) {
 		return
 	}
 	d := w.inDoubt()
-	d.unprobedTree.With(tree)
-	d.unprobed.With(own)
+	d.unprobedTree.AddAll(tree)
+	d.unprobed.AddAll(own)
 }
 
-// Lost sets in a window of a report the numbers of records that found no room in it.
-func (w *Window) Lost(out *model.Window) {
+// SetLost sets in a reported window the numbers of records that found no room while it was open.
+func (w *Window) SetLost(out *model.Window) {
 	d := w.Doubts
 	if d == nil || w.Kind != KindCell && w.Kind != KindSession {
 		return

@@ -24,37 +24,37 @@ func ConnectionFile(command string) string {
 	return ""
 }
 
-// Restarts returns, by process, the pid of the kernel that it replaced: the last process of the same tree, with the
-// same connection file, that ended before it began.
+// Restarts returns, for each process that replaced a kernel, the pid of that kernel: the process with the same tree and
+// connection file that ended last before the new one began.
 func (ps *Processes) Restarts() map[*Process]int {
-	type place struct {
+	type kernelPlace struct {
 		root uint32
 		file string
 	}
-	file, ended := map[*Process]string{}, map[place][]*Process{}
+	file, ended := map[*Process]string{}, map[kernelPlace][]*Process{}
 	for _, p := range ps.Order {
 		if file[p] = ConnectionFile(p.Info.Command); file[p] != "" && p.Ended {
-			of := place{p.Root, file[p]}
-			ended[of] = append(ended[of], p)
+			key := kernelPlace{p.Root, file[p]}
+			ended[key] = append(ended[key], p)
 		}
 	}
-	for _, of := range ended {
-		slices.SortStableFunc(of, func(a, b *Process) int { return cmp.Compare(a.Gone, b.Gone) })
+	for _, kernels := range ended {
+		slices.SortStableFunc(kernels, func(a, b *Process) int { return cmp.Compare(a.Gone, b.Gone) })
 	}
 	out := map[*Process]int{}
 	for p, name := range file {
 		if name == "" || p.Parent == 0 {
 			continue
 		}
-		if before := lastBefore(ended[place{p.Root, name}], p); before != nil {
+		if before := lastBefore(ended[kernelPlace{p.Root, name}], p); before != nil {
 			out[p] = int(before.Info.PID)
 		}
 	}
 	return out
 }
 
-// lastBefore returns the process that ended last before p began. ended is in the order of ends. Of several that ended
-// at once it returns the first.
+// lastBefore returns the process that ended last before p began, nil for none. ended is in the order of ends. Of
+// several processes that ended at that time, lastBefore returns the first.
 func lastBefore(ended []*Process, p *Process) (before *Process) {
 	n := sort.Search(len(ended), func(i int) bool { return ended[i].Gone > p.Began })
 	for _, other := range slices.Backward(ended[:n]) {

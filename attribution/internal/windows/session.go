@@ -13,10 +13,10 @@ type session struct {
 	Start      *event.Start
 	Finish     *event.Finish
 	Began      event.Nanoseconds // time of the first boundary
-	Last       event.Nanoseconds // time of the last
-	Cut        uint64            // boundaries processed
-	numbered   uint64            // the highest number of a boundary
-	Boundaries course.Stream     // the numbers of boundaries: they may pass each other, and none may be missing
+	Last       event.Nanoseconds // time of the last boundary
+	Cut        uint64            // number of boundaries processed
+	numbered   uint64            // the highest number of a boundary so far
+	Boundaries course.Stream     // the numbers of boundaries, which may arrive in the wrong order
 }
 
 // Host returns the machine of the session.
@@ -41,7 +41,7 @@ func (s *session) Page() uint64 {
 	return uint64(s.Start.Host.Page())
 }
 
-// Since converts a time to that of the report, which counts from the first boundary.
+// Since returns the time from the first boundary to at, in nanoseconds. 0 stands for the last boundary.
 func (s *session) Since(at event.Nanoseconds) int64 {
 	if at == 0 {
 		at = s.Last
@@ -49,7 +49,7 @@ func (s *session) Since(at event.Nanoseconds) int64 {
 	return int64(at - s.Began)
 }
 
-// Duration returns the length of a window, of an open one up to the last boundary.
+// Duration returns the length of a window in nanoseconds. An open window ends at the last boundary.
 func (s *session) Duration(w *Window) int64 {
 	if w.IsOpen {
 		return int64(s.Last - w.Opened)
@@ -57,14 +57,14 @@ func (s *session) Duration(w *Window) int64 {
 	return int64(w.Closed - w.Opened)
 }
 
-// Starts records the start event.
-func (s *session) Starts(e *event.Start) { s.Start = e }
+// SetStart records the start event.
+func (s *session) SetStart(e *event.Start) { s.Start = e }
 
-// Next advances to the next cut.
-func (s *session) Next() { s.Cut++ }
+// NextCut advances to the next cut.
+func (s *session) NextCut() { s.Cut++ }
 
-// Draws records that a boundary came.
-func (s *session) Draws(b *event.Boundary) {
+// RecordBoundary records that a boundary came.
+func (s *session) RecordBoundary(b *event.Boundary) {
 	s.Boundaries.Received(b.Number)
 	s.numbered = max(s.numbered, b.Number)
 	if s.Began == 0 {
@@ -73,14 +73,14 @@ func (s *session) Draws(b *event.Boundary) {
 	s.Last = max(s.Last, b.Time)
 }
 
-// Ends records a finish event, and reports whether it is the first.
-func (s *session) Ends(f *event.Finish) (isFirst bool) {
+// SetFinish records a finish event, and reports whether it is the first.
+func (s *session) SetFinish(f *event.Finish) (isFirst bool) {
 	isFirst = s.Finish == nil
 	s.Finish = f
 	return isFirst
 }
 
-// Lost returns how many boundaries are missing.
+// Lost returns the number of missing boundaries; at least 1 if any is missing.
 func (s *session) Lost() uint64 {
 	if s.Boundaries.Complete(0, s.numbered) {
 		return 0
@@ -88,6 +88,6 @@ func (s *session) Lost() uint64 {
 	return max(1, s.numbered-min(s.numbered, s.Boundaries.Count))
 }
 
-// IsCut reports whether the events stop before the session did. What was lost is only said at its end: of such a
-// session no figure is exact.
+// IsCut reports whether the events stop before the session ended. Then no figure is exact: a session reports its losses
+// only at its end.
 func (s *session) IsCut() bool { return s.Finish != nil && s.Finish.Reason == event.FinishCut }

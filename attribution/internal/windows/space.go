@@ -6,27 +6,27 @@ import (
 	"ipytracer/event"
 )
 
-// space is memory for one window that is read from the archive; the next one overwrites it. A nil space allocates new
-// memory, for a window that is to be kept.
+// space is memory for one window that is read from the archive. The next window overwrites it. A nil space allocates
+// new memory, for a window that the caller keeps.
 type space struct {
-	window     Window
-	detail     Detail
-	recomputed course.Levels
-	all        []course.Figure // of the window, its tree and children, one after another
-	tallies    map[event.Meter]*stacks.Tallies
-	each       []*stacks.Tallies
+	window      Window
+	detail      Detail
+	recomputed  course.Levels
+	figuresRead []course.Figure // of the window, its tree and children, one after another
+	tallies     map[event.Meter]*stacks.Tallies
+	byMeter     []*stacks.Tallies
 }
 
 // begin returns an empty window to read into.
 func (s *space) begin() *Window {
-	s.all = s.all[:0]
+	s.figuresRead = s.figuresRead[:0]
 	s.detail = Detail{}
 	s.detail.Recomputed = s.recomputed[:0]
 	s.window = Window{Detail: &s.detail}
 	return &s.window
 }
 
-// end keeps the memory that the window may have grown.
+// end keeps for the next window the memory that reading may have allocated anew.
 func (s *space) end() { s.recomputed = s.detail.Recomputed }
 
 // figures returns n figures to read into.
@@ -34,12 +34,13 @@ func (s *space) figures(n int) course.Figures {
 	if s == nil {
 		return make(course.Figures, n)
 	}
-	if len(s.all)+n > cap(s.all) {
-		s.all = make([]course.Figure, 0, 2*cap(s.all)+n) // figures that were returned before keep their memory
+	if len(s.figuresRead)+n > cap(s.figuresRead) {
+		// figures that were returned before keep their memory
+		s.figuresRead = make([]course.Figure, 0, 2*cap(s.figuresRead)+n)
 	}
-	begin := len(s.all)
-	s.all = s.all[:begin+n]
-	return course.Figures(s.all[begin:len(s.all):len(s.all)])
+	begin := len(s.figuresRead)
+	s.figuresRead = s.figuresRead[:begin+n]
+	return course.Figures(s.figuresRead[begin:len(s.figuresRead):len(s.figuresRead)])
 }
 
 // tallied returns a map for the tallies of n meters.
@@ -59,12 +60,12 @@ func (s *space) talliesOf(i int) *stacks.Tallies {
 	if s == nil {
 		return &stacks.Tallies{Done: &stacks.Summary{IsShort: true}}
 	}
-	if i == len(s.each) {
-		s.each = append(s.each, &stacks.Tallies{Done: &stacks.Summary{}})
+	if i == len(s.byMeter) {
+		s.byMeter = append(s.byMeter, &stacks.Tallies{Done: &stacks.Summary{}})
 	}
-	one := s.each[i]
-	done := one.Done
+	tallies := s.byMeter[i]
+	done := tallies.Done
 	*done = stacks.Summary{IsShort: true, Tallies: done.Tallies[:0]}
-	*one = stacks.Tallies{Done: done}
-	return one
+	*tallies = stacks.Tallies{Done: done}
+	return tallies
 }

@@ -8,7 +8,7 @@ import (
 	"ipytracer/internal/words"
 )
 
-// State is what is known of a session: its processes and windows, the stacks that allocated, and what went wrong.
+// State has all facts of a session: its processes and windows, the stacks that allocated, and its defects.
 type State struct {
 	*defects
 	Session   *session
@@ -21,7 +21,7 @@ type State struct {
 	Files     *CellFiles
 }
 
-// Bounds are how much a session may keep.
+// Bounds limit what a session may keep.
 type Bounds struct {
 	Open      int // cells and experiments of a tree that may be open at once
 	Processes int
@@ -58,8 +58,9 @@ type defects struct {
 
 // Makers knows which stacks made blocks and ranges.
 type Makers interface {
-	// BlockAt and rangeAt return the stack that allocated a block, or mapped an address.
+	// BlockAt returns the stack that allocated a live block.
 	BlockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool)
+	// RangeAt returns the stack that mapped an address.
 	RangeAt(pid int32, address uint64) (stack uint64, ok bool)
 	// IsWhole reports whether all changes found room.
 	IsWhole() bool

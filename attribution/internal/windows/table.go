@@ -8,7 +8,7 @@ import (
 	"ipytracer/event"
 )
 
-// Table has all windows of a session in the order they began: each itself, or its place in the archive.
+// Table has all windows of a session in the order they began. Each slot has a window or its place in the archive.
 type Table struct {
 	tableCounts
 	processes *Processes
@@ -19,13 +19,13 @@ type Table struct {
 	Running   map[uint64]*Window // cells that run
 
 	Slots     []slot
-	Staying   []*Window // those that others may refer to
+	Staying   []*Window // windows that other windows may refer to
 	noTallies bool      // tallies are not kept any more: see [Table.GiveUp]
 	forgets   bool      // nothing is archived, see [Monitor]
 
 	Coded   []byte  // buffer for records of the archive
-	reached int     // index of the window that was made last by all
-	decoded *Window // the last that was read from the archive
+	reached int     // index of the window that All yielded last
+	decoded *Window // the window that was read last from the archive
 	space   space
 }
 
@@ -45,7 +45,7 @@ func newTable(p *Processes, stacks *stacks.Table, forgets bool) *Table {
 		Closed: &Closed{processes: p, cells: map[uint64]*Window{}}}
 }
 
-// Open gives a window its id. The time between cells is no window of a report: it has the id of the next window.
+// Open gives a window its id. The time between cells is no window of a report: its id is that of the next window.
 func (wt *Table) Open(w *Window) {
 	wt.Counted = wt.Counted || w.OpenCounters != nil
 	w.ID = wt.nextID
@@ -63,7 +63,7 @@ func (wt *Table) Close(w *Window) {
 // Drop counts a window for which there is no room.
 func (wt *Table) Drop() { wt.Dropped++ }
 
-// First returns the index of the first window that has at least an id.
+// First returns the index of the first window whose id is at least id.
 func (wt *Table) First(id int) int {
 	return sort.Search(len(wt.Slots), func(i int) bool { return wt.idAt(i) >= id })
 }
@@ -73,14 +73,16 @@ func (wt *Table) Keep(w *Window) {
 	if wt.forgets {
 		return
 	}
-	if w.Kind == KindStatement {
+	hasRoom := len(wt.Slots) < maxWindows
+	switch w.Kind {
+	case KindStatement:
 		wt.statements++
-	}
-	if w.Kind == KindExperiment {
+		hasRoom = hasRoom && wt.statements <= wt.processes.limits.MostStatements
+	case KindExperiment:
 		wt.Experiments++
+		hasRoom = hasRoom && wt.Experiments <= MaxExperiments
 	}
-	if len(wt.Slots) >= maxWindows || w.Kind == KindStatement && wt.statements > wt.processes.limits.MostStatements ||
-		w.Kind == KindExperiment && wt.Experiments > MaxExperiments {
+	if !hasRoom {
 		wt.Dropped++
 		return
 	}
@@ -92,25 +94,26 @@ func (wt *Table) Keep(w *Window) {
 	}
 }
 
-// Put turns a window into bytes, and returns the detail that is not needed any more; nil for a window that is not in
-// the table: there were too many, or it was dropped.
-func (wt *Table) Put(w *Window) *Detail {
+// ArchiveWindow writes a window to the archive, and returns its detail for reuse. It returns nil for a window that is
+// not in the table: it had no room there, or was dropped.
+func (wt *Table) ArchiveWindow(w *Window) *Detail {
 	if wt.forgets {
 		return nil
 	}
-	c, of := wt.coder(wt.Coded[:0]), w.Detail
+	c := wt.coder(wt.Coded[:0])
+	detail := w.Detail
 	if w.stays() || w == w.Process.LastBetween {
 		c.detail(w)
 		w.archived, w.Detail, wt.Coded = wt.Archive.Add(c.bytes), nil, c.bytes
-		return of
+		return detail
 	}
 	if w.Slot == 0 || w.Dropped {
 		return nil
 	}
-	c.all(w)
+	c.wholeWindow(w)
 	wt.Slots[w.Slot-1] = slot{at: wt.Archive.Add(c.bytes), id: int32(w.ID), kind: w.Kind}
 	wt.Coded = c.bytes
-	return of
+	return detail
 }
 
 // idAt returns the id of the i-th window.
@@ -134,37 +137,35 @@ func (wt *Table) At(i int) *Window {
 	if wt.decoded != nil && wt.decoded.Slot == i+1 {
 		return wt.decoded
 	}
-	if w := wt.Slots[i].W; w != nil {
-		if w.Detail != nil {
-			return wt.Whole(w)
-		}
-		one := wt.space.begin()
-		detail := one.Detail
-		*one = *w
-		one.Detail = detail
-		c := wt.read(w.archived)
-		c.space = &wt.space
-		c.detail(one)
-		wt.space.end()
-		wt.decoded = wt.Hindsight.complete(one)
-		return wt.decoded
+	w := wt.Slots[i].W
+	if w != nil && w.Detail != nil {
+		return wt.Whole(w)
 	}
-	w := wt.space.begin()
-	w.Slot = i + 1
-	c := wt.read(wt.Slots[i].at)
-	c.space = &wt.space
-	c.all(w)
+	decoded := wt.space.begin()
+	if w == nil { // the whole window is in the archive
+		decoded.Slot = i + 1
+		c := wt.readToSpace(wt.Slots[i].at)
+		c.wholeWindow(decoded)
+	} else { // only its detail is
+		detail := decoded.Detail
+		*decoded = *w
+		decoded.Detail = detail
+		c := wt.readToSpace(w.archived)
+		c.detail(decoded)
+	}
 	wt.space.end()
-	wt.decoded = wt.Hindsight.complete(w)
+	wt.decoded = wt.Hindsight.complete(decoded)
 	return wt.decoded
 }
 
-// All yields the windows of some kinds, whole, in the order they began, starting at index first of all windows. They
-// must not be changed.
-func (wt *Table) All(first int, of func(WindowKind) bool) iter.Seq[*Window] {
+// All yields the windows of the selected kinds, whole, in the order they began, from index first of Slots on. The
+// caller must not change the windows.
+func (wt *Table) All(first int, selects func(WindowKind) bool) iter.Seq[*Window] {
 	return func(yield func(*Window) bool) {
 		for i := first; i < len(wt.Slots); i++ {
-			if w := wt.Slots[i].W; w != nil && w.Dropped || !of(wt.kindAt(i)) {
+			w := wt.Slots[i].W
+			isDropped := w != nil && w.Dropped
+			if isDropped || !selects(wt.kindAt(i)) {
 				continue
 			}
 			wt.reached = i
@@ -178,9 +179,9 @@ func (wt *Table) All(first int, of func(WindowKind) bool) iter.Seq[*Window] {
 // AnyKind selects all windows.
 func AnyKind(WindowKind) bool { return true }
 
-// WindowOf returns a window of a report, nil if there is none.
+// WindowOf returns the reported window with an id, nil if there is none.
 func (wt *Table) WindowOf(id int) *Window {
-	if wt.reached < len(wt.Slots) && wt.idAt(wt.reached) == id {
+	if wt.reached < len(wt.Slots) && wt.idAt(wt.reached) == id { // usually asked for while All yields it
 		if w := wt.At(wt.reached); w.Kind.IsReported() && !w.Dropped {
 			return w
 		}
@@ -198,8 +199,8 @@ func (wt *Table) WindowOf(id int) *Window {
 	return nil
 }
 
-// Whole returns a window with its detail, up to now if it is open; of an archived one without its tallies, see
-// [Table.TalliesOf]. It must not be changed.
+// Whole returns a window with its detail. The figures of an open window reach up to now. An archived window comes
+// without its tallies, see [Table.TalliesOf]. The caller must not change the result.
 func (wt *Table) Whole(w *Window) *Window {
 	switch {
 	case w.Detail == nil:
@@ -242,7 +243,7 @@ func (wt *Table) Sessions() map[*Window]*Window {
 	return out
 }
 
-// NotSeenWhole returns how many windows are doubted, or have an end that was missed.
+// NotSeenWhole counts the windows that are doubted, or whose end was missed.
 func (wt *Table) NotSeenWhole() (n uint64) {
 	for _, w := range wt.Staying {
 		if w.Missed || w.Doubted {
@@ -252,14 +253,21 @@ func (wt *Table) NotSeenWhole() (n uint64) {
 	return n
 }
 
-// Forget drops the window that was read last: it may be outdated.
+// Forget drops the window that was read last from the archive: its doubts may be outdated.
 func (wt *Table) Forget() { wt.decoded = nil }
 
 // read returns a coder that reads at a place of the archive.
 func (wt *Table) read(at uint64) coder {
-	bytes := wt.Archive.Of(at)
+	bytes := wt.Archive.From(at)
 	c := wt.coder(bytes)
 	c.reads, c.end = true, at+uint64(len(bytes))
+	return c
+}
+
+// readToSpace is read with a coder that reads into the memory of wt.space.
+func (wt *Table) readToSpace(at uint64) coder {
+	c := wt.read(at)
+	c.space = &wt.space
 	return c
 }
 
@@ -271,9 +279,9 @@ func (wt *Table) coder(bytes []byte) coder {
 // GiveUp makes windows that are read from the archive come without tallies.
 func (wt *Table) GiveUp() { wt.decoded, wt.noTallies = nil, true }
 
-// A window that closed a while ago, so that no late change can belong to it, is kept as bytes: of a statement, an
-// experiment and the time between cells all of it; of a cell, to which other windows refer, only its detail. A session
-// has hundreds of thousands of them.
+// A session has hundreds of thousands of windows. So a window that closed a while ago is kept as bytes: no late change
+// can belong to it. A statement, an experiment and a time between cells become bytes as a whole. Of a cell only the
+// detail does, because other windows refer to cells.
 
 // slot is the place of a window: the window itself, or its place in the archive.
 type slot struct {

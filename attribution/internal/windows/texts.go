@@ -9,16 +9,16 @@ import (
 	"ipytracer/attribution/internal/stacks"
 )
 
-// texts are the texts of cells: each once, packed. A cell has the number of its text, 0 for none.
+// texts are the texts of cells, each kept once and compressed. A cell has the number of its text, 0 for none.
 type texts struct {
 	limits  *limits
-	known   map[Digest]uint32 // numbers
-	digests []Digest          // by number, from 1
-	at      []uint64          // likewise, in archive
+	known   map[Digest]uint32 // the number of each text
+	digests []Digest          // the digest of text number n is at n-1
+	places  []uint64          // the place in archive of text number n is at n-1
 	archive Archive
-	decoded uint32 // the number of the text that was read last
-	text    string
-	Recent  *RecentTexts // of a [Monitor] that keeps sources, instead of all others
+	decoded uint32       // the number of the text that was read last
+	text    string       // that text
+	Recent  *RecentTexts // the only texts of a [Monitor] that keeps sources; nil otherwise
 }
 
 // Digest stands for a text.
@@ -30,7 +30,7 @@ func DigestOf(text string) Digest {
 	return Digest(sum[:16])
 }
 
-// textChunk is the amount of text that is packed at once: little, for texts are read here and there.
+// textChunk is the number of bytes that are compressed at once. It is small, because texts are not read in their order.
 const textChunk = 16 << 10
 
 func newTexts(l *limits) *texts {
@@ -39,15 +39,15 @@ func newTexts(l *limits) *texts {
 
 // add adds a text, and returns its number.
 func (t *texts) add(text string) uint32 {
-	if text == "" || len(t.at) >= math.MaxInt32 {
+	if text == "" || len(t.places) >= math.MaxInt32 {
 		return 0
 	}
 	key := DigestOf(text)
 	number, known := t.known[key]
 	if !known {
-		t.at = append(t.at, t.archive.Add(append(binary.AppendUvarint(nil, uint64(len(text))), text...)))
+		t.places = append(t.places, t.archive.Add(append(binary.AppendUvarint(nil, uint64(len(text))), text...)))
 		t.digests = append(t.digests, key)
-		number = uint32(len(t.at))
+		number = uint32(len(t.places))
 		t.known[key] = number
 	}
 	return number
@@ -64,14 +64,14 @@ func (t *texts) of(number uint32) string {
 	case t.decoded:
 		return t.text
 	}
-	packed := t.archive.Of(t.at[number-1])
+	packed := t.archive.From(t.places[number-1])
 	size, n := binary.Uvarint(packed)
 	t.decoded, t.text = number, string(packed[n:][:size])
 	return t.text
 }
 
-// Keep adds a cell's text within the limits for one and for all, and returns its number. whole is false where it was
-// cut.
+// Keep adds a cell's text within the limits for one text and for all, and returns its number. whole is false if the
+// text was cut.
 func (t *texts) Keep(text string) (number uint32, whole bool) {
 	if t.Recent != nil {
 		return t.Recent.keep(text)
@@ -81,8 +81,8 @@ func (t *texts) Keep(text string) (number uint32, whole bool) {
 		return number, true
 	}
 	kept, whole := l.cut(text, MaxSource)
-	before := len(t.at)
-	if number = t.add(kept); len(t.at) > before {
+	before := len(t.places)
+	if number = t.add(kept); len(t.places) > before {
 		l.Kept += len(kept)
 	}
 	return number, whole
@@ -99,7 +99,7 @@ func (t *texts) TextOf(cell *Window) string {
 	return stacks.AnyRun(cell.File)
 }
 
-// KeyOf returns the digest of textOf.
+// KeyOf returns the digest of [texts.TextOf].
 func (t *texts) KeyOf(cell *Window) Digest {
 	if cell.Source != 0 {
 		return t.digests[cell.Source-1]
@@ -107,16 +107,16 @@ func (t *texts) KeyOf(cell *Window) Digest {
 	return DigestOf(stacks.AnyRun(cell.File))
 }
 
-// RecentTexts are the texts of cells that a [Monitor] has not handed out yet. Both of its bounds are in bytes.
+// RecentTexts are the texts of cells that a [Monitor] has not handed out yet.
 type RecentTexts struct {
-	Most int // of one text
-	All  int // of all together
-	kept int
+	Most int               // bytes of one text
+	All  int               // bytes of all texts together
+	kept int               // bytes that are kept
 	By   map[uint32]string // by number
-	last uint32
+	last uint32            // the last number that was given
 }
 
-// keep adds a text, and returns its number, 0 where it has no room. whole is false if not all of it is kept.
+// keep adds a text, and returns its number, 0 if there is no room. whole is false if not all of the text is kept.
 func (t *RecentTexts) keep(text string) (number uint32, whole bool) {
 	if whole = len(text) <= t.Most; !whole {
 		text = strings.ToValidUTF8(text[:t.Most], "")

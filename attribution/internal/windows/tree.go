@@ -16,25 +16,25 @@ type Tree struct {
 	arrivals
 	pauses
 	doubtCounts
-	Away    map[int32]bool // processes with device memory on the host
-	Gauges  course.Gauges  // of the tree
-	Summits course.Tree    // of it
-	Unsure  [event.UnknownKinds]course.Peaks
-	Freed   event.Frees       // frees so far of blocks that were not seen to be allocated
-	DrawnAt event.Nanoseconds // time of the last boundary
-	Ended   uint64            // the last segment that ended
-	Last    *event.Boundary   // the boundary that ended it: its counts
-	recent  *Process          // the process that moved last; see memory.older
-	Living  []*Process        // the processes that live
+	Away    map[int32]bool                   // pids of processes with device memory on the host
+	Gauges  course.Gauges                    // of the whole tree
+	Summits course.Tree                      // the tree's highest moments
+	Unsure  [event.UnknownKinds]course.Peaks // by how much meters may be off since a pause
+	Freed   event.Frees                      // frees so far of blocks whose allocation was not seen
+	DrawnAt event.Nanoseconds                // time of the last boundary
+	Ended   uint64                           // the last segment that ended
+	Last    *event.Boundary                  // has the counts of the boundary that ended the last segment
+	recent  *Process                         // the process that moved last: the head of the list memory.older
+	Living  []*Process                       // the processes that have not ended
 }
 
 // OpenWindows are the windows of a tree that are open.
 type OpenWindows struct {
 	Executions int
 	Counted    []*Window // open windows that count the stacks that allocate
-	Open       []*Window // in the order they opened; some that have closed may be among them
-	Closed     int       // windows of open that have closed
-	Archived   uint64    // the last segment of any window that is archived
+	Open       []*Window // in the order they opened; may contain closed windows
+	Closed     int       // number of closed windows in Open
+	Archived   uint64    // the last segment of any archived window
 }
 
 // arrivals are the changes of a tree that have come, and those that wait for their segment.
@@ -43,13 +43,13 @@ type arrivals struct {
 	Ordered course.Order
 	// Changes has the highs, from the change stream, of segments that have not ended, by segment, pid and meter.
 	Changes map[uint64]map[int32]course.Levels
-	Ahead   int    // pairs of segment and pid in changes
-	purged  uint64 // value of ended when old segments were last removed from changes
-	// Learned are values that windows have had since they began. Asked are the requests. Both are of segments that have
-	// not ended yet.
+	Ahead   int    // pairs of segment and pid in Changes
+	purged  uint64 // the tree's Ended when old segments were last removed from Changes
+	// Learned are values that became known in a segment that has not ended: windows have had them since they began.
 	Learned []*event.Change
-	Asked   []event.Event
-	// Readings are readings that came with a boundary of another tree, or are of a segment that is not over yet.
+	// Asked are the requests made in segments that have not ended.
+	Asked []event.Event
+	// Readings came with a boundary of another tree, or belong to a segment that has not ended.
 	Readings []*event.Reading
 	// Straddling are the changes that were made while a boundary was being drawn.
 	Straddling []event.Change
@@ -59,10 +59,10 @@ type arrivals struct {
 // pauses are the times in which probes of a tree were detached.
 type pauses struct {
 	Paused       map[event.Meter]Pause // the meters that were ever paused
-	reasons      map[pauseReason]bool  // why they are paused now; see sheds
-	PausedStacks map[event.Group]Pause // stacks that were not walked at some time
+	reasons      map[pauseReason]bool  // why meters are paused now: see [Tree.SetPaused]
+	PausedStacks map[event.Group]Pause // groups whose stacks were not walked at some time
 	arrayPauses  []ArrayPause          // the last times in which NumPy's arrays came and went unseen
-	Crowded      Pause                 // more processes came than are followed
+	Crowded      Pause                 // the times in which some processes were not followed
 }
 
 // Pause says whether something is paused, and at which cut that last changed.
@@ -77,27 +77,27 @@ type pauseReason struct {
 	why   event.Group
 }
 
-// SetPaused notes that the probes of some meters are detached for a reason, or attached again. A meter may have several
-// reasons.
-func (r *Tree) SetPaused(cut uint64, why event.Group, down bool, meters ...event.Meter) {
+// SetPaused records at a cut that group why paused, or resumed, these meters. A meter is paused while any group has
+// paused it.
+func (r *Tree) SetPaused(cut uint64, why event.Group, paused bool, meters ...event.Meter) {
 	if r.reasons == nil {
 		r.reasons, r.Paused = map[pauseReason]bool{}, map[event.Meter]Pause{}
 	}
 	for _, m := range meters {
-		if down {
+		if paused {
 			r.reasons[pauseReason{m, why}] = true
 		} else {
 			delete(r.reasons, pauseReason{m, why})
 		}
-		now := false
+		hasReason := false
 		for reason := range r.reasons {
-			now = now || reason.meter == m
+			hasReason = hasReason || reason.meter == m
 		}
-		r.Paused[m] = Pause{now, cut}
+		r.Paused[m] = Pause{hasReason, cut}
 	}
 }
 
-// PausedStacksIn returns the stacks that were not walked at some time in an open window.
+// PausedStacksIn returns the groups whose stacks were not walked at some time in an open window.
 func (r *Tree) PausedStacksIn(w *Window) (stacks []event.Group) {
 	for group, s := range r.PausedStacks {
 		if s.in(w.Since) {
@@ -111,8 +111,8 @@ func (r *Tree) PausedStacksIn(w *Window) (stacks []event.Group) {
 // in reports whether the meter or stack was paused at some time since a cut.
 func (s Pause) in(since uint64) bool { return s.Now || s.Cut > since }
 
-// CutOf returns a cut for a segment that is over. At the cut every open window that holds the segment was open, and no
-// window that opened after the segment.
+// CutOf returns a cut for a change in a segment that is over. At that cut, the open windows that hold the segment were
+// open, and windows that opened after the segment were not. now is the present cut.
 func (r *Tree) CutOf(segment, now uint64) uint64 {
 	i := sort.Search(len(r.Open), func(i int) bool { return r.Open[i].FirstSegment > segment })
 	for ; i < len(r.Open); i++ {
@@ -123,7 +123,7 @@ func (r *Tree) CutOf(segment, now uint64) uint64 {
 	return now
 }
 
-// Refusals returns the records that found no room in the kernel so far.
+// Refusals counts the records so far that found no room in the kernel half.
 func (r *Tree) Refusals() (lost []event.Loss) {
 	refused := [event.RefusedKinds]string{
 		event.RefusedBoundaries: event.LostBoundaries, event.RefusedStatements: event.LostStatements,
@@ -154,51 +154,53 @@ func (r *Tree) WhyPaused(m event.Meter) (why event.Group) {
 // TakeChanges removes and returns the highs of a segment that ends. It drops the highs of segments that have not ended
 // for a long time.
 func (r *Tree) TakeChanges(segment uint64) map[int32]course.Levels {
-	of := r.Changes[segment]
+	highs := r.Changes[segment]
 	delete(r.Changes, segment)
-	r.Ahead -= len(of)
+	r.Ahead -= len(highs)
 	if r.Ended < r.purged+2*course.MaxCuts {
-		return of
+		return highs
 	}
 	r.purged = r.Ended
-	for s, highs := range r.Changes {
+	for s, overdue := range r.Changes {
 		if s+course.MaxCuts < r.Ended {
-			r.Ahead -= len(highs)
+			r.Ahead -= len(overdue)
 			delete(r.Changes, s)
 		}
 	}
-	return of
+	return highs
 }
 
-// Follows makes a boundary's time later than that of the boundary before it in the tree. A CPU may be held up between
-// reading the clock and cutting the tree: it may have read the clock before the CPU that drew the earlier boundary. The
-// time is then set a nanosecond after the earlier boundary, so that a window and the timeline of its meters agree on
-// what lies in the window.
-func (r *Tree) Follows(b *event.Boundary) {
+// EnsureLater makes a boundary's time later than that of the boundary before it in the tree. A CPU may be held up
+// between reading the clock and cutting the tree, so a later boundary may have an earlier time. Its time then becomes a
+// nanosecond after the boundary before it: a window and the timeline of its meters must agree on what lies in the
+// window.
+func (r *Tree) EnsureLater(b *event.Boundary) {
 	if b.Time <= r.DrawnAt {
 		b.Time = min(r.DrawnAt, math.MaxInt64-1) + 1
 	}
 }
 
-// IsOne copies the figures of the attached process to its tree, if that process is alone in it. A process is in the
-// tree until its last boundary; the kernel half subtracts its memory a moment later, and reads a tree and its processes
-// one after another. Where a process may have begun without a boundary it is not known which process is alone.
-func (r *Tree) IsOne(b *event.Boundary, own *course.SegmentEnd) {
-	isKnown := r.Crowded == (Pause{}) && b.Refused[event.RefusedBoundaries] == 0 && b.Kind != event.Attached
-	if isKnown && len(r.Living) == 1 && r.Living[0].Parent == 0 && r.Living[0].Info.PID == b.PID {
+// CopyIfAlone copies the figures of the attached process to a boundary's tree, if the tree has no other process. The
+// kernel half's own figures of the tree may still contain an ended process, and it reads a tree and its processes one
+// after another. If a process may have begun without a boundary, it is not known whether the attached one is alone.
+func (r *Tree) CopyIfAlone(b *event.Boundary, own *course.SegmentEnd) {
+	livingKnown := r.Crowded == (Pause{}) && b.Refused[event.RefusedBoundaries] == 0 && b.Kind != event.Attached
+	if !livingKnown || len(r.Living) != 1 {
+		return
+	}
+	if only := r.Living[0]; only.Parent == 0 && only.Info.PID == b.PID {
 		b.Tree, b.TreeHigh = *own.Value, *own.High
 	}
 }
 
-// ArrayPause is a stretch of time in which a meter's blocks came and went unseen. It ends with the search for these
-// blocks.
+// ArrayPause is a stretch of time in which NumPy's arrays came and went unseen. It ends with the search for these
+// arrays.
 type ArrayPause struct {
-	Segment uint64 // the last segment before it
-	// after has, by process, the cell that ran as the pause began, or else the last cell before; no entry where there
-	// is none
+	Segment uint64 // the last segment before the pause
+	// after has, by pid, the cell that ran as the pause began, or else the last cell before the pause
 	after   map[int32]*Window
-	settled bool // the search is over
-	stacks  map[foundStack]uint64
+	settled bool                  // the search is over
+	stacks  map[foundStack]uint64 // numbers of the made-up stacks of found arrays
 }
 
 // foundStack identifies the stack that stands for blocks that were found in a process.
@@ -207,16 +209,16 @@ type foundStack struct {
 	text string
 }
 
-// AddPaused adds the names of the meters and stacks that are paused now.
-func (r *Tree) AddPaused(down map[string]bool) {
+// AddPaused adds to names the meters and the groups of stacks that are paused now.
+func (r *Tree) AddPaused(names map[string]bool) {
 	for m, s := range r.Paused {
 		if s.Now {
-			down[m.String()] = true
+			names[m.String()] = true
 		}
 	}
 	for group, s := range r.PausedStacks {
 		if s.Now {
-			down[words.Group(group)] = true
+			names[words.Group(group)] = true
 		}
 	}
 }

@@ -18,16 +18,14 @@ const (
 	KindExperiment
 	KindCell
 	KindStatement
-	KindBetween // not reported: the time in which a process runs no cell
-	KindLife    // not reported: a process that another process of its tree started. It is for the report's lines
+	KindBetween // the time in which a process runs no cell; not reported as a window
+	KindLife    // the life of a process that another process of its tree started; only for the report's lines
 )
 
 var KindNames = [...]string{model.Session, model.Experiment, model.Cell, model.Statement, "between", "life"}
 
-// window and process refer to each other, so both are here.
-
-// Window is a run of segments of one tree, seen from one process. It has the fields that other windows need. Its other
-// fields are in its detail, which an archived window lacks: see [Table.Whole].
+// Window is a run of segments of one tree, seen from one process. A Window has the fields that other windows need. The
+// other fields are in its Detail, which is nil while the window is archived: see [Table.Whole].
 type Window struct {
 	*Detail
 	windowPlace
@@ -47,10 +45,10 @@ type Window struct {
 // windowPlace is the place of a window among the others.
 type windowPlace struct {
 	ID       int
-	Slot     int    // place in all windows, from 1; 0 for none
-	number   int32  // place in the windows that are never archived whole, from 1; 0 for none
-	Closing  uint64 // place, from 1, in the order of closing
-	archived uint64 // place in the archive, 0 for none
+	Slot     int    // place in Table.Slots, from 1; 0 for none
+	number   int32  // place in Table.Staying, from 1; 0 for none
+	Closing  uint64 // place in the order of closing, from 1
+	archived uint64 // place of its detail in the archive, 0 for none
 }
 
 // Stretch is the segments of a window.
@@ -68,9 +66,9 @@ type CellFacts struct {
 	Count      int // In[N], -1 if there is none
 	TID        int32
 	File       string // the file name in its code
-	Source     uint32 // the number of its text
-	Truncated  bool   // the text is cut
-	Lines      int    // number of lines of its text; 0 where that is not known
+	Source     uint32 // the number of its text in texts
+	Truncated  bool   // only the beginning of the text is known
+	Lines      int    // number of lines of its text; 0 if not known
 	LastLine   int    // the line of its last statement so far
 	Failure    string // the type of the exception that ended it
 	Silent     bool   // IPython did not store it
@@ -87,7 +85,7 @@ type cellEnding uint8
 const (
 	endingOpen       cellEnding = iota // the cell runs, or nothing has to be reported
 	EndingReported                     // the front end reported that the cell finished
-	EndingUnreported                   // the front end did not report it, and had to
+	EndingUnreported                   // the front end should have reported that the cell finished, and did not
 )
 
 // links are the other windows that a window refers to.
@@ -106,19 +104,18 @@ type Detail struct {
 	Since, Until uint64 // the cuts at which it opened and closed
 
 	Paused []event.Meter // meters that were paused at some time in the window
-	// PausedStacks are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and the
-	// like.
+	// PausedStacks are groups whose stacks were not walked at some time in the window, to keep the budget. An example
+	// is event.Stacks.
 	PausedStacks []event.Group
 	Tallies      map[event.Meter]*stacks.Tallies
-	// talliesAt is their place in the archive, 0 for none.
-	talliesAt uint64
+	talliesAt    uint64 // place of Tallies in the archive, 0 for none
 	// IsSettled: the window closed long ago, and its tallies are summed up.
 	IsSettled bool
 	// Uncounted: too many other windows of the process were open, so the stacks that allocated in this one are not
 	// known.
 	Uncounted bool
 	Refused   []model.Refusal
-	// RefusedBy are the largest requests in refused.
+	// RefusedBy has, for each entry of Refused, the largest of its requests.
 	RefusedBy []*Refusal
 	foreign   model.Foreign
 	Suspended model.Suspended
@@ -130,9 +127,9 @@ type Counts struct {
 	OpenStream, CloseStream uint64
 	OpenCPU, CloseCPU       event.Nanoseconds
 	OpenFrees, CloseFrees   event.Frees
-	// OpenCounters and closeCounters are nil where nothing was counted.
+	// OpenCounters and CloseCounters are nil where nothing was counted.
 	OpenCounters, CloseCounters *event.Counters
-	// openStatements and openMarkers are how many statements and markers had been refused when the window opened.
+	// openStatements and openMarkers count the statements and markers that had been refused when the window opened.
 	openStatements, openMarkers uint64
 }
 
@@ -145,7 +142,7 @@ func (w *Window) IsOwn() bool {
 // IsReported reports whether windows of a kind are in the report.
 func (k WindowKind) IsReported() bool { return k != KindBetween && k != KindLife }
 
-// Holds reports whether a segment of a tree is one of the window's.
+// Holds reports whether the window contains a segment of a tree.
 func (w *Window) Holds(root uint32, segment uint64) bool {
 	return w.Root == root && w.FirstSegment <= segment && (w.IsOpen || segment <= w.LastSegment)
 }
@@ -159,7 +156,7 @@ const (
 	// largest number of windows of a process in which the stacks that allocate are counted.
 	maxOpen    = 1 << 16
 	MaxCounted = 256
-	// MaxEnded is the most closed experiments of a process that are kept for [Tracker.ExperimentsAfter].
+	// MaxEnded is the largest number of closed experiments of a process that are kept for [Tracker.ExperimentsAfter].
 	MaxEnded = 1 << 10
 )
 
@@ -171,14 +168,14 @@ func (w *Window) stays() bool {
 // AddNote adds a note to those of a window.
 func (w *Window) AddNote(kind words.NoteKind) { w.Note = w.Note.And(words.Note{Kind: kind}) }
 
-// Unknown reports whether a meter became known only after a window.
+// Unknown reports whether the values of a meter became known only after the window had closed.
 func (w *Window) Unknown(m event.Meter) bool {
 	return !w.IsOpen && slices.ContainsFunc(w.Process.learnedAt, func(l learning) bool {
 		return l.meter == m && w.Closing <= l.closed
 	})
 }
 
-// LineOf returns a line of a cell; 0 where the cell's text has no such line: the line is then of other code.
+// LineOf returns line, or 0 if the cell's text has fewer lines: the line then belongs to other code.
 func (w *Window) LineOf(line int) int {
 	if w != nil && w.Lines > 0 && line > w.Lines {
 		return 0
@@ -192,14 +189,14 @@ type Measured struct {
 	Recomputed course.Levels // the process's own peaks, by the change stream
 	Children   []child
 	Unlisted   int // children that had no room
-	// Shared is memory that forked children had from their parent at birth, and have kept because they have not
-	// executed a program. The tree counts it once. Copies that children made of it by writing are in no counter. So
-	// while memory is shared, the tree's figures are lower bounds.
+	// Shared is the memory that forked children got from their parent, and still have because they have not executed a
+	// program. The tree counts shared memory once. Copies that children make by writing are in no counter. So while
+	// memory is shared, the tree's figures are lower bounds.
 	Shared  course.Levels
 	Sharing bool
-	// Crowded: there were more processes than are followed, so it is not known what they share with their parents.
+	// Crowded: some processes were not followed, so the memory that they share with their parents is not known.
 	Crowded bool
-	// the most that meters may be off at any time since they were paused
+	// unsure is the most by which meters were off at any time after a pause
 	unsure [event.UnknownKinds]event.Bytes
 }
 
@@ -219,7 +216,7 @@ type Birth struct {
 // Failed reports whether an exception ended the statement.
 func (b *Birth) Failed() bool { return b.Status == model.Error || b.Status == model.Interrupted }
 
-// IsAudited reports whether an audit keeps windows of a kind. Of a statement it keeps only the births of blocks.
+// IsAudited reports whether an audit keeps windows of a kind. Of a statement an audit keeps only the births of blocks.
 func (k WindowKind) IsAudited() bool { return k != KindStatement && k != KindLife }
 
 // MissesStacks reports whether stacks of a meter were not walked at some time in the window.
@@ -229,8 +226,8 @@ func (w *Window) MissesStacks(m event.Meter) bool {
 	})
 }
 
-// Freed reports whether frees of blocks with unseen allocations change a window's figures. off is the number of bytes
-// by which the figures are off, because of these frees and because a meter was paused. sized: off is known.
+// Freed reports whether frees of blocks with unseen allocations change a window's figures. off bounds the error of the
+// figures, in bytes, that such frees and pauses of the meter cause. sized is false if there is no bound.
 func (w *Window) Freed(kind event.UnknownKind) (freed bool, off event.Bytes, sized bool) {
 	off = w.unsure[kind]
 	if w.IsOpen || w.CloseFrees.Unknown[kind] <= w.OpenFrees.Unknown[kind] {
@@ -240,8 +237,8 @@ func (w *Window) Freed(kind event.UnknownKind) (freed bool, off event.Bytes, siz
 	return true, off + slack, slack > 0 && !kind.Facts().Boundless
 }
 
-// Left returns the memory that a stack had when the process's last cell was over: frees at the process's exit do not
-// count. Without a cell, or while one runs, it returns the memory that the stack has at the end.
+// Left returns the bytes that a stack held when the process's last cell was over: frees at the process's exit do not
+// count. If the process ran no cell, or runs one now, Left returns the bytes that the stack holds now.
 func (w *Window) Left(y *stacks.Tally) event.Bytes {
 	if p := w.Process; p.RanCells > 0 && len(p.Open) == 0 && y.Cells == p.RanCells {
 		return max(0, y.Held-y.Since)
@@ -259,23 +256,22 @@ func (w *Window) IsOfTop() bool {
 	return top.Kind == KindSession && top.Process == w.Process
 }
 
-// EndsAnywhere allows the meters of a closed window to have ended at any value: it is not certain that anything was
-// freed after the peak.
-func (w *Window) EndsAnywhere() {
-	all := []course.Figures{w.Own, w.Tree}
+// RaiseEnds sets the end of each figure to its highest value: it is not certain that anything was freed after the peak.
+func (w *Window) RaiseEnds() {
+	lists := []course.Figures{w.Own, w.Tree}
 	for i := range w.Children {
-		all = append(all, w.Children[i].Figures)
+		lists = append(lists, w.Children[i].Figures)
 	}
-	for _, one := range all {
-		for i := range one {
-			one[i].End = one[i].Highest()
+	for _, figures := range lists {
+		for i := range figures {
+			figures[i].End = figures[i].Highest()
 		}
 	}
 }
 
-// OverAt marks cells of a process whose front end waited for the next request, which means that they are over. It marks
-// a cell of the main thread if the cell was open then, and each cell that the front end did not report as finished.
-func (w *Window) OverAt(at event.Nanoseconds) {
+// MarkOver marks a cell whose end was missed. At the time at, the front end waited for its next request, so no cell
+// ran. A cell of the main thread that was open then is over. So is a cell whose end the front end did not report.
+func (w *Window) MarkOver(at event.Nanoseconds) {
 	if w.IsOwn() && w.Note.Is(words.StillRuns) && w.Opened < at {
 		w.Missed, w.Note = true, NewNote(words.NoEnd)
 	}

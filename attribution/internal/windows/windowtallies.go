@@ -5,8 +5,8 @@ import (
 	"ipytracer/event"
 )
 
-// Forget has the stacks of some meters hold nothing.
-func (w *Window) Forget(which func(event.Meter) bool) {
+// ClearHeld sets to 0 the bytes that the stacks of some meters hold.
+func (w *Window) ClearHeld(which func(event.Meter) bool) {
 	for m, all := range w.Tallies {
 		if which(m) {
 			for _, y := range all.ByStack {
@@ -16,8 +16,8 @@ func (w *Window) Forget(which func(event.Meter) bool) {
 	}
 }
 
-// Keeps returns the number of stacks of each meter that a window keeps.
-func (w *Window) Keeps() int {
+// MaxStacks returns the largest number of stacks of each meter that a window keeps.
+func (w *Window) MaxStacks() int {
 	switch w.Kind {
 	case KindStatement:
 		return stacks.MaxKeptOfStatement
@@ -27,7 +27,7 @@ func (w *Window) Keeps() int {
 	return stacks.MaxKept
 }
 
-// Listing returns which allocations a window lists.
+// Listing returns the rule that selects the allocations that a window lists.
 func (w *Window) Listing() stacks.Listing {
 	switch w.Kind {
 	case KindCell:

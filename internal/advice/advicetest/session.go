@@ -16,28 +16,30 @@ const MiB = 1 << 20
 // PID is the only process of a session.
 const PID = 7
 
-// Cell is one that ran: In[1], In[2] …
+// Cell is a cell that ran. The cells of a session are In[1], In[2] …
 type Cell struct {
 	Source string
 	Steps  []Step
-	Partly bool // its steps list a part of the blocks that live
+	Partly bool // the windows of the cell list only some of the blocks that live
 }
 
-// Step is a run of the statement that begins on a line, for a second. Resident memory rose by Peak, and was higher by
-// End behind it.
+// Step is a run of the statement that begins on a line. It takes a second.
 type Step struct {
-	Line      int
-	Peak, End int64
-	Blocks    []Blocks
+	Line   int
+	Peak   int64 // by how much resident memory rose at most
+	End    int64 // by how much resident memory was higher after the step
+	Blocks []Blocks
 }
 
-// Blocks are those of one stack: Calls, the innermost first, called by the statement.
+// Blocks are the blocks of one stack.
 type Blocks struct {
-	Made, Kept, Live int64
-	Count            int64 // 1 if it is 0
-	Calls            []Call
-	Meter            string // "cpu.numpy" if it is ""
-	// Cell and Line name the statement that made them; 0 for the one that runs.
+	Made  int64  // allocated in the step
+	Kept  int64  // the part of Made that outlived the step
+	Live  int64  // lived at the step's peak
+	Count int64  // the number of blocks; 0 stands for 1
+	Calls []Call // between the statement and the allocation, the innermost first
+	Meter string // "" stands for "cpu.numpy"
+	// Cell and Line are the statement that called; 0 for the statement of the step.
 	Cell, Line int
 }
 
@@ -58,12 +60,13 @@ func Needs(line int, size int64, earlier ...Blocks) Step {
 	return Step{Line: line, Peak: size, Blocks: append([]Blocks{{Made: size, Live: size}}, earlier...)}
 }
 
-// Still returns the array that a statement of an earlier cell made and that is still there.
+// Still returns an array that a statement of an earlier cell made, and that still lives.
 func Still(cell, line int, size int64) Blocks { return Blocks{Live: size, Cell: cell, Line: line} }
 
 const second = 1_000_000_000 // the duration of each step, in nanoseconds
 
-// Report returns a session in which resident memory was 100 MiB before the first cell. Variables are those of the end.
+// Report returns a session in which resident memory was 100 MiB before the first cell. variables are the variables at
+// the session's end.
 func Report(variables []model.Variable, cells ...Cell) *model.Report {
 	r := &model.Report{Processes: []model.Process{{PID: PID, Notebook: "/home/ada/n.ipynb"}},
 		Certificate: model.Certificate{Complete: true}}
@@ -133,34 +136,34 @@ func (b Blocks) allocation(cell, line int) model.Allocation {
 	return a
 }
 
-// Variable returns a name of the end that holds memory alone, made by a line of a cell.
+// Variable returns a variable at the session's end that is the only holder of memory. A line of a cell allocated it.
 func Variable(name string, size int64, cell, line int) model.Variable {
 	return model.Variable{Name: name, Kind: "variable", Type: "numpy.ndarray", Bytes: size * MiB, Reaches: size * MiB,
 		Exact: true, Execution: cell, Line: line}
 }
 
-// Patched returns the sources of the cells that edits change, with these, and reports whether all are Python.
-func Patched(n *notebook.Notebook, edits []model.AdviceEdit) (sources []string, python bool) {
-	python = true
+// Patched applies edits. It returns the new sources of the edited cells, and whether all of them are valid Python.
+func Patched(n *notebook.Notebook, edits []model.AdviceEdit) (sources []string, isPython bool) {
+	isPython = true
 	for _, cell := range n.Cells {
-		var of []model.AdviceEdit
+		var ofCell []model.AdviceEdit
 		for _, e := range edits {
 			if e.Execution == cell.Window.Execution {
-				of = append(of, e)
+				ofCell = append(ofCell, e)
 			}
 		}
-		if len(of) == 0 {
+		if len(ofCell) == 0 {
 			continue
 		}
-		text := strings.Join(Lines(cell.Lines, of), "\n")
+		text := strings.Join(Lines(cell.Lines, ofCell), "\n")
 		_, err := syntax.Parse(text)
-		python = python && err == nil
+		isPython = isPython && err == nil
 		sources = append(sources, text)
 	}
-	return sources, python
+	return sources, isPython
 }
 
-// Lines returns the source of a cell with edits in it. Edits must not overlap.
+// Lines applies edits to the lines of a cell. The edits must be in order and must not overlap.
 func Lines(lines []string, edits []model.AdviceEdit) []string {
 	var out []string
 	at := 1

@@ -5,16 +5,16 @@ package arrays
 
 import "ipytracer/internal/advice/notebook"
 
-// Find returns the candidates of all rules. They share one scene.
+// Find returns the candidates of all rules about arrays.
 func Find(book *notebook.Notebook) (found []notebook.Candidate) {
 	if book.Peak == nil {
 		return nil
 	}
 	s := &finder{&values{scene: newScene(book)}, places(book, book.Peak)}
-	for _, rule := range []func() []notebook.Candidate{s.temporaries, s.views, typing{s}.dtypes} {
+	for _, rule := range []func() []notebook.Candidate{s.temporaries, s.views, dtypeRule{s}.dtypes} {
 		found = append(found, rule()...)
 	}
-	if s.steps > maxSteps { // what was found may rest on what was not looked at
+	if s.steps > maxSteps { // nodes that were not visited could disprove a candidate
 		return nil
 	}
 	return found

@@ -6,25 +6,25 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// called returns what is known about the result of a call.
-func (s *values) called(call *syntax.Call, p at, depth int) value {
-	if name := s.numpy(call.Func); name != "" {
+// resultOf returns what is known about the result of a call.
+func (s *values) resultOf(call *syntax.Call, p position, depth int) value {
+	if name := s.numpyName(call.Func); name != "" {
 		return s.numpyCall(name, call, p, depth)
 	}
-	switch s.full(call.Func) {
+	switch s.fullName(call.Func) {
 	case "builtins.len", "builtins.int":
 		return value{sort: scalar, dtype: "int"}
 	case "builtins.float":
 		return value{sort: scalar, dtype: "float"}
 	}
-	of, name, _ := s.method(call)
-	if of == nil {
+	object, name, _ := s.method(call)
+	if object == nil {
 		return value{}
 	}
-	if s.isGenerator(of, p) {
-		return s.drawn(name, call, p, depth)
+	if s.isGenerator(object, p) {
+		return s.randomResult(name, call, p, depth)
 	}
-	v := s.infer(of, p, depth-1)
+	v := s.infer(object, p, depth-1)
 	switch {
 	case v.sort != array:
 	case name == "copy":
@@ -46,7 +46,7 @@ func (s *values) called(call *syntax.Call, p at, depth int) value {
 	return value{}
 }
 
-// scalarOf returns the dtype of one number that a reduction returns.
+// scalarOf returns the dtype of the number that a reduction of a whole array returns.
 func scalarOf(dtype, name string) string {
 	if isInteger(dtype) && name != "mean" && !copying[name] {
 		return "int"
@@ -54,7 +54,8 @@ func scalarOf(dtype, name string) string {
 	return "float"
 }
 
-func (s *values) numpyCall(name string, call *syntax.Call, p at, depth int) value {
+// numpyCall returns what is known about the result of a call of the NumPy function name.
+func (s *values) numpyCall(name string, call *syntax.Call, p position, depth int) value {
 	arg := func(i int) value {
 		if i >= len(call.Args) {
 			return value{}
@@ -65,16 +66,16 @@ func (s *values) numpyCall(name string, call *syntax.Call, p at, depth int) valu
 	switch {
 	case shaped[name]:
 		v := value{sort: array, dtype: dtypeAt(s, call, 1, "float64"), fresh: true}
-		return s.sized(v, sizeAt(call, "shape", 0), p, depth-1)
+		return s.withShape(v, sizeAt(call, "shape", 0), p, depth-1)
 	case name == "full":
 		v := value{sort: array, dtype: dtypeAt(s, call, 2, ""), fresh: true}
 		if v.dtype == "" {
 			v.dtype = map[string]string{"int": "int64", "float": "float64", "bool": "bool"}[arg(1).dtype]
 		}
-		return s.sized(v, sizeAt(call, "shape", 0), p, depth-1)
+		return s.withShape(v, sizeAt(call, "shape", 0), p, depth-1)
 	case name == "linspace" || name == "logspace":
 		v := value{sort: array, dtype: dtypeAt(s, call, 5, "float64"), fresh: true}
-		return s.sized(v, sizeAt(call, "num", 2), p, depth-1)
+		return s.withShape(v, sizeAt(call, "num", 2), p, depth-1)
 	case name == "arange":
 		kind := "int64"
 		for i := range call.Args {
@@ -84,7 +85,7 @@ func (s *values) numpyCall(name string, call *syntax.Call, p at, depth int) valu
 		}
 		return value{sort: array, dtype: dtypeAt(s, call, 3, kind), fresh: true}
 	case strings.HasPrefix(name, "random."):
-		return s.drawn(strings.TrimPrefix(name, "random."), call, p, depth)
+		return s.randomResult(strings.TrimPrefix(name, "random."), call, p, depth)
 	case likes[name] && first.sort == array && call.Keyword("dtype") == nil:
 		first.fresh = name != "ascontiguousarray"
 		return first
@@ -109,21 +110,22 @@ func (s *values) numpyCall(name string, call *syntax.Call, p at, depth int) valu
 	return value{}
 }
 
-// isGenerator reports whether an expression is a generator of random numbers.
-func (s *values) isGenerator(expr syntax.Expr, p at) bool {
+// isGenerator reports whether an expression is a generator of random numbers of NumPy.
+func (s *values) isGenerator(expr syntax.Expr, p position) bool {
 	if name, ok := expr.(*syntax.Name); ok {
-		b, ok := s.before(name.ID, p.order, p.offset)
+		b, ok := s.bindingAt(name.ID, p.order, p.offset)
 		if !ok {
 			return false
 		}
 		expr = b.value
 	}
-	call, _ := s.call(expr)
+	call, _ := s.callOfNumPy(expr)
 	return call == "random.default_rng" || call == "random.RandomState"
 }
 
-// drawn returns what is known about random numbers.
-func (s *values) drawn(name string, call *syntax.Call, p at, depth int) value {
+// randomResult returns what is known about the result of a call that draws random numbers. name is a function of
+// numpy.random, or a method of a generator.
+func (s *values) randomResult(name string, call *syntax.Call, p position, depth int) value {
 	place, kind := 0, ""
 	if at, ok := draws[name]; ok {
 		place, kind = at, "float64"
@@ -140,21 +142,21 @@ func (s *values) drawn(name string, call *syntax.Call, p at, depth int) value {
 	}
 	v := value{sort: array, dtype: kind, fresh: true}
 	if name == "rand" || name == "randn" { // each argument is a dimension
-		return s.sized(v, &syntax.Tuple{Elts: call.Args}, p, depth-1)
+		return s.withShape(v, &syntax.Tuple{Elts: call.Args}, p, depth-1)
 	}
-	return s.sized(v, sizeAt(call, "size", place), p, depth-1)
+	return s.withShape(v, sizeAt(call, "size", place), p, depth-1)
 }
 
-// dtypeAt returns the dtype that a call has as a keyword or at a place among its arguments. It returns or if the call
-// names none.
-func dtypeAt(s *values, call *syntax.Call, place int, or string) string {
+// dtypeAt returns the dtype that a call names by keyword, or by the positional argument with index place; fallback if
+// it names none.
+func dtypeAt(s *values, call *syntax.Call, place int, fallback string) string {
 	if d := call.Keyword("dtype"); d != nil {
 		return dtypeOf(s, d)
 	}
 	if place < len(call.Args) {
 		return dtypeOf(s, call.Args[place])
 	}
-	return or
+	return fallback
 }
 
 // dtypeOf returns the dtype that an expression names; "" if it is not known.
@@ -170,10 +172,10 @@ func dtypeOf(s *values, expr syntax.Expr) string {
 	case *syntax.Name:
 		name = map[string]string{"float": "float64", "int": "int64", "bool": "bool"}[x.ID]
 		if name == "" {
-			name = s.numpy(x)
+			name = s.numpyName(x)
 		}
 	case *syntax.Attribute:
-		if name = s.numpy(x); name == "bool_" {
+		if name = s.numpyName(x); name == "bool_" {
 			name = "bool"
 		}
 	}

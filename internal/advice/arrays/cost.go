@@ -7,13 +7,14 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// cost is the memory that the evaluation of an expression needs: temps at its highest moment, with its result, and held
-// by its result.
-type cost struct{ temps, held int64 }
+// cost is the memory of arrays that the evaluation of an expression makes, in bytes.
+type cost struct {
+	peak int64 // lives at the highest moment of the evaluation, the result included
+	held int64 // of the result
+}
 
-// costOf returns an upper bound on the memory of arrays that the evaluation of an expression makes. ok is false where
-// that is not known.
-func (s *values) costOf(expr syntax.Expr, p at) (c cost, ok bool) {
+// costOf returns an upper bound on the cost of an expression. ok is false where no bound is known.
+func (s *values) costOf(expr syntax.Expr, p position) (c cost, ok bool) {
 	if !s.step() {
 		return cost{}, false
 	}
@@ -43,7 +44,7 @@ func isPath(expr syntax.Expr) bool {
 	return false
 }
 
-// isBasic reports whether indexing with an expression needs no memory: it makes a view, or returns one element.
+// isBasic reports whether an index makes no copy: NumPy returns a view, or one element.
 func isBasic(expr syntax.Expr) bool {
 	switch x := expr.(type) {
 	case nil:
@@ -57,40 +58,35 @@ func isBasic(expr syntax.Expr) bool {
 	case *syntax.Attribute: // np.newaxis
 		return x.Attr == "newaxis"
 	case *syntax.Tuple:
-		for _, one := range x.Elts {
-			if !isBasic(one) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(x.Elts, func(element syntax.Expr) bool { return !isBasic(element) })
 	}
 	return false
 }
 
-// costOfParts adds the result of an operation to what its operands need, one after the other. NumPy may write the
-// result into an operand, so this is an upper bound.
-func (s *values) costOfParts(expr syntax.Expr, p at, parts ...syntax.Expr) (c cost, ok bool) {
+// costOfParts returns the cost of an operation whose operands are evaluated one after the other. It is an upper bound:
+// NumPy may write the result into an operand.
+func (s *values) costOfParts(expr syntax.Expr, p position, parts ...syntax.Expr) (c cost, ok bool) {
 	var held int64
 	for _, part := range parts {
-		of, ok := s.costOf(part, p)
+		ofPart, ok := s.costOf(part, p)
 		if !ok {
 			return cost{}, false
 		}
-		c.temps = max(c.temps, held+of.temps)
-		held += of.held
+		c.peak = max(c.peak, held+ofPart.peak)
+		held += ofPart.held
 	}
-	v := s.of(expr, p)
+	v := s.valueOf(expr, p)
 	switch {
 	case v.sort == scalar:
-		return cost{temps: max(c.temps, held)}, true
+		return cost{peak: max(c.peak, held)}, true
 	case v.sort == array && v.bytes > 0:
-		return cost{temps: max(c.temps, held+v.bytes), held: v.bytes}, true
+		return cost{peak: max(c.peak, held+v.bytes), held: v.bytes}, true
 	}
 	return cost{}, false
 }
 
-func (s *values) costOfCall(call *syntax.Call, p at) (c cost, ok bool) {
-	if name := s.numpy(call.Func); name != "" {
+func (s *values) costOfCall(call *syntax.Call, p position) (c cost, ok bool) {
+	if name := s.numpyName(call.Func); name != "" {
 		if (reductions[name] || copying[name]) && len(call.Args) > 0 {
 			return s.costOfReduction(name, call.Args[0], call, p)
 		}
@@ -99,20 +95,20 @@ func (s *values) costOfCall(call *syntax.Call, p at) (c cost, ok bool) {
 		}
 		return s.costOfNew(call, p)
 	}
-	switch s.full(call.Func) {
+	switch s.fullName(call.Func) {
 	case "builtins.len", "builtins.int", "builtins.float":
 		return s.costOfParts(call, p, call.Args...)
 	}
-	of, name, _ := s.method(call)
-	if of != nil && (reductions[name] || copying[name]) {
-		return s.costOfReduction(name, of, call, p)
+	object, name, _ := s.method(call)
+	if object != nil && (reductions[name] || copying[name]) {
+		return s.costOfReduction(name, object, call, p)
 	}
 	return s.costOfNew(call, p)
 }
 
 // isNew reports whether an expression makes an array of zeros or of random numbers: that needs only the array's own
 // memory.
-func (s *values) isNew(expr syntax.Expr, p at) bool {
+func (s *values) isNew(expr syntax.Expr, p position) bool {
 	call, ok := expr.(*syntax.Call)
 	if !ok {
 		return false
@@ -122,18 +118,18 @@ func (s *values) isNew(expr syntax.Expr, p at) bool {
 		args = append(args, k.Value)
 	}
 	for _, arg := range args {
-		if v := s.of(arg, p); v.sort == array || !isConstant(arg) {
+		if v := s.valueOf(arg, p); v.sort == array || !isConstant(arg) {
 			return false
 		}
 	}
-	if name := s.numpy(call.Func); name != "" {
+	if name := s.numpyName(call.Func); name != "" {
 		return shaped[name] || strings.HasPrefix(name, "random.")
 	}
-	of, _, _ := s.method(call)
-	return of != nil && s.isGenerator(of, p)
+	object, _, _ := s.method(call)
+	return object != nil && s.isGenerator(object, p)
 }
 
-// isConstant reports whether an expression has only names and numbers, so that its evaluation costs nothing.
+// isConstant reports whether an expression has only names and numbers: its evaluation makes no arrays.
 func isConstant(expr syntax.Expr) bool {
 	switch x := expr.(type) {
 	case *syntax.Tuple:
@@ -149,9 +145,9 @@ func isConstant(expr syntax.Expr) bool {
 	return isPath(expr)
 }
 
-// isOrdered reports whether the steps of an expression draw the same random numbers in another order: they do if the
-// expression draws once at most.
-func (s *values) isOrdered(expr syntax.Expr, p at) bool {
+// isOrdered reports whether an expression gives the same numbers when its parts are evaluated in another order. It does
+// if it draws random numbers at most once.
+func (s *values) isOrdered(expr syntax.Expr, p position) bool {
 	draws := 0
 	s.walk(expr, func(n syntax.Node) bool {
 		if x, ok := n.(*syntax.Call); ok && s.isNew(x, p) {
@@ -162,31 +158,30 @@ func (s *values) isOrdered(expr syntax.Expr, p at) bool {
 	return draws < 2
 }
 
-// costOfNew returns the size of a new array.
-func (s *values) costOfNew(call *syntax.Call, p at) (c cost, ok bool) {
-	v := s.of(call, p)
+// costOfNew returns the cost of a call that makes an array of zeros or of random numbers.
+func (s *values) costOfNew(call *syntax.Call, p position) (c cost, ok bool) {
+	v := s.valueOf(call, p)
 	if v.sort != array || v.shape == nil || v.bytes == 0 || !s.isNew(call, p) {
 		return cost{}, false
 	}
-	return cost{temps: v.bytes, held: v.bytes}, true
+	return cost{peak: v.bytes, held: v.bytes}, true
 }
 
-// costOfReduction returns the memory that a sum, or a standard deviation, needs. Along an axis the result is at most
-// half as large.
-func (s *values) costOfReduction(name string, of syntax.Expr, call *syntax.Call, p at) (c cost, ok bool) {
-	c, ok = s.costOf(of, p)
-	v := s.of(of, p)
+// costOfReduction returns the cost of a reduction of an array, such as a sum or a standard deviation.
+func (s *values) costOfReduction(name string, object syntax.Expr, call *syntax.Call, p position) (c cost, ok bool) {
+	c, ok = s.costOf(object, p)
+	v := s.valueOf(object, p)
 	if !ok || v.sort != array || v.bytes == 0 {
 		return cost{}, false
 	}
-	temps := c.held
+	duringReduction := c.held
 	if copying[name] {
-		temps += v.bytes
+		duringReduction += v.bytes
 	}
-	out := cost{temps: max(c.temps, temps)}
+	out := cost{peak: max(c.peak, duringReduction)}
 	if s.hasAxis(call) {
 		out.held = s.alongAxis(v, call)
-		out.temps += out.held
+		out.peak += out.held
 	}
 	return out, true
 }
@@ -194,13 +189,14 @@ func (s *values) costOfReduction(name string, of syntax.Expr, call *syntax.Call,
 // hasAxis reports whether a reduction has further arguments beside its array: it may then return an array.
 func (s *values) hasAxis(call *syntax.Call) bool {
 	args := len(call.Args)
-	if s.numpy(call.Func) != "" {
+	if s.numpyName(call.Func) != "" {
 		args--
 	}
 	return args > 0 || len(call.Keywords) > 0
 }
 
-// alongAxis returns a bound on the size of a reduction's result.
+// alongAxis returns a bound on the size of the result of a reduction along an axis: half of the array if the axis is
+// not known.
 func (s *values) alongAxis(v value, call *syntax.Call) int64 {
 	axis := call.Keyword("axis")
 	if constant, ok := axis.(*syntax.Constant); ok && v.shape != nil {

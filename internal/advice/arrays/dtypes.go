@@ -1,6 +1,7 @@
 package arrays
 
 import (
+	"slices"
 	"strings"
 
 	"ipytracer/internal/advice/notebook"
@@ -9,11 +10,11 @@ import (
 	"ipytracer/model"
 )
 
-// typing has the rule about dtypes.
-type typing struct{ *finder }
+// dtypeRule finds arrays that a narrower dtype could hold.
+type dtypeRule struct{ *finder }
 
-// dtypes finds arrays with numbers that a narrower dtype holds without loss.
-func (s typing) dtypes() (found []notebook.Candidate) {
+// dtypes finds arrays whose numbers a narrower dtype holds without loss.
+func (s dtypeRule) dtypes() (found []notebook.Candidate) {
 	for i := range s.n.Variables {
 		variable := &s.n.Variables[i]
 		if !s.step() {
@@ -31,15 +32,16 @@ func (s typing) dtypes() (found []notebook.Candidate) {
 	return found
 }
 
-// narrow is about one array: it is bound once, by an expression that makes it, and its uses keep their results.
-func (s typing) narrow(variable *model.Variable) (c notebook.Candidate, ok bool) {
+// narrow returns the candidate about one array. It requires that a single statement makes the array, and that every use
+// gives the same result with the narrower dtype.
+func (s dtypeRule) narrow(variable *model.Variable) (c notebook.Candidate, ok bool) {
 	dtype := variable.Contents.Fits
 	if dtype == "float16" {
-		dtype = "float32" // NumPy computes with it as slowly as exactly
+		dtype = "float32" // NumPy computes slowly with float16
 	}
 	if itemSize(dtype) == 0 || itemSize(dtype) >= itemSize(variable.DType) || s.module() == "" ||
 		len(s.binds[variable.Name]) != 1 ||
-		s.shared[variable.Name] {
+		s.global[variable.Name] {
 		return c, false
 	}
 	b := s.binds[variable.Name][0]
@@ -55,7 +57,7 @@ func (s typing) narrow(variable *model.Variable) (c notebook.Candidate, ok bool)
 		return c, false
 	}
 	c = notebook.Candidate{Kind: Narrow, Cell: b.s.Cell, Line: b.value.Place().Start.Line,
-		Names: []string{variable.Name}, Accuracy: model.SavesBound, Of: b.s.Source(), Edits: edits}
+		Names: []string{variable.Name}, Accuracy: model.SavesBound, Memory: b.s.Source(), Edits: edits}
 	contents := variable.Contents
 	if contents.IsSample() {
 		c.Accuracy = model.SavesGuess
@@ -74,9 +76,10 @@ func (s typing) narrow(variable *model.Variable) (c notebook.Candidate, ok bool)
 	return c, true
 }
 
-// narrowed returns the memory that goes: a share of the array while it lives. If the change converts the array that an
-// expression made, both live for a moment, and no moment gets lower than that one.
-func (s typing) narrowed(variable *model.Variable, b bind, dtype string, inCall bool,
+// narrowed returns the function Falls of a candidate: the part of the array that the narrower dtype saves, while the
+// array lives. If the change converts an array that an expression made, both arrays live for an instant: no moment gets
+// lower than this one.
+func (s dtypeRule) narrowed(variable *model.Variable, b bind, dtype string, inCall bool,
 	indexes map[*notebook.Statement]bool) func(*notebook.Moment) int64 {
 	whole := elements(value{shape: variable.Shape}) * itemSize(variable.DType)
 	narrow := whole / itemSize(variable.DType) * itemSize(dtype)
@@ -95,9 +98,9 @@ func (s typing) narrowed(variable *model.Variable, b bind, dtype string, inCall 
 	}
 }
 
-// touched returns the memory that the statements which mention a name brought in without making arrays: zeros are there
-// once they are written to.
-func (s typing) touched(name string, b bind) (bytes int64) {
+// touched returns by how much memory rose in the statements that mention a name, without the arrays that they made. An
+// array of zeros becomes resident only when it is written to.
+func (s dtypeRule) touched(name string, b bind) (bytes int64) {
 	for _, st := range s.n.Statements {
 		if moment := st.Moment; moment != nil && st.Node != nil && st.Order >= b.order && s.mentions(st.Node, name) {
 			kept := int64(0)
@@ -110,11 +113,11 @@ func (s typing) touched(name string, b bind) (bytes int64) {
 	return bytes
 }
 
-// withDType returns the edit that makes an array with another dtype: in the call that makes it, or by a conversion
-// behind it.
-func (s typing) withDType(b bind, dtype string) (edits []model.AdviceEdit, inCall bool) {
+// withDType returns the edit that gives an array another dtype: an argument of the call that makes the array (inCall),
+// or else a conversion of the result.
+func (s dtypeRule) withDType(b bind, dtype string) (edits []model.AdviceEdit, inCall bool) {
 	cell, text := b.s.Cell, s.module()+"."+dtype
-	name, call := s.call(b.value)
+	name, call := s.callOfNumPy(b.value)
 	if call != nil && typed[name] && call.Keyword("dtype") == nil && !hasDTypeAt(name, call) {
 		return notebook.Replace(cell, call, insertedBefore(cell.Text(call), "dtype="+text)), true
 	}
@@ -130,7 +133,7 @@ func (s typing) withDType(b bind, dtype string) (edits []model.AdviceEdit, inCal
 	return nil, false
 }
 
-// insertedBefore returns the source of a call with one more argument.
+// insertedBefore returns the source of a call with another argument at its end.
 func insertedBefore(call, argument string) string {
 	inner := strings.TrimRight(strings.TrimSuffix(call, ")"), " \t\n")
 	if strings.HasSuffix(inner, ",") {
@@ -139,23 +142,24 @@ func insertedBefore(call, argument string) string {
 	return inner + ", " + argument + ")"
 }
 
-// hasDTypeAt reports whether a call may have a dtype among its arguments without a name.
+// hasDTypeAt reports whether a call has so many positional arguments that one may be the dtype.
 func hasDTypeAt(name string, call *syntax.Call) bool {
-	most := map[string]int{"zeros": 1, "ones": 1, "full": 2, "eye": 1, "identity": 1, "arange": 3, "array": 1,
+	dtypeIndex := map[string]int{"zeros": 1, "ones": 1, "full": 2, "eye": 1, "identity": 1, "arange": 3, "array": 1,
 		"zeros_like": 1, "ones_like": 1, "full_like": 2}[name]
-	return len(call.Args) > most
+	return len(call.Args) > dtypeIndex
 }
 
 // uses are the ways in which a notebook uses an array.
 type uses struct {
-	computes bool // arithmetic that has a result of the same dtype
-	unknown  bool // code that cannot be read, or a function that changes the array
-	// indexes are statements that use the array as an index, or count with it: NumPy makes a copy of int64 for that.
+	computes bool // arithmetic whose result has the array's dtype
+	unknown  bool // unreadable code, or another name for the array
+	// indexes are statements that use the array as an index, for which NumPy makes a copy of int64.
 	indexes map[*notebook.Statement]bool
-	calls   []string // functions that are not NumPy's, which may depend on the dtype
+	calls   []string // other libraries' functions that get the array: they may depend on its dtype
 }
 
-func (s typing) usesOf(name string, b bind) (u uses) {
+// usesOf returns how the statements other than that of the binding use an array.
+func (s dtypeRule) usesOf(name string, b bind) (u uses) {
 	u.indexes = map[*notebook.Statement]bool{}
 	for _, st := range s.n.Statements {
 		if st.Node == nil {
@@ -165,24 +169,24 @@ func (s typing) usesOf(name string, b bind) (u uses) {
 		if st == b.s || !s.mentions(st.Node, name) {
 			continue
 		}
-		is := func(e syntax.Expr) bool { return s.hasDTypeOf(e, name) }
+		isArray := func(e syntax.Expr) bool { return s.hasDTypeOf(e, name) }
 		s.walk(st.Node, func(node syntax.Node) bool {
 			switch x := node.(type) {
 			case *syntax.BinOp:
-				u.computes = u.computes || is(x.Left) || is(x.Right)
+				u.computes = u.computes || isArray(x.Left) || isArray(x.Right)
 			case *syntax.UnaryOp:
-				u.computes = u.computes || x.Op == "-" && is(x.Operand)
+				u.computes = u.computes || x.Op == "-" && isArray(x.Operand)
 			case *syntax.AugAssign:
-				_, element := x.Target.(*syntax.Subscript)
-				u.computes = u.computes || is(x.Target) && !element || is(x.Value)
+				_, isElement := x.Target.(*syntax.Subscript)
+				u.computes = u.computes || isArray(x.Target) && !isElement || isArray(x.Value)
 			case *syntax.Subscript:
 				if s.mentions(x.Slice, name) && !isMask(x.Slice) {
 					u.indexes[st] = true
 				}
 			case *syntax.Assign:
-				u.unknown = u.unknown || is(x.Value)
+				u.unknown = u.unknown || isArray(x.Value)
 			case *syntax.Call:
-				s.useInCall(&u, st, x, is)
+				s.useInCall(&u, st, x, isArray)
 			}
 			return true
 		})
@@ -190,54 +194,50 @@ func (s typing) usesOf(name string, b bind) (u uses) {
 	return u
 }
 
-// hasDTypeOf reports whether an expression is an array, a part of it, or its greatest or least element.
-func (s typing) hasDTypeOf(expr syntax.Expr, name string) bool {
+// hasDTypeOf reports whether an expression is a name's array, a part of it, or its largest or smallest element.
+func (s dtypeRule) hasDTypeOf(expr syntax.Expr, name string) bool {
 	switch x := expr.(type) {
 	case *syntax.Name:
 		return x.ID == name
 	case *syntax.Subscript:
 		return s.hasDTypeOf(x.Value, name)
 	case *syntax.Call:
-		if of := s.reduced(x); of != nil {
+		if reduced := s.reduced(x); reduced != nil {
 			function := syntax.LastName(x.Func)
-			return function != "sum" && function != "mean" && function != "size" && s.hasDTypeOf(of, name)
+			return function != "sum" && function != "mean" && function != "size" && s.hasDTypeOf(reduced, name)
 		}
 	}
 	return false
 }
 
-// useInCall notes a use as an argument or as a receiver.
-func (s typing) useInCall(u *uses, st *notebook.Statement, call *syntax.Call, is func(syntax.Expr) bool) {
-	of, method, _ := s.method(call)
-	if of != nil && is(of) {
+// useInCall records a use of the array as an argument, or as the object of a method.
+func (s dtypeRule) useInCall(u *uses, st *notebook.Statement, call *syntax.Call, isArray func(syntax.Expr) bool) {
+	object, method, _ := s.method(call)
+	if object != nil && isArray(object) {
 		if method == "cumsum" || method == "prod" || method == "dot" || method == "view" || method == "cumprod" {
 			u.computes = true
 		}
 		return
 	}
-	argument := false
-	for _, a := range call.Args {
-		argument = argument || is(a)
-	}
-	for _, k := range call.Keywords {
-		argument = argument || is(k.Value)
-	}
-	if !argument {
+	isArgument := slices.ContainsFunc(call.Args, isArray) ||
+		slices.ContainsFunc(call.Keywords, func(k *syntax.Keyword) bool { return isArray(k.Value) })
+	if !isArgument {
 		return
 	}
-	switch name := s.numpy(call.Func); {
+	switch name := s.numpyName(call.Func); {
 	case reductions[name] || copying[name] || name == "unique" || name == "isnan":
 	case name == "bincount" || name == "take" || name == "add.at":
 		u.indexes[st] = true
 	case name != "":
 		u.computes = true
-	case harmless[strings.TrimPrefix(s.full(call.Func), "builtins.")]:
+	case harmless[strings.TrimPrefix(s.fullName(call.Func), "builtins.")]:
 	default:
 		u.calls = append(u.calls, syntax.LastName(call.Func))
 	}
 }
 
-// isMask reports whether an index is a comparison, which makes a copy.
+// isMask reports whether an index is a comparison: its result, an array of bools, is the index, and not the name's
+// array.
 func isMask(e syntax.Expr) bool {
 	_, ok := e.(*syntax.Compare)
 	return ok

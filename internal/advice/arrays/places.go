@@ -2,37 +2,38 @@ package arrays
 
 import (
 	"cmp"
-	"ipytracer/internal/advice/notebook"
-	"ipytracer/internal/syntax"
 	"maps"
 	"slices"
+
+	"ipytracer/internal/advice/notebook"
+	"ipytracer/internal/syntax"
 )
 
-// finder has the rules.
+// finder finds the candidates of this package's rules.
 type finder struct {
 	*values
-	hot []*place // that had arrays at the highest moment
+	places []*place // with arrays at the highest moment
 }
 
-// place is a simple statement that allocated arrays in the statement that was running at a moment: that one itself, or
-// one in a loop or a function that it called.
+// place is a simple statement that allocated arrays during a statement at the top of a cell: that statement itself, or
+// one in a loop or a function that it ran.
 type place struct {
 	notebook.Spot
-	// running is the run of the statement at the top of a cell in which it was.
-	running    *notebook.Statement
-	moment     *notebook.Moment
-	live, kept int64 // bytes of its arrays that lived at the moment, and of those that outlived the running statement
-	sites      []*notebook.Site
+	running *notebook.Statement // the statement at the top of a cell
+	moment  *notebook.Moment
+	live    int64 // bytes of the place's arrays that lived at the moment
+	kept    int64 // bytes of the place's arrays that outlived the running statement
+	sites   []*notebook.Site
 }
 
 // maxPlaces bounds the places of one moment.
 const maxPlaces = 256
 
-// at returns the place in the notebook.
-func (p *place) at() at { return at{p.running.Order, p.Stmt.Place().Start.Offset} }
+// position returns the position of the statement in the notebook.
+func (p *place) position() position { return position{p.running.Order, p.Stmt.Place().Start.Offset} }
 
-// places returns the simple statements whose arrays lived at a moment, and were made in the statement that was running
-// then.
+// places returns the simple statements whose arrays lived at a moment, of those that the running statement allocated,
+// the largest first.
 func places(book *notebook.Notebook, moment *notebook.Moment) []*place {
 	if moment == nil || moment.Statement == nil {
 		return nil
@@ -80,8 +81,8 @@ func places(book *notebook.Notebook, moment *notebook.Moment) []*place {
 	return all
 }
 
-// falls returns a function that is a number of bytes at one moment, and nothing at others. It is no more than the
-// statement's run rose by: blocks can lie in memory that the process had before.
+// falls returns a function Falls that lowers one moment by a number of bytes, and no other moment. The fall is at most
+// the rise of the running statement: more blocks lie in memory that the process had before.
 func falls(moment *notebook.Moment, bytes int64) func(*notebook.Moment) int64 {
 	bytes = min(bytes, max(0, moment.Peak-moment.Start))
 	return func(other *notebook.Moment) int64 {
@@ -92,10 +93,11 @@ func falls(moment *notebook.Moment, bytes int64) func(*notebook.Moment) int64 {
 	}
 }
 
-// beside returns how much of a saving is left by the other lines of a cell that runs as one statement: nobody recorded
-// how high each of them was, but none was higher than what stood there and all that it made.
-func (p *place) beside(saves int64) int64 {
-	from, to := p.around()
+// limitedByOthers returns how much of a saving remains if the statement is one of several lines that run as one
+// statement, under %%time. The session has no peak for each line. A line cannot have been higher than the memory of the
+// lines before it and all that it allocated itself.
+func (p *place) limitedByOthers(saves int64) int64 {
+	from, to := p.cellAsStatement()
 	if to == 0 || !p.isOnce() {
 		return saves
 	}
@@ -106,23 +108,24 @@ func (p *place) beside(saves int64) int64 {
 			live[line] += p.moment.Live[site]
 		}
 	}
-	at, stood, highest := p.Stmt.Place(), int64(0), int64(0)
+	span := p.Stmt.Place()
+	var total, highestBefore int64 // total is the live memory of the lines so far
 	for _, line := range slices.Sorted(maps.Keys(made)) {
 		switch {
-		case line < at.Start.Line:
-			highest = max(highest, stood+max(made[line], live[line]))
-			stood += live[line]
-		case line <= at.End.Line:
-			stood += live[line]
+		case line < span.Start.Line:
+			highestBefore = max(highestBefore, total+max(made[line], live[line]))
+			total += live[line]
+		case line <= span.End.Line:
+			total += live[line]
 		default:
-			saves -= made[line] // beside what the place leaves
+			saves -= made[line] // a later line may be as high as the place's result and all that it allocates
 		}
 	}
-	return min(saves, stood-highest)
+	return min(saves, total-highestBefore)
 }
 
-// around returns the lines of the cell that runs as one statement and that a place is in; 0 if it is in none.
-func (p *place) around() (from, to int) {
+// cellAsStatement returns the first and last line of the magic of a whole cell around a place; 0 if there is none.
+func (p *place) cellAsStatement() (from, to int) {
 	for _, b := range p.Blocks {
 		if m, ok := b.Owner.(*syntax.Magic); ok && len(m.Body) > 1 {
 			from, to = m.Start.Line, m.End.Line
@@ -131,7 +134,7 @@ func (p *place) around() (from, to int) {
 	return from, to
 }
 
-// lineIn returns the innermost line of some lines of a cell that is among the calls; 0 if there is none.
+// lineIn returns the line of the innermost of a site's calls that is in lines from to to of a cell; 0 if there is none.
 func lineIn(site *notebook.Site, cell *notebook.Cell, from, to int) int {
 	for i := range site.Stack {
 		if f := &site.Stack[i]; f.Execution == cell.Window.Execution && from <= f.Line && f.Line <= to {
@@ -141,8 +144,8 @@ func lineIn(site *notebook.Site, cell *notebook.Cell, from, to int) int {
 	return 0
 }
 
-// saves returns by how much a place's memory would fall if its statement needed only so many bytes. In a loop the array
-// of the round before is there as well; target is its size.
+// saves returns by how many bytes the place's memory falls if its statement needs only needs bytes. In a loop the array
+// of the previous round lives, too: target is its size.
 func (p *place) saves(needs, target int64) int64 {
 	if p.isOnce() {
 		return p.live - needs
@@ -153,7 +156,7 @@ func (p *place) saves(needs, target int64) int64 {
 	return p.live - target - needs
 }
 
-// largest returns the size of the largest array, on average of the arrays of a call.
+// largest returns the mean size of the arrays of the place's site with the largest ones.
 func (p *place) largest() (most int64) {
 	for _, site := range p.sites {
 		if n := p.moment.Count[site]; n > 0 {
@@ -163,7 +166,7 @@ func (p *place) largest() (most int64) {
 	return most
 }
 
-// isOnce reports whether the running statement ran a place once.
+// isOnce reports whether the running statement ran the place only once: no loop or function is around it.
 func (p *place) isOnce() bool {
 	return !p.Inside(func(stmt syntax.Stmt) bool {
 		switch x := stmt.(type) {

@@ -1,6 +1,8 @@
 package arrays
 
 import (
+	"strings"
+
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 )
@@ -12,22 +14,22 @@ const (
 	View    = "view"
 )
 
-// numpyMeter counts the blocks of arrays.
+// numpyMeter is the meter of NumPy's arrays.
 const numpyMeter = "cpu.numpy"
 
-// least is the smallest array that a rule looks at: smaller ones do not decide about a peak.
+// least is the smallest array that a rule judges, in bytes: smaller arrays do not decide a peak.
 const least = 2 << 20
 
-// maxSteps bounds the nodes that all rules together look at, because sources are hostile, and names lead to names.
+// maxSteps bounds the nodes that all rules together visit: sources are hostile, and names lead to names.
 const maxSteps = 4_000_000
 
-// step counts a node that is looked at, and reports whether there may be more.
+// step counts a visited node, and reports whether the rules may go on.
 func (s *scene) step() bool {
 	s.steps++
 	return s.steps <= maxSteps
 }
 
-// walk visits a node and all below it, as long as there may be more.
+// walk visits a node and the nodes below it, up to maxSteps nodes.
 func (s *scene) walk(node syntax.Node, visit func(syntax.Node) bool) {
 	syntax.Walk(node, func(n syntax.Node) bool { return s.step() && visit(n) })
 }
@@ -40,17 +42,16 @@ func (s *scene) mentions(node syntax.Node, name string) bool {
 // scene is a notebook with the names that its cells bind.
 type scene struct {
 	n *notebook.Notebook
-	// modules has the full names of names that import statements bind: np → numpy, randn → numpy.random.randn.
+	// modules has the full names of imported names: np → numpy, randn → numpy.random.randn.
 	modules map[string]string
 	// binds are the bindings of each name at the top of cells, by order.
 	binds map[string][]bind
-	// shared are names that functions bind with global.
-	shared map[string]bool
+	// global are names that functions declare global.
+	global map[string]bool
 	// augmented are names that statements change, as n += 1 does.
 	augmented map[string]bool
-	steps     int             // that were gone, of maxSteps
+	steps     int             // visited nodes
 	used      map[string]bool // names that cells read or bind, functions included
-	blind     bool            // a statement has no tree
 }
 
 // bind is a binding of a name outside of functions.
@@ -63,16 +64,16 @@ type bind struct {
 
 func newScene(book *notebook.Notebook) *scene {
 	s := &scene{n: book, modules: map[string]string{}, binds: map[string][]bind{},
-		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
+		global: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
 	for _, st := range book.Statements {
-		if s.blind = s.blind || st.Node == nil; st.Node != nil {
+		if st.Node != nil {
 			s.read(st)
 		}
 	}
 	return s
 }
 
-// read notes the names in a run of a statement, and what it binds.
+// read records the names in a run of a statement, and what it binds.
 func (s *scene) read(st *notebook.Statement) {
 	s.walk(st.Node, func(node syntax.Node) bool {
 		switch x := node.(type) {
@@ -111,14 +112,14 @@ func (s *scene) read(st *notebook.Statement) {
 	})
 }
 
-// isBody reports whether a node is a function or a class: these have names of their own. It notes the names that the
-// node declares global.
+// isBody reports whether a node is a function or a class, whose names are local. It records the names that the node
+// declares global.
 func (s *scene) isBody(node syntax.Node) bool {
 	switch node.(type) {
 	case *syntax.FunctionDef, *syntax.ClassDef:
 		for g := range syntax.All[*syntax.Global](node) {
 			for _, name := range g.Names {
-				s.shared[name] = true
+				s.global[name] = true
 			}
 		}
 		return true
@@ -126,7 +127,7 @@ func (s *scene) isBody(node syntax.Node) bool {
 	return false
 }
 
-// bind notes a target and its value. The parts of a display have unknown values.
+// bind records the binding of a target to a value. A starred target gets an unknown value.
 func (s *scene) bind(st *notebook.Statement, target, value syntax.Expr) {
 	switch x := target.(type) {
 	case *syntax.Name:
@@ -140,6 +141,8 @@ func (s *scene) bind(st *notebook.Statement, target, value syntax.Expr) {
 	}
 }
 
+// bindAll records the bindings of a tuple of targets, to the elements of a tuple of the same length or to unknown
+// values.
 func (s *scene) bindAll(st *notebook.Statement, targets []syntax.Expr, value syntax.Expr) {
 	values, ok := value.(*syntax.Tuple)
 	for i, target := range targets {
@@ -151,9 +154,8 @@ func (s *scene) bindAll(st *notebook.Statement, targets []syntax.Expr, value syn
 	}
 }
 
-// before returns the binding of a name that is in force at a place: an order, and an offset in its cell. ok is false if
-// there is none.
-func (s *scene) before(name string, order, offset int) (found bind, ok bool) {
+// bindingAt returns the last binding of a name before a position. ok is false if there is none.
+func (s *scene) bindingAt(name string, order, offset int) (found bind, ok bool) {
 	for _, b := range s.binds[name] {
 		if b.order < order || b.order == order && b.at < offset {
 			found, ok = b, true
@@ -162,52 +164,53 @@ func (s *scene) before(name string, order, offset int) (found bind, ok bool) {
 	return found, ok
 }
 
-// full returns the full name of a function or constant of a library: np.sqrt → numpy.sqrt; "" for all others. Names
-// that cells bind in another way count as others.
-func (s *scene) full(expr syntax.Expr) string {
+// fullName returns the full name of a function or constant of a library: np.sqrt → numpy.sqrt. It returns "" for all
+// other expressions, and for names that a cell also binds otherwise.
+func (s *scene) fullName(expr syntax.Expr) string {
 	switch x := expr.(type) {
 	case *syntax.Name:
 		if len(s.binds[x.ID]) > 0 {
 			return ""
 		}
-		if of := s.modules[x.ID]; of != "" {
-			return of
+		if module := s.modules[x.ID]; module != "" {
+			return module
 		}
 		if builtins[x.ID] {
 			return "builtins." + x.ID
 		}
 	case *syntax.Attribute:
-		if of := s.full(x.Value); of != "" {
-			return of + "." + x.Attr
+		if object := s.fullName(x.Value); object != "" {
+			return object + "." + x.Attr
 		}
 	}
 	return ""
 }
 
-// numpy returns the name of a function of NumPy without the module: "sqrt", "random.rand"; "" for all others.
-func (s *scene) numpy(expr syntax.Expr) string {
-	if of := s.full(expr); len(of) > len("numpy.") && of[:len("numpy.")] == "numpy." {
-		return of[len("numpy."):]
+// numpyName returns the name of a function or constant of NumPy without its module: "sqrt", "random.rand"; "" for all
+// other expressions.
+func (s *scene) numpyName(expr syntax.Expr) string {
+	if name, ok := strings.CutPrefix(s.fullName(expr), "numpy."); ok {
+		return name
 	}
 	return ""
 }
 
-// call returns a call of a function of NumPy, and its name.
-func (s *scene) call(expr syntax.Expr) (name string, call *syntax.Call) {
+// callOfNumPy returns the call and the name of its function if an expression calls a function of NumPy.
+func (s *scene) callOfNumPy(expr syntax.Expr) (name string, call *syntax.Call) {
 	c, ok := expr.(*syntax.Call)
 	if !ok {
 		return "", nil
 	}
-	if name = s.numpy(c.Func); name == "" {
+	if name = s.numpyName(c.Func); name == "" {
 		return "", nil
 	}
 	return name, c
 }
 
-// method returns the receiver and the name of a method that is called on a value.
+// method returns the object and the name of a method call. It returns nil for functions of modules.
 func (s *scene) method(expr syntax.Expr) (of syntax.Expr, name string, call *syntax.Call) {
 	c, ok := expr.(*syntax.Call)
-	if !ok || s.full(c.Func) != "" {
+	if !ok || s.fullName(c.Func) != "" {
 		return nil, "", nil
 	}
 	attribute, ok := c.Func.(*syntax.Attribute)

@@ -8,16 +8,16 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// sized returns a new array of a shape that a call names by an argument: its shape, and its size, where the numbers are
-// in the source.
-func (s *values) sized(v value, shape syntax.Expr, p at, depth int) value {
+// withShape returns v with the shape and the bytes that an argument of its call names, where the source has the
+// numbers.
+func (s *values) withShape(v value, shape syntax.Expr, p position, depth int) value {
 	if v.shape = s.dimensions(shape, p, depth); v.shape != nil {
-		v.bytes, v.told = elements(v)*itemSize(v.dtype), true
+		v.bytes, v.fromSource = elements(v)*itemSize(v.dtype), true
 	}
 	return v
 }
 
-// sizeAt returns the argument of a call that names a shape: a keyword, or the one at a place; nil if there is none.
+// sizeAt returns the argument of a call that names a shape, by keyword or by the index place; nil if there is none.
 func sizeAt(call *syntax.Call, name string, place int) syntax.Expr {
 	if e := call.Keyword(name); e != nil {
 		return e
@@ -28,8 +28,9 @@ func sizeAt(call *syntax.Call, name string, place int) syntax.Expr {
 	return nil
 }
 
-// dimensions returns the shape that an expression names, a number or several; nil if it is not known.
-func (s *values) dimensions(expr syntax.Expr, p at, depth int) []int64 {
+// dimensions returns the shape that an expression names: a number, or several in a tuple or a list. It returns nil if a
+// number is not known.
+func (s *values) dimensions(expr syntax.Expr, p position, depth int) []int64 {
 	parts := []syntax.Expr{expr}
 	switch x := expr.(type) {
 	case *syntax.Tuple:
@@ -48,8 +49,9 @@ func (s *values) dimensions(expr syntax.Expr, p at, depth int) []int64 {
 	return out
 }
 
-// number returns the value of an expression of numbers in the source: 1_000_000, 10 ** 6, int(1e6), or a name of one.
-func (s *values) number(expr syntax.Expr, p at, depth int) (n float64, ok bool) {
+// number returns the value of an expression of numbers in the source: 1_000_000, 10 ** 6, int(1e6), or a name that is
+// bound to such an expression.
+func (s *values) number(expr syntax.Expr, p position, depth int) (n float64, ok bool) {
 	if depth == 0 || expr == nil || !s.step() {
 		return 0, false
 	}
@@ -66,7 +68,7 @@ func (s *values) number(expr syntax.Expr, p at, depth int) (n float64, ok bool) 
 		b, ok := s.number(x.Right, p, depth-1)
 		return calculated(a, b, x.Op, known && ok)
 	case *syntax.Call:
-		if s.full(x.Func) == "builtins.int" && len(x.Args) == 1 && len(x.Keywords) == 0 {
+		if s.fullName(x.Func) == "builtins.int" && len(x.Args) == 1 && len(x.Keywords) == 0 {
 			n, ok := s.number(x.Args[0], p, depth-1)
 			return math.Trunc(n), ok
 		}
@@ -74,7 +76,8 @@ func (s *values) number(expr syntax.Expr, p at, depth int) (n float64, ok bool) 
 	return 0, false
 }
 
-// calculated returns the result of an operation.
+// calculated returns the result of an operation. known is false for unknown operands or operators, and for results that
+// are no finite number.
 func calculated(a, b float64, op string, ok bool) (n float64, known bool) {
 	switch op {
 	case "+":
@@ -95,14 +98,14 @@ func calculated(a, b float64, op string, ok bool) (n float64, known bool) {
 	return n, ok && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
-// numberOf returns the number that a name has at a place.
-func (s *values) numberOf(name string, p at, depth int) (n float64, ok bool) {
-	if s.shared[name] || s.augmented[name] {
+// numberOf returns the number to which a name is bound at a position.
+func (s *values) numberOf(name string, p position, depth int) (n float64, ok bool) {
+	if s.global[name] || s.augmented[name] {
 		return 0, false
 	}
-	b, ok := s.before(name, p.order, p.offset)
+	b, ok := s.bindingAt(name, p.order, p.offset)
 	if !ok {
 		return 0, false
 	}
-	return s.number(b.value, at{order: b.order, offset: b.at}, depth)
+	return s.number(b.value, position{order: b.order, offset: b.at}, depth)
 }

@@ -7,9 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// temporaries finds expressions whose intermediate arrays live at the highest moment, and that can do without some.
+// temporaries finds expressions whose intermediate arrays live at the highest moment, if fewer arrays would do.
 func (s *finder) temporaries() (found []notebook.Candidate) {
-	for _, p := range s.hot {
+	for _, p := range s.places {
 		if p.live < least || p.Inside(isFunction) {
 			continue
 		}
@@ -20,7 +20,7 @@ func (s *finder) temporaries() (found []notebook.Candidate) {
 	return found
 }
 
-// assigned returns the name that a statement binds, and its value.
+// assigned returns the name and the value of an assignment to one name.
 func assigned(node syntax.Stmt) (name string, expr syntax.Expr, ok bool) {
 	assign, ok := node.(*syntax.Assign)
 	if !ok || len(assign.Targets) != 1 {
@@ -35,28 +35,28 @@ func assigned(node syntax.Stmt) (name string, expr syntax.Expr, ok bool) {
 
 // module returns a name by which the notebook calls NumPy; "" if it has none.
 func (s *finder) module() string {
-	best := ""
-	for name, of := range s.modules {
-		if of == "numpy" && len(s.binds[name]) == 0 && (best == "" || name < best) {
-			best = name
+	first := "" // in alphabetical order, so that the result is always the same
+	for name, module := range s.modules {
+		if module == "numpy" && len(s.binds[name]) == 0 && (first == "" || name < first) {
+			first = name
 		}
 	}
-	return best
+	return first
 }
 
-// inPlace is about an assignment whose steps can write into one array.
+// inPlace returns the candidate about an assignment whose operations can write into one array.
 func (s *finder) inPlace(p *place) (c notebook.Candidate, ok bool) {
 	name, expr, ok := assigned(p.Stmt)
-	if !ok || s.shared[name] || s.module() == "" {
+	if !ok || s.global[name] || s.module() == "" {
 		return c, false
 	}
-	final := s.of(&syntax.Name{ID: name}, at{order: p.running.Order, offset: p.Stmt.Place().End.Offset})
+	final := s.valueOf(&syntax.Name{ID: name}, position{order: p.running.Order, offset: p.Stmt.Place().End.Offset})
 	if final.sort != array || final.bytes < least || final.dtype == "" ||
-		final.told && p.largest() > final.bytes+least {
+		final.fromSource && p.largest() > final.bytes+least {
 		return c, false
 	}
-	t := &steps{finder: s, c: p.Cell, p: p.at(), np: s.module(), target: name, final: final,
-		known: map[syntax.Expr]string{}}
+	t := &inPlaceSteps{finder: s, cell: p.Cell, p: p.position(), np: s.module(), target: name, final: final,
+		hoistedNames: map[syntax.Expr]string{}}
 	if !s.isOrdered(expr, t.p) || !t.build(expr) || len(t.lines) == 1 {
 		return c, false
 	}
@@ -65,7 +65,7 @@ func (s *finder) inPlace(p *place) (c notebook.Candidate, ok bool) {
 		return c, false
 	}
 	c = notebook.Candidate{Kind: InPlace, Cell: p.Cell, Line: p.Stmt.Place().Start.Line, Names: []string{name},
-		Accuracy: model.SavesBound, Falls: falls(p.moment, p.beside(saves)), Of: p.running.Source()}
+		Accuracy: model.SavesBound, Falls: falls(p.moment, p.limitedByOthers(saves)), Memory: p.running.Source()}
 	lines := append(t.hoisted, t.lines...)
 	body, last := p.Cell.Tree.Body, &lines[len(lines)-1]
 	if _, _, alone := p.Margins(); !alone || body[len(body)-1] == p.Stmt {
@@ -79,16 +79,16 @@ func (s *finder) inPlace(p *place) (c notebook.Candidate, ok bool) {
 	return c, true
 }
 
-// reduced returns the array that a reduction is of; nil for other calls.
+// reduced returns the array of which a call is a reduction; nil for other calls.
 func (s *finder) reduced(call *syntax.Call) syntax.Expr {
-	if name := s.numpy(call.Func); name != "" {
+	if name := s.numpyName(call.Func); name != "" {
 		if reductions[name] && name != "vdot" && len(call.Args) > 0 {
 			return call.Args[0]
 		}
 		return nil
 	}
-	if of, name, _ := s.method(call); of != nil && reductions[name] {
-		return of
+	if object, name, _ := s.method(call); object != nil && reductions[name] {
+		return object
 	}
 	return nil
 }

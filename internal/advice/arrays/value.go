@@ -8,13 +8,13 @@ import (
 	"ipytracer/model"
 )
 
-// maxInference bounds the depth of expressions, and of names that lead to names.
+// maxInference bounds how deep expressions are followed: into their parts, and from names to their bindings.
 const maxInference = 32
 
-// maxElements bounds the elements of an array: no machine has as many.
+// maxElements bounds the elements of an array. No machine has room for so many.
 const maxElements = 1 << 44
 
-// sort of a value.
+// sort says what a value is.
 type sort int
 
 const (
@@ -25,15 +25,16 @@ const (
 
 // value is what is known about the value of an expression.
 type value struct {
-	sort  sort
-	dtype string  // of an array as NumPy names it; of a scalar "bool", "int", "float"; "" if it is not known
-	shape []int64 // nil if it is not known
-	bytes int64   // of an array; 0 if it is not known
-	fresh bool    // an array that nothing else can hold
-	told  bool    // the shape is that of numbers in the source, which another run may have had
+	sort       sort
+	dtype      string  // NumPy's name for an array; "bool", "int" or "float" for a scalar; "" if it is not known
+	shape      []int64 // nil if it is not known
+	bytes      int64   // size of an array; 0 if it is not known
+	fresh      bool    // nothing else can hold the array
+	fromSource bool    // the shape comes from numbers in the source, which may not be those of this run
 }
 
-// sameSize reports whether two arrays surely have the same shape: by the shapes, or by bytes and dtype.
+// sameSize reports whether two arrays certainly have the same shape, judged by the shapes, or else by the number of
+// elements.
 func (v value) sameSize(o value) bool {
 	if v.sort != array || o.sort != array {
 		return false
@@ -44,7 +45,7 @@ func (v value) sameSize(o value) bool {
 	return v.bytes > 0 && o.bytes > 0 && v.bytes*itemSize(o.dtype) == o.bytes*itemSize(v.dtype) && itemSize(v.dtype) > 0
 }
 
-// itemSize returns the bytes of an element; 0 for a dtype that is not known.
+// itemSize returns the bytes of an element; 0 for an unknown dtype.
 func itemSize(dtype string) int64 {
 	switch dtype {
 	case "bool", "int8", "uint8":
@@ -63,7 +64,7 @@ func isInteger(dtype string) bool {
 	return strings.HasPrefix(dtype, "int") || strings.HasPrefix(dtype, "uint") || dtype == "bool"
 }
 
-// promoted returns the dtype of an arithmetic operation; "" if it is not known.
+// promoted returns the dtype of the result of an arithmetic operation; "" if it is not known.
 func promoted(a, b value, op string) string {
 	if a.dtype == "" || b.dtype == "" {
 		return ""
@@ -79,7 +80,7 @@ func promoted(a, b value, op string) string {
 		}
 		return "int"
 	case b.sort == scalar && b.dtype == "float" && isInteger(a.dtype):
-		kind = "float64" // of smaller integers less; no rule relies on it
+		kind = "float64" // NumPy returns less for small integers; no rule relies on that
 	case b.sort == array && a.dtype != b.dtype:
 		switch {
 		case a.dtype == "float64" || b.dtype == "float64":
@@ -94,18 +95,18 @@ func promoted(a, b value, op string) string {
 	return kind
 }
 
-// values knows what expressions of a notebook are.
+// values infers the values of a notebook's expressions.
 type values struct {
 	*scene
 }
 
-// at is a place in a notebook: a run of a statement, and an offset in the source of its cell.
-type at struct{ order, offset int }
+// position is an offset in the source of the cell, at a run of a statement.
+type position struct{ order, offset int }
 
-// of returns what is known about an expression that is evaluated at a place.
-func (s *values) of(e syntax.Expr, p at) value { return s.infer(e, p, maxInference) }
+// valueOf returns what is known about an expression that is evaluated at a position.
+func (s *values) valueOf(e syntax.Expr, p position) value { return s.infer(e, p, maxInference) }
 
-func (s *values) infer(expr syntax.Expr, p at, depth int) value {
+func (s *values) infer(expr syntax.Expr, p position, depth int) value {
 	if depth == 0 || expr == nil || !s.step() {
 		return value{}
 	}
@@ -118,7 +119,7 @@ func (s *values) infer(expr syntax.Expr, p at, depth int) value {
 			return value{sort: scalar, dtype: "bool"}
 		}
 	case *syntax.Name:
-		return s.name(x.ID, p, depth)
+		return s.valueOfName(x.ID, p, depth)
 	case *syntax.UnaryOp:
 		if v := s.infer(x.Operand, p, depth-1); x.Op == "-" || x.Op == "+" {
 			v.fresh = true
@@ -129,17 +130,17 @@ func (s *values) infer(expr syntax.Expr, p at, depth int) value {
 	case *syntax.Attribute:
 		return s.attribute(x, p, depth)
 	case *syntax.Subscript:
-		if of, ok := x.Value.(*syntax.Attribute); ok && of.Attr == "shape" {
+		if indexed, ok := x.Value.(*syntax.Attribute); ok && indexed.Attr == "shape" {
 			return value{sort: scalar, dtype: "int"}
 		}
 	case *syntax.Call:
-		return s.called(x, p, depth)
+		return s.resultOf(x, p, depth)
 	}
 	return value{}
 }
 
-func (s *values) attribute(x *syntax.Attribute, p at, depth int) value {
-	switch s.numpy(x) {
+func (s *values) attribute(x *syntax.Attribute, p position, depth int) value {
+	switch s.numpyName(x) {
 	case "pi", "e", "inf", "nan":
 		return value{sort: scalar, dtype: "float"}
 	}
@@ -149,12 +150,12 @@ func (s *values) attribute(x *syntax.Attribute, p at, depth int) value {
 	return value{}
 }
 
-// operation returns what is known about a result of arithmetic.
+// operation returns what is known about the result of an arithmetic operation.
 func (s *values) operation(a, b value, op string) value {
 	if a.sort == unknown || b.sort == unknown || op == "@" {
 		return value{}
 	}
-	out := value{sort: scalar, dtype: promoted(a, b, op), fresh: true, told: a.told || b.told}
+	out := value{sort: scalar, dtype: promoted(a, b, op), fresh: true, fromSource: a.fromSource || b.fromSource}
 	if a.sort == scalar && b.sort == scalar {
 		return out
 	}
@@ -174,7 +175,8 @@ func (s *values) operation(a, b value, op string) value {
 	return out
 }
 
-// broadcast returns the shape to which NumPy stretches two arrays; nil if one is not known, or they do not fit.
+// broadcast returns the shape of the result of an operation of two arrays, by NumPy's rules of broadcasting; nil if a
+// shape is not known, or if the shapes do not fit.
 func broadcast(a, b []int64) []int64 {
 	if a == nil || b == nil {
 		return nil
@@ -210,11 +212,12 @@ func elements(v value) int64 {
 	return 0
 }
 
-// name returns what is known about a name: by the variables of the end, if it was not bound again, or by the expression
-// that it was bound to, whose memory is the one that its statement kept.
-func (s *values) name(name string, p at, depth int) value {
-	b, ok := s.before(name, p.order, p.offset)
-	if !ok || s.shared[name] {
+// valueOfName returns what is known about the value of a name at a position. If the name is bound no more afterwards,
+// the variables of the session's end show the value. Else the expression shows it that was bound to the name, together
+// with the memory that the statement kept.
+func (s *values) valueOfName(name string, p position, depth int) value {
+	b, ok := s.bindingAt(name, p.order, p.offset)
+	if !ok || s.global[name] {
 		return value{}
 	}
 	last := s.binds[name][len(s.binds[name])-1]
@@ -222,17 +225,17 @@ func (s *values) name(name string, p at, depth int) value {
 		if variable := s.n.Variable(name); variable != nil && variable.Kind == "variable" && isArray(variable) {
 			out := value{sort: array, dtype: variable.DType, shape: variable.Shape}
 			out.bytes = elements(out) * itemSize(variable.DType)
-			out.fresh = s.infer(b.value, at{order: b.order, offset: b.at}, depth-1).fresh
+			out.fresh = s.infer(b.value, position{order: b.order, offset: b.at}, depth-1).fresh
 			return out
 		}
 	}
-	out := s.infer(b.value, at{order: b.order, offset: b.at}, depth-1)
+	out := s.infer(b.value, position{order: b.order, offset: b.at}, depth-1)
 	if out.sort != array || !out.fresh || b.s.Moment == nil || !isAssigned(b) {
 		return out
 	}
 	kept := b.s.Moment.KeptBytes(isNumPy)
 	if out.shape != nil && (kept < out.bytes-out.bytes/16 || kept > out.bytes+out.bytes/16) {
-		out.shape, out.told = nil, false // the numbers in the source are not those of this run
+		out.shape, out.fromSource = nil, false // this run had other numbers than the source
 	}
 	if out.shape == nil {
 		out.bytes = kept
@@ -242,8 +245,8 @@ func (s *values) name(name string, p at, depth int) value {
 
 func isArray(v *model.Variable) bool { return v.Type == "numpy.ndarray" || v.Type == "ndarray" }
 
-// timed returns the statement that %time runs in a line, or the only statement of a cell of %%time. It returns other
-// statements as they are.
+// timed returns the statement within %time, or within %%time if it is the only one. It returns other statements
+// unchanged.
 func timed(node syntax.Stmt) syntax.Stmt {
 	if m, ok := node.(*syntax.Magic); ok && m.Name() == "time" && len(m.Body) == 1 {
 		return m.Body[0]
@@ -251,7 +254,7 @@ func timed(node syntax.Stmt) syntax.Stmt {
 	return node
 }
 
-// isAssigned reports whether a statement binds one name and does nothing else that keeps memory.
+// isAssigned reports whether a statement binds one name to the value, and does nothing else that keeps memory.
 func isAssigned(b bind) bool {
 	a, ok := timed(b.s.Node).(*syntax.Assign)
 	return ok && a.Value == b.value

@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// views finds small parts of arrays that keep the whole array.
+// views finds small views of arrays that keep the whole array alive.
 func (s *finder) views() (found []notebook.Candidate) {
 	for i := range s.n.Variables {
 		variable := &s.n.Variables[i]
@@ -22,17 +22,18 @@ func (s *finder) views() (found []notebook.Candidate) {
 	return found
 }
 
+// view returns the candidate to copy the part of an array to which a name is bound.
 func (s *finder) view(variable *model.Variable) (c notebook.Candidate, ok bool) {
-	all := s.binds[variable.Name]
-	if len(all) == 0 || s.shared[variable.Name] {
+	binds := s.binds[variable.Name]
+	if len(binds) == 0 || s.global[variable.Name] {
 		return c, false
 	}
-	b := all[len(all)-1]
+	b := binds[len(binds)-1]
 	part, ok := b.value.(*syntax.Subscript)
 	if !ok || !isAssigned(b) {
 		return c, false
 	}
-	freed, ok := s.gone(part, b, variable.Name)
+	freed, ok := s.wholeFreedAt(part, b, variable.Name)
 	if !ok {
 		return c, false
 	}
@@ -41,7 +42,7 @@ func (s *finder) view(variable *model.Variable) (c notebook.Candidate, ok bool) 
 		return c, false
 	}
 	c = notebook.Candidate{Kind: View, Cell: b.s.Cell, Line: part.Start.Line, Names: []string{variable.Name},
-		Accuracy: model.SavesExact, Of: b.s.Source()}
+		Accuracy: model.SavesExact, Memory: b.s.Source()}
 	c.Falls = func(moment *notebook.Moment) int64 {
 		if moment.Order > freed && moment.Live[base] >= variable.BaseBytes {
 			return variable.BaseBytes - variable.ViewBytes
@@ -58,7 +59,7 @@ func (s *finder) view(variable *model.Variable) (c notebook.Candidate, ok bool) 
 	return c, c.Edits != nil
 }
 
-// baseOf returns the site of the array that a variable is a small part of; nil if it is not known.
+// baseOf returns the site of the array of which a variable is a view; nil if it is not known.
 func (s *finder) baseOf(variable *model.Variable) (base *notebook.Site) {
 	for site, live := range s.n.Peak.Live {
 		switch {
@@ -72,7 +73,7 @@ func (s *finder) baseOf(variable *model.Variable) (base *notebook.Site) {
 }
 
 // mayBeHeld returns a statement by which something other than the part may hold the whole array at the highest moment,
-// although nothing does at the end; nil if there is none.
+// although nothing does at the session's end; nil if there is none.
 func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *notebook.Statement {
 	whole, made := name, b.s
 	if root := syntax.Root(part); root != "" && !syntax.Any(part.Value, func(*syntax.Call) bool { return true }) {
@@ -96,8 +97,9 @@ func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *noteboo
 	return last
 }
 
-// gone returns the order from which nothing but views holds the array that a part was cut from.
-func (s *finder) gone(part *syntax.Subscript, b bind, name string) (order int, ok bool) {
+// wholeFreedAt returns the order of the statement from which on nothing but views holds the array of which part is a
+// part: the name of the array is bound anew. ok is false if no statement does so.
+func (s *finder) wholeFreedAt(part *syntax.Subscript, b bind, name string) (order int, ok bool) {
 	root := part.Value
 	for {
 		switch x := root.(type) {

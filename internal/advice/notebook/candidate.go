@@ -1,48 +1,46 @@
 package notebook
 
-import (
-	"ipytracer/model"
-)
+import "ipytracer/model"
 
 // Candidate is a change that a rule found.
 type Candidate struct {
-	Kind string
-	// Cell and Line are those that the advice is about.
-	Cell  *Cell
-	Line  int
-	Names []string
+	Kind  string   // see [model.AdviceItem]
+	Cell  *Cell    // the cell that the advice shows
+	Line  int      // the line of Cell that the advice shows
+	Names []string // names of the notebook that hold the memory
 	// Title, Changes and Unknown are sentences of package words; see [model.AdviceItem].
 	Title            string
 	Changes, Unknown []string
 	Accuracy         string // one of model.Saves…
 	Edits            []model.AdviceEdit
-	// Falls returns by how many bytes a moment would be lower, 0 for none. It may be asked for moments in any order.
+	// Falls returns by how many bytes the change lowers a moment. Callers pass moments in any order.
 	Falls func(*Moment) int64
-	// Of are the names of groups of memory that the change is about. Of two candidates about the same memory the one
-	// that saves more comes first, and the other one only behind all others.
-	Of string
+	// Memory identifies the memory that the change frees; "" if nothing does. If two candidates free the same memory,
+	// the one that saves less goes to the end of the list.
+	Memory string
 }
 
 // Rule finds candidates in a notebook.
 type Rule func(*Notebook) []Candidate
 
-// Without returns the highest moment of the chosen stretch if each moment were lower by falls, and that height. The
-// moment is nil if it is not known: one of those that are not kept.
+// Without returns the height and the moment of the peak if each moment were lower by falls. The moment is nil if the
+// new peak is a moment that the notebook does not keep.
 func (n *Notebook) Without(falls func(*Moment) int64) (peak int64, at *Moment) {
 	peak = n.unlisted
 	for _, m := range n.highest {
 		if m.Peak <= peak {
 			break
 		}
-		if left := m.Peak - max(0, min(falls(m), m.Peak)); left > peak {
-			peak, at = left, m
+		fall := max(0, min(falls(m), m.Peak))
+		if lowered := m.Peak - fall; lowered > peak {
+			peak, at = lowered, m
 		}
 	}
 	return peak, at
 }
 
-// Least is the smallest saving that is worth advice, in bytes: a hundredth of the highest moment, and 6 MiB. The C
-// library keeps smaller blocks often enough that no figure of the process changes when they are freed.
+// Least returns the smallest saving that is worth advice, in bytes: 6 MiB, or a hundredth of the highest moment if that
+// is more. The C library often keeps smaller blocks for itself, so that freeing them changes no figure of the process.
 func (n *Notebook) Least() int64 {
 	if n.Peak == nil {
 		return leastSaving
@@ -52,11 +50,11 @@ func (n *Notebook) Least() int64 {
 
 const (
 	leastSaving = 6 << 20
-	leastShare  = 100 // one in so many
+	leastShare  = 100 // divides the highest moment
 )
 
-// Saves returns by how much lower the highest moment would be. It is 0 if that moment itself falls by less than
-// [Notebook.Least].
+// Saves returns by how many bytes the peak would fall if each moment were lower by falls. It returns 0 if today's
+// highest moment falls by less than [Notebook.Least].
 func (n *Notebook) Saves(falls func(*Moment) int64) int64 {
 	if n.Peak == nil || falls(n.Peak) < n.Least() {
 		return 0

@@ -8,9 +8,9 @@ import (
 	"ipytracer/model"
 )
 
-// Insert returns the edits that put a line of code behind a run of a statement, at the same depth. Behind the last
-// statement of a cell that shows its value it goes in front of the next cell, because a cell shows the value of its
-// last statement only. ok is false where there is no such place.
+// Insert returns the edits that put a line of code behind a statement, at the same depth. If the statement is a cell's
+// last one and shows its value, the code goes to the beginning of the next cell: a cell shows the value of its last
+// statement only. ok is false where neither place exists.
 func (n *Notebook) Insert(behind *Statement, code string) (edits []model.AdviceEdit, ok bool) {
 	c := behind.Cell
 	if c.Tree == nil || behind.Node == nil {
@@ -23,7 +23,7 @@ func (n *Notebook) Insert(behind *Statement, code string) (edits []model.AdviceE
 	return Spot{c, behind.Node, []Block{{body, slices.Index(body, behind.Node), nil}}}.Behind(code)
 }
 
-// insertBefore returns the edits that put a line of code in front of a cell.
+// insertBefore returns the edits that put a line of code at the beginning of a cell, behind a magic such as %%time.
 func (n *Notebook) insertBefore(cell int, code string) (edits []model.AdviceEdit, ok bool) {
 	if cell >= len(n.Cells) {
 		return nil, false
@@ -58,10 +58,11 @@ func (p Spot) Above(code string) []model.AdviceEdit {
 	return edit(p.Cell, from, from-1, p.indent()+code)
 }
 
-// Wrapped returns the edit that puts the statement into a with statement; nil where its lines cannot be moved.
+// Wrapped returns the edit that puts the statement into a with statement that begins with head; nil where its lines
+// cannot be indented.
 func (p Spot) Wrapped(head string) []model.AdviceEdit {
 	from, to := p.Lines()
-	if !p.ownsLines() || from < 1 || to > len(p.Cell.Lines) || syntax.Any(p.Stmt, isFixed) {
+	if !p.ownsLines() || from < 1 || to > len(p.Cell.Lines) || syntax.Any(p.Stmt, breaksIfIndented) {
 		return nil
 	}
 	step := "    "
@@ -78,8 +79,9 @@ func (p Spot) Wrapped(head string) []model.AdviceEdit {
 	return edit(p.Cell, from, to, strings.Join(text, "\n"))
 }
 
-// isFixed reports whether the lines of a node mean something else further to the right.
-func isFixed(node syntax.Node) bool {
+// breaksIfIndented reports whether indenting the lines of a node changes their meaning: magics, and strings of several
+// lines.
+func breaksIfIndented(node syntax.Node) bool {
 	switch node.(type) {
 	case *syntax.Magic, *syntax.Shell:
 		return true
@@ -117,8 +119,8 @@ func (p Spot) indent() string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// Margins returns the indentation of the statement and the comment behind it. ok is false where other code is on its
-// lines, or where a comment is inside the statement, which would be lost.
+// Margins returns the indentation of the statement and the comment behind it. ok is false where replacing the lines
+// would lose something: other code on the lines, or a comment inside the statement.
 func (p Spot) Margins() (indent, comment string, ok bool) {
 	at := p.Stmt.Place()
 	first, last := p.Cell.Line(at.Start.Line), p.Cell.Line(at.End.Line)
@@ -133,8 +135,8 @@ func (p Spot) Margins() (indent, comment string, ok bool) {
 	return first[:at.Start.Col], comment, !inside
 }
 
-// Instead returns the edit that puts lines of code in the place of the statement; nil where there is no room for them.
-// The only statement in a line of %time becomes several on that line.
+// Instead returns the edit that replaces the statement by lines of code; nil where other code is on its lines. The only
+// statement of a %time line becomes several statements on that line, with semicolons.
 func (p Spot) Instead(lines []string) []model.AdviceEdit {
 	at := p.Stmt.Place()
 	if indent, comment, ok := p.Margins(); ok {
@@ -149,8 +151,8 @@ func (p Spot) Instead(lines []string) []model.AdviceEdit {
 	return Replace(p.Cell, p.Stmt, strings.Join(lines, "; "))
 }
 
-// Replace returns the edit that puts text in the place of a node, and leaves the rest of its lines; nil where the node
-// is not in the cell.
+// Replace returns the edit that replaces a node by text, and keeps the rest of its lines; nil where the node is not in
+// the cell.
 func Replace(c *Cell, node syntax.Node, text string) []model.AdviceEdit {
 	at := node.Place()
 	first, last := c.Line(at.Start.Line), c.Line(at.End.Line)
@@ -160,13 +162,13 @@ func Replace(c *Cell, node syntax.Node, text string) []model.AdviceEdit {
 	return edit(c, at.Start.Line, at.End.Line, first[:at.Start.Col]+text+last[at.End.Col:])
 }
 
-// edit returns the edit that puts text in the place of some lines of a cell.
+// edit returns the edit that replaces lines of a cell by text. If to is from-1, it inserts the text before line from.
 func edit(c *Cell, from, to int, text string) []model.AdviceEdit {
 	return []model.AdviceEdit{{Execution: c.Window.Execution, ExecutionCount: c.Window.ExecutionCount,
 		StartLine: from, EndLine: to, Text: text}}
 }
 
-// shows reports whether a statement at the end of a cell shows a value.
+// shows reports whether the last statement of a cell shows a value: an expression without a semicolon, or a magic.
 func shows(s *Statement) bool {
 	if m, ok := s.Node.(*syntax.Magic); ok {
 		if len(m.Body) == 0 {

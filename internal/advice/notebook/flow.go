@@ -5,37 +5,37 @@ import (
 	"strings"
 )
 
-// Flow is a notebook with what its statements do with names.
+// Flow follows the values of a notebook's names from statement to statement.
 type Flow struct {
 	n    *Notebook
-	uses map[syntax.Stmt]*syntax.Uses
-	// functions are those that cells define, bodies their source.
+	uses map[syntax.Stmt]*syntax.Uses // of names, by each statement
+	// functions are the functions that cells define, bodies their definitions.
 	functions syntax.Functions
 	bodies    map[string][]*syntax.FunctionDef
-	// modules has the full names of names that import statements bind: np → numpy, randn → numpy.random.randn.
+	// modules has the full names of imported names: np → numpy, randn → numpy.random.randn.
 	modules map[string]string
-	// made are the statements that bind each name at the top of cells.
-	made map[string][]*Statement
-	// declared are names that functions bind.
-	declared map[string]bool
-	foreign  map[string]bool                 // names that may lead to a module that is not known; see [Scene.leads]
-	blind    bool                            // a statement is not readable
-	reached  map[syntax.Stmt]map[string]bool // see [Scene.reach]
-	steps    int                             // that were gone, of maxSteps
+	// binders are the statements that bind each name at the top of cells.
+	binders map[string][]*Statement
+	// declared are the global names that functions bind.
+	declared   map[string]bool
+	leading    map[string]bool                 // the answers of leadsToModule so far
+	unreadable bool                            // a statement has no syntax tree
+	reached    map[syntax.Stmt]map[string]bool // the answers of reach so far
+	steps      int                             // steps taken so far, at most maxSteps
 }
 
-// maxLooks bounds the uses of names that are looked at: sources are hostile.
-const maxLooks = 4_000_000
+// maxSteps bounds the nodes and uses of names that a Flow visits: sources are hostile.
+const maxSteps = 4_000_000
 
 // NewFlow reads a notebook.
 func NewFlow(n *Notebook) *Flow {
 	s := &Flow{n: n, uses: map[syntax.Stmt]*syntax.Uses{}, functions: syntax.Functions{},
 		bodies: map[string][]*syntax.FunctionDef{}, modules: map[string]string{},
-		made: map[string][]*Statement{}, declared: map[string]bool{}, foreign: map[string]bool{},
+		binders: map[string][]*Statement{}, declared: map[string]bool{}, leading: map[string]bool{},
 		reached: map[syntax.Stmt]map[string]bool{}}
 	for _, st := range n.Statements {
 		if st.Node == nil {
-			s.blind = true
+			s.unreadable = true
 			continue
 		}
 		uses := s.uses[st.Node]
@@ -48,7 +48,7 @@ func NewFlow(n *Notebook) *Flow {
 		}
 		for i := range uses.Binds {
 			name := uses.Binds[i].Name
-			s.made[name] = append(s.made[name], st)
+			s.binders[name] = append(s.binders[name], st)
 		}
 	}
 	return s
@@ -76,18 +76,17 @@ func (s *Flow) define(node syntax.Stmt) {
 	}
 }
 
-// step counts something that is looked at, and reports whether there may be more.
+// step counts a visited node or use of a name, and reports whether the Flow may go on.
 func (s *Flow) step() bool {
 	s.steps++
-	return s.steps <= maxLooks
+	return s.steps <= maxSteps
 }
 
-// anyIn reports whether a node, or one below it, is of a type and passes. The answer is yes where there is too much to
-// look at.
+// anyIn reports whether a node, or a node below it, has the type T and passes. It reports true if it reaches maxSteps.
 func anyIn[T syntax.Node](s *Flow, node syntax.Node, passes func(T) bool) bool {
 	return syntax.Any(node, func(n syntax.Node) bool {
-		one, is := n.(T)
-		return !s.step() || is && passes(one)
+		typed, isT := n.(T)
+		return !s.step() || isT && passes(typed)
 	})
 }
 
@@ -100,24 +99,25 @@ func (s *Flow) readsOf(node syntax.Stmt) (names []string) {
 	return names
 }
 
-// full returns the full name of a function as it is written: np.sqrt → numpy.sqrt; "" if it is not of a module.
-func (s *Flow) full(callee string) string {
+// fullName returns the fullName name of a function as it is written: np.sqrt → numpy.sqrt; "" if it is not of a module.
+func (s *Flow) fullName(callee string) string {
 	first := firstPart(callee)
 	rest := callee[len(first):]
 	if full := s.modules[first]; full != "" {
-		for _, st := range s.made[first] {
+		for _, st := range s.binders[first] {
 			if !imports(st.Node) {
 				return ""
 			}
 		}
 		return full + rest
 	}
-	if rest == "" && isBuiltin[first] && len(s.made[first]) == 0 {
+	if rest == "" && isBuiltin[first] && len(s.binders[first]) == 0 {
 		return "builtins." + first
 	}
 	return ""
 }
 
+// imports reports whether a statement imports, maybe within try or if.
 func imports(node syntax.Stmt) bool {
 	switch node.(type) {
 	case *syntax.Import, *syntax.ImportFrom, *syntax.Try, *syntax.If:
@@ -128,7 +128,7 @@ func imports(node syntax.Stmt) bool {
 
 // isData reports whether a name of the notebook is bound to something other than a module or a function.
 func (s *Flow) isData(name string) bool {
-	return s.modules[name] == "" && s.functions[name] == nil && len(s.made[name]) > 0
+	return s.modules[name] == "" && s.functions[name] == nil && len(s.binders[name]) > 0
 }
 
 // dataOf returns the names of data that a function reads.
@@ -150,7 +150,8 @@ func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')
 
 func lastWord(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }
 
-// dotted returns the name of a function as it is written, with the dots; "" if it is no such name.
+// dotted returns the dotted name that an expression writes: "np.sqrt". It writes "?" for a part that is no name, as in
+// "?.sum" for f(x).sum.
 func dotted(e syntax.Expr) string {
 	name := ""
 	for {

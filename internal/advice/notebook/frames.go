@@ -1,25 +1,26 @@
 package notebook
 
 import (
+	"slices"
+
 	"ipytracer/internal/syntax"
 	"ipytracer/model"
-	"slices"
 )
 
-// failed reports whether a statement is of a cell that ended with an error: its traceback has the values of all
-// functions that ran then.
+// failed reports whether a statement belongs to a cell that ended with an error. The error's traceback holds the locals
+// of all functions that were running.
 func failed(st *Statement) bool {
 	return st.Window.Status == model.Error || st.Cell.Window.Status == model.Error
 }
 
-// mayKeepFrames reports whether a statement, or a function that it reaches, may keep an error, whose traceback has the
-// arguments of all functions.
+// mayKeepFrames reports whether a statement, or a function that it reaches, may keep an error. The traceback of an
+// error holds the locals of all functions that were running.
 func mayKeepFrames(s *Flow, st *Statement) bool {
 	if failed(st) || catches(st.Node) {
 		return true
 	}
-	for one := range s.reach(st.Node) {
-		for _, def := range s.bodies[one] {
+	for name := range s.reach(st.Node) {
+		for _, def := range s.bodies[name] {
 			if s.step() && catches(def) {
 				return true
 			}
@@ -33,10 +34,10 @@ func catches(node syntax.Node) bool {
 	return syntax.Any(node, func(x *syntax.Try) bool { return len(x.Handlers) > 0 })
 }
 
-// touches reports whether one of the names is read by a statement, or by a function that it reaches.
-func touches(s *Flow, node syntax.Stmt, names map[string]bool) bool {
-	for one := range s.reach(node) {
-		if names[one] {
+// readsAny reports whether a statement, or a function that it reaches, reads one of the names.
+func readsAny(s *Flow, node syntax.Stmt, names map[string]bool) bool {
+	for name := range s.reach(node) {
+		if names[name] {
 			return true
 		}
 	}
@@ -46,15 +47,15 @@ func touches(s *Flow, node syntax.Stmt, names map[string]bool) bool {
 // storesInModule reports whether a statement, or a function that it reaches, stores something in a module or in a
 // function.
 func storesInModule(s *Flow, st *Statement) bool {
-	if changesModule(s, s.uses[st.Node].Reads) || grows(s, st.Node) {
+	if changesModule(s, s.uses[st.Node].Reads) || storesInObject(s, st.Node) {
 		return true
 	}
-	for one := range s.reach(st.Node) {
-		if f := s.functions[one]; f != nil && changesModule(s, f.Reads) {
+	for name := range s.reach(st.Node) {
+		if f := s.functions[name]; f != nil && changesModule(s, f.Reads) {
 			return true
 		}
-		for _, def := range s.bodies[one] {
-			if grows(s, def) {
+		for _, def := range s.bodies[name] {
+			if storesInObject(s, def) {
 				return true
 			}
 		}
@@ -68,8 +69,9 @@ func changesModule(s *Flow, reads []syntax.Use) bool {
 	})
 }
 
-// grows reports whether a node calls setattr, or a method of something in a module that stores its argument.
-func grows(s *Flow, node syntax.Node) bool {
+// storesInObject reports whether a node calls setattr or vars, or a method of a module's object that stores its
+// argument.
+func storesInObject(s *Flow, node syntax.Node) bool {
 	return anyIn(s, node, func(call *syntax.Call) bool {
 		switch f := call.Func.(type) {
 		case *syntax.Name:

@@ -1,50 +1,51 @@
 package notebook
 
-// HeapMost is the size of blocks that never lie in malloc's heap (DEFAULT_MMAP_THRESHOLD_MAX of glibc 2.36). A smaller
-// block does once one of its size was freed, and then the kernel gets back only the end of the heap.
+// HeapMost is the size from which glibc maps each block by itself (DEFAULT_MMAP_THRESHOLD_MAX of glibc 2.36). A smaller
+// block goes to malloc's heap once a block of at least its size was freed. Linux gets back only the end of the heap.
 const HeapMost = 32 << 20
 
-// InHole reports whether the memory of some sites at the highest moment lies in memory that the process had mapped
-// before them: in holes of malloc's heap. Resident memory does not fall by it where nothing can use these holes again.
-func InHole(n *Notebook, of func(*Site) bool) bool {
-	var blocks, maps, known int64
+// InHole reports whether the chosen sites have their memory at the highest moment in holes of malloc's heap: in memory
+// that the process had mapped before. Resident memory does not fall when this memory is freed.
+func InHole(n *Notebook, chosen func(*Site) bool) bool {
+	var blocks, maps, otherMaps int64
 	for s, bytes := range n.Peak.Live {
 		switch {
-		case s.Meter == mapped && of(s):
+		case s.Meter == mapped && chosen(s):
 			maps += bytes
 		case s.Meter == mapped && len(s.Stack) > 0:
-			known += bytes
-		case s.Meter != mapped && of(s):
+			otherMaps += bytes
+		case s.Meter != mapped && chosen(s):
 			blocks += bytes
 		}
 	}
-	return n.Meter == "cpu.resident" && known > 0 && blocks < HeapMost && maps < blocks/2
+	return n.Meter == "cpu.resident" && otherMaps > 0 && blocks < HeapMost && maps < blocks/2
 }
 
-// InHeap reports whether the memory that some sites have at the highest moment may lie in malloc's heap, because each
-// of their blocks is no larger than one that was freed before a statement or in it.
-func InHeap(n *Notebook, made *Statement, of func(*Site) bool) bool {
+// InHeap reports whether the chosen sites may have their memory at the highest moment in malloc's heap: by the end of
+// the statement made, a block of about their size or larger was freed.
+func InHeap(n *Notebook, made *Statement, chosen func(*Site) bool) bool {
 	if n.Meter != "cpu.resident" || made.Moment == nil {
 		return false
 	}
 	block := int64(0)
 	for site, bytes := range made.Moment.Made {
-		if of(site) && n.Peak.Live[site] > 0 {
+		if chosen(site) && n.Peak.Live[site] > 0 {
 			block = max(block, bytes/max(1, made.Moment.Count[site]))
 		}
 	}
-	if block == 0 { // it is not known
-		block = n.Peak.Bytes(of)
+	if block == 0 { // the statement's blocks are not known
+		block = n.Peak.Bytes(chosen)
 	}
-	return block > 0 && block < HeapMost && freedBy(n, made) >= block/freedShare
+	return block > 0 && block < HeapMost && largestFreed(n, made) >= block/freedShare
 }
 
-// freedShare makes up for sizes that are known on average of their site: of its blocks one may be four times as large.
+// freedShare allows for the fact that only the mean size of a site's blocks is known: one block may be four times as
+// large.
 const freedShare = 4
 
-// freedBy returns the size of the largest block that was freed up to a statement's end and that malloc maps alone no
-// more since then, on average of its site.
-func freedBy(n *Notebook, last *Statement) (most int64) {
+// largestFreed returns the largest mean size of blocks that were freed up to a statement's end, of the sizes below
+// HeapMost. Since then malloc puts blocks of this size into its heap.
+func largestFreed(n *Notebook, last *Statement) (most int64) {
 	for _, m := range n.Moments {
 		if m.Order > last.Order {
 			break
@@ -58,15 +59,16 @@ func freedBy(n *Notebook, last *Statement) (most int64) {
 	return most
 }
 
-// MovesOthers reports whether later arrays would go to malloc's heap if the memory of some sites were freed behind a
-// statement: glibc maps blocks of less than 32 MiB alone until one of at least their size is freed. What is freed in
-// the heap stays there, up to twice that size.
-func MovesOthers(n *Notebook, last *Statement, of func(*Site) bool) bool {
-	block, all := int64(0), int64(0)
+// MovesOthers reports whether freeing the memory of the chosen sites behind a statement would move later arrays into
+// malloc's heap: glibc maps a block of less than 32 MiB by itself only until a block of at least its size is freed. The
+// heap keeps up to twice that size of freed memory.
+func MovesOthers(n *Notebook, last *Statement, chosen func(*Site) bool) bool {
+	block, total := int64(0), int64(0)
 	for site, bytes := range n.Peak.Live {
-		if of(site) && site.Meter != mapped && site.Statement != nil && site.Statement.Moment != nil {
+		if chosen(site) && site.Meter != mapped && site.Statement != nil && site.Statement.Moment != nil {
 			m := site.Statement.Moment
-			block, all = max(block, m.Made[site]/max(1, m.Count[site])), all+bytes
+			block = max(block, m.Made[site]/max(1, m.Count[site]))
+			total += bytes
 		}
 	}
 	if n.Meter != "cpu.resident" || block == 0 || block >= HeapMost {
@@ -78,17 +80,17 @@ func MovesOthers(n *Notebook, last *Statement, of func(*Site) bool) bool {
 		}
 		moved := int64(0)
 		for site, made := range m.Made {
-			one := made / max(1, m.Count[site])
-			if site.Meter != mapped && !of(site) && one >= mapsAlone && one <= block {
+			mean := made / max(1, m.Count[site])
+			if site.Meter != mapped && !chosen(site) && mean >= mmapThreshold && mean <= block {
 				moved += made
 			}
 		}
-		if moved > all/20 {
+		if moved > total/20 {
 			return true
 		}
 	}
 	return false
 }
 
-// mapsAlone is the size from which malloc maps a block alone at first (DEFAULT_MMAP_THRESHOLD_MIN).
-const mapsAlone = 128 << 10
+// mmapThreshold is the size from which glibc maps a block by itself at first (DEFAULT_MMAP_THRESHOLD_MIN).
+const mmapThreshold = 128 << 10

@@ -7,36 +7,36 @@ import (
 	"ipytracer/model"
 )
 
-// family is a family of types whose methods and operators return the same kinds of values.
+// family groups types whose operators and methods treat memory alike.
 type family int
 
 const (
-	others  family = iota
-	arrays         // of NumPy: operators make a value of its own
-	tensors        // of PyTorch: so do operators; but methods may let go of what a view holds
-	frames         // of pandas: so do operators; but methods may share columns, and always do with copy-on-write
+	others  family = iota // unknown types
+	arrays                // NumPy: operators return new memory
+	tensors               // PyTorch: operators return new memory; a method may make a view let go of memory
+	frames                // pandas: operators return new memory; a method may share columns (copy-on-write)
 	scalars
 )
 
-// lasting returns the variable at the session's end that has the value of a name when a statement runs; nil if the name
-// may be bound anew in between.
+// lasting returns the variable at the session's end that a name was bound to already when a statement ran; nil if the
+// name may have been bound anew since.
 func (s *Flow) lasting(name string, at *Statement) *model.Variable {
 	v := s.n.Variable(name)
 	if v == nil || s.declared[name] {
 		return nil
 	}
-	if all := s.made[name]; len(all) > 0 {
-		last := all[len(all)-1]
-		_, same := last.Node.(*syntax.AugAssign)
-		if last.Order > at.Order || last.Order == at.Order && !same {
+	if binders := s.binders[name]; len(binders) > 0 {
+		last := binders[len(binders)-1]
+		_, keepsObject := last.Node.(*syntax.AugAssign)
+		if last.Order > at.Order || last.Order == at.Order && !keepsObject {
 			return nil
 		}
 	}
 	return v
 }
 
-// family returns the family of a name's value when a statement runs, as the variables at the session's end show it.
-func (s *Flow) kind(name string, at *Statement) family { return familyOf(s.lasting(name, at)) }
+// familyAt returns the family of a name's value when a statement runs; others if the session's end does not show it.
+func (s *Flow) familyAt(name string, at *Statement) family { return familyOf(s.lasting(name, at)) }
 
 func familyOf(v *model.Variable) family {
 	if v == nil {
@@ -59,61 +59,61 @@ func familyOf(v *model.Variable) family {
 	return others
 }
 
-// isArray reports whether the value of a name is an array of NumPy's or a tensor.
+// isArray reports whether the value of a name is a NumPy array or a tensor.
 func (s *Flow) isArray(name string, at *Statement) bool {
-	k := s.kind(name, at)
-	return k == arrays || k == tensors
+	f := s.familyAt(name, at)
+	return f == arrays || f == tensors
 }
 
-// plain reports whether the value of a name is data that leads to no module.
-func (s *Flow) plain(name string, at *Statement) bool { return s.kind(name, at) != others }
+// isKnownData reports whether the value of a name belongs to a known family. Such data leads to no module.
+func (s *Flow) isKnownData(name string, at *Statement) bool { return s.familyAt(name, at) != others }
 
-// dull reports whether the value of a name is data whose elements are plain values, and no objects that something else
-// could hold.
-func (s *Flow) dull(name string, at *Statement) bool {
+// isPlainData reports whether the value of a name is data whose elements are numbers or texts. Elements that are
+// objects could have other holders.
+func (s *Flow) isPlainData(name string, at *Statement) bool {
 	v := s.lasting(name, at)
 	return familyOf(v) != others && v.DType != "object"
 }
 
-// numbers reports whether the value of a name is data that holds no other objects, and stays so until the name is bound
-// anew.
-func (s *Flow) numbers(name string, at *Statement) bool {
+// isNumeric reports whether the value of a name can hold no other object: a scalar, or an array without objects.
+func (s *Flow) isNumeric(name string, at *Statement) bool {
 	v := s.lasting(name, at)
-	k := familyOf(v)
-	return k == scalars || k == arrays && v.DType != "object"
+	f := familyOf(v)
+	return f == scalars || f == arrays && v.DType != "object"
 }
 
-// gathers reports whether a name is a container of Python's own.
-func gathers(s *Flow, name string, at *Statement) bool {
+// isContainer reports whether the value of a name is one of Python's own containers, such as a list.
+func isContainer(s *Flow, name string, at *Statement) bool {
 	v := s.lasting(name, at)
 	return v != nil && containers[v.Type]
 }
 
-// becomesNumber reports whether a statement is the last one to bind a name, and binds it to a number or a text.
-func becomesNumber(s *Flow, name string, by *Statement) bool {
-	all := s.made[name]
-	return len(all) > 0 && all[len(all)-1] == by && !s.declared[name] && familyOf(s.n.Variable(name)) == scalars
+// isLastBoundToScalar reports whether a statement is the last one that binds a name, and binds it to a scalar.
+func isLastBoundToScalar(s *Flow, name string, by *Statement) bool {
+	binders := s.binders[name]
+	return len(binders) > 0 && binders[len(binders)-1] == by && !s.declared[name] &&
+		familyOf(s.n.Variable(name)) == scalars
 }
 
-// constant reports whether a name is bound to numbers and texts of the source only.
-func constant(s *Flow, name string) bool {
-	for _, st := range s.made[name] {
+// isBoundToLiterals reports whether each statement that binds a name assigns it a number or a text of the source.
+func isBoundToLiterals(s *Flow, name string) bool {
+	for _, st := range s.binders[name] {
 		a, ok := st.Node.(*syntax.Assign)
-		if !ok || !s.step() || !literal(a.Value) {
+		if !ok || !s.step() || !isLiteral(a.Value) {
 			return false
 		}
 	}
-	return len(s.made[name]) > 0 && !s.declared[name]
+	return len(s.binders[name]) > 0 && !s.declared[name]
 }
 
-func literal(e syntax.Expr) bool {
+func isLiteral(e syntax.Expr) bool {
 	switch x := e.(type) {
 	case *syntax.Constant:
 		return true
 	case *syntax.UnaryOp:
-		return literal(x.Operand)
+		return isLiteral(x.Operand)
 	case *syntax.BinOp:
-		return literal(x.Left) && literal(x.Right)
+		return isLiteral(x.Left) && isLiteral(x.Right)
 	}
 	return false
 }

@@ -6,32 +6,32 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// OnlyLocal reports whether a local variable has the only reference to the value that is assigned to it: the calls that
-// make the value keep no reference to it, and no statement of the function stores, returns or passes it on.
+// OnlyLocal reports whether a local variable is the only holder of the value that made assigns to it: the calls that
+// make the value keep no reference to it, and no statement of the function stores, returns or passes on the value.
 func (s *Flow) OnlyLocal(f *syntax.FunctionDef, made *syntax.Assign, name string) bool {
 	return makesAnew(s, made.Value) && s.unheld(f, map[string]bool{name: true}, 0)
 }
 
-// makesAnew reports whether each call in an expression is of a function that is known to make memory of its own, and
-// not to keep it.
+// makesAnew reports whether an expression certainly makes a new array that nothing else holds: each of its calls
+// creates one, or it is an operation without calls.
 func makesAnew(s *Flow, value syntax.Expr) bool {
-	calls, anew := 0, true
+	calls, allCreate := 0, true
 	syntax.Walk(value, func(n syntax.Node) bool {
 		if call, ok := n.(*syntax.Call); ok {
 			calls++
-			anew = anew && creates(s, call)
+			allCreate = allCreate && creates(s, call)
 		}
-		return anew && s.step()
+		return allCreate && s.step()
 	})
-	_, operates := value.(*syntax.BinOp)
-	return anew && (calls > 0 || operates)
+	_, isOperation := value.(*syntax.BinOp)
+	return allCreate && (calls > 0 || isOperation)
 }
 
-// creates reports whether the result of a call is memory of its own: the call is of a function of NumPy, of a method
-// that copies, or of one that draws random numbers.
+// creates reports whether the result of a call is new memory that only the caller holds: the call of a NumPy function,
+// of a method that copies, or of a method that draws random numbers.
 func creates(s *Flow, call *syntax.Call) bool {
 	callee := dotted(call.Func)
-	full, last := s.full(callee), lastPart(callee)
+	full, last := s.fullName(callee), lastPart(callee)
 	switch {
 	case full == "":
 		return strings.Contains(callee, ".") && (copies[last] || creators[last] || draws[last])
@@ -43,7 +43,7 @@ func creates(s *Flow, call *syntax.Call) bool {
 	return stateless[firstPart(full)] && creators[last] || strings.HasPrefix(full, "numpy.") && functions[last]
 }
 
-// unheld reports whether a function keeps none of some of its names, and returns no part of one.
+// unheld reports whether a function neither keeps nor returns the values of the names, nor a part of one.
 func (s *Flow) unheld(f *syntax.FunctionDef, names map[string]bool, depth int) bool {
 	uses := syntax.Names(f.Body...)
 	if uses.Dynamic || len(uses.Functions) > 0 || catches(f) {
@@ -68,20 +68,20 @@ func (s *Flow) unheld(f *syntax.FunctionDef, names map[string]bool, depth int) b
 			return false
 		}
 	}
-	return !syntax.Generates(f) && !passesOn(f) && !strays(s, f, names, nil)
+	return !syntax.Generates(f) && !mayPassOn(f) && !anyCallKeeps(s, f, names, nil)
 }
 
-// maxDepth bounds how deep a value is followed into functions of the notebook.
+// maxDepth bounds the calls of the notebook's functions, one inside the other, through which a value is followed.
 const maxDepth = 4
 
-// parameterUnheld reports whether a function of the notebook keeps none of its arguments, and returns no part of one.
+// parameterUnheld reports whether a function of the notebook neither keeps nor returns an argument, nor a part of one.
 func (s *Flow) parameterUnheld(name string, depth int) bool {
 	defs := s.bodies[name]
-	if depth > maxDepth || len(defs) != 1 || len(s.made[name]) == 0 || s.functions[name] == nil ||
+	if depth > maxDepth || len(defs) != 1 || len(s.binders[name]) == 0 || s.functions[name] == nil ||
 		s.functions[name].Loose {
 		return false
 	}
-	for _, st := range s.made[name] {
+	for _, st := range s.binders[name] {
 		if st.Node != syntax.Stmt(defs[0]) {
 			return false
 		}

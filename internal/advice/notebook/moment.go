@@ -1,19 +1,21 @@
 package notebook
 
-// Behind reports whether the moment is later than the end of a statement's run.
+// Behind reports whether the moment is later than the end of a run of a statement.
 func (m *Moment) Behind(s *Statement) bool {
 	return m.Order > s.Order || m.Order == s.Order && m.Statement == nil
 }
 
-// Bytes returns the memory of some sites that lived at the moment. Blocks that lie in mapped memory which the same
-// sites mapped count once.
-func (m *Moment) Bytes(of func(*Site) bool) int64 { return bytesOf(m.Live, of) }
+// Bytes returns the memory of the chosen sites that lived at the moment. A block and the mapped memory around it count
+// once.
+func (m *Moment) Bytes(chosen func(*Site) bool) int64 { return bytesOf(m.Live, chosen) }
 
-func bytesOf(all map[*Site]int64, of func(*Site) bool) int64 {
+// bytesOf returns the sum of the chosen sites' blocks, or of their mapped memory, whichever is larger: blocks lie in
+// mapped memory.
+func bytesOf(bySite map[*Site]int64, chosen func(*Site) bool) int64 {
 	var blocks, maps int64
-	for s, bytes := range all {
+	for s, bytes := range bySite {
 		switch {
-		case !of(s):
+		case !chosen(s):
 		case s.Meter == mapped:
 			maps += bytes
 		default:
@@ -23,11 +25,13 @@ func bytesOf(all map[*Site]int64, of func(*Site) bool) int64 {
 	return max(blocks, maps)
 }
 
-// Resident returns the part of the memory of some sites that was certainly in memory at the moment. Pages that were
-// never written to are not in memory. If all blocks are larger than the memory that came since the first cell, some
-// were not written to. Then the sites have at least the rise of the statements that made their blocks.
-func (n *Notebook) Resident(m *Moment, of func(*Site) bool) int64 {
-	bytes := m.Bytes(of)
+// Resident returns how much of the chosen sites' memory was certainly resident at the moment.
+//
+// A page that was never written to is not resident. Such pages exist if all blocks together are larger than the rise of
+// resident memory since the first cell. Resident then assumes that all missing pages are of the chosen sites, but
+// returns at least the rise of the statements that allocated there.
+func (n *Notebook) Resident(m *Moment, chosen func(*Site) bool) int64 {
+	bytes := m.Bytes(chosen)
 	if n.Meter != "cpu.resident" || bytes == 0 {
 		return bytes
 	}
@@ -35,22 +39,22 @@ func (n *Notebook) Resident(m *Moment, of func(*Site) bool) int64 {
 	if missing <= bytes/50 {
 		return bytes
 	}
-	rose, known := int64(0), map[*Statement]bool{}
+	rise, counted := int64(0), map[*Statement]bool{}
 	for s := range m.Live {
-		if of(s) && s.Statement != nil && !known[s.Statement] {
-			known[s.Statement] = true
+		if chosen(s) && s.Statement != nil && !counted[s.Statement] {
+			counted[s.Statement] = true
 			f, _ := n.Figure(s.Statement.Window)
-			rose += f.Need()
+			rise += f.Need()
 		}
 	}
-	return max(0, bytes-missing, min(bytes, rose))
+	return max(0, bytes-missing, min(bytes, rise))
 }
 
-// Allocated returns the memory that some sites allocated in the statement, whether it lived at the moment or not.
-func (m *Moment) Allocated(of func(*Site) bool) int64 { return bytesOf(m.Made, of) }
+// Allocated returns the memory that the chosen sites allocated in the statement, whether it lived at the moment or not.
+func (m *Moment) Allocated(chosen func(*Site) bool) int64 { return bytesOf(m.Made, chosen) }
 
-// KeptBytes returns the memory that some sites allocated in the statement and that was not freed in it, on balance.
-func (m *Moment) KeptBytes(of func(*Site) bool) int64 { return bytesOf(m.Kept, of) }
+// KeptBytes returns the memory that the chosen sites allocated in the statement, less what the statement freed again.
+func (m *Moment) KeptBytes(chosen func(*Site) bool) int64 { return bytesOf(m.Kept, chosen) }
 
-// mapped is the meter in which the blocks of all other meters of the CPU lie.
+// mapped is the meter of mapped memory. The blocks of all other meters of the CPU lie in mapped memory.
 const mapped = "cpu.mapped"

@@ -19,16 +19,16 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds on the parts of a session that are kept.
+// Bounds on the parts of a session that a notebook keeps.
 const (
 	maxCells      = 2048
-	maxStatements = 1 << 14 // runs of statements
-	maxSource     = 128 << 10
-	maxSources    = 4 << 20 // bytes of all of them
+	maxStatements = 1 << 14   // runs of statements
+	maxSource     = 128 << 10 // bytes of a cell's source
+	maxSources    = 4 << 20   // bytes of all sources together
 	maxSites      = 1 << 16
 	maxMoments    = 4096
-	maxEntries    = 4 << 20 // sites of all moments
-	maxStack      = 64      // calls of a stack that are kept, the outermost of them
+	maxEntries    = 4 << 20 // sites of all moments together, each counted once for each moment
+	maxStack      = 64      // calls of a stack; of a deeper one the outermost are kept
 )
 
 // Notebook is a session of one kernel.
@@ -39,24 +39,24 @@ type Notebook struct {
 	Cells  []*Cell
 	// Statements are the runs of all statements, by order.
 	Statements []*Statement
-	// Moments are the highest ones, by order.
+	// Moments are the session's highest moments, by order.
 	Moments []*Moment
-	// Peak is the highest moment of the chosen stretch; nil if there is none.
+	// Peak is the highest moment of the session, or of the cell that [Options.Input] chooses; nil if there is none.
 	Peak *Moment
 	// Base is the value of the meter when the first cell began.
 	Base int64
-	// Variables are those of the kernel at the end.
+	// Variables are the kernel's variables at the session's end.
 	Variables []model.Variable
-	// Dropped: there was no room for all cells, statements or sites.
+	// Dropped: some cells, statements or sites are missing, because a bound was reached.
 	Dropped bool
 
-	sites    map[string]*Site
-	byNumber map[int]*Cell
-	chosen   func(*Moment) bool
-	entries  int       // of moments: sites that stood there
-	room     int       // for them
-	highest  []*Moment // those of the chosen stretch, the highest first
-	unlisted int64     // the highest of the moments that are not kept
+	sites      map[string]*Site
+	byNumber   map[int]*Cell
+	chosen     func(*Moment) bool
+	entries    int       // sites of all moments that their windows did not list
+	maxEntries int       // the largest number of entries
+	highest    []*Moment // the moments that Options.Input chooses, the highest first
+	unlisted   int64     // the height of the highest moment that is not kept
 }
 
 // Cell is one run of a cell.
@@ -70,7 +70,7 @@ type Cell struct {
 	Statements []*Statement
 	// First and Last are the orders of its beginning and its end.
 	First, Last int
-	Moment      *Moment // outside of its statements; nil if a statement was higher
+	Moment      *Moment // the cell's highest moment; nil if one of its statements was as high
 }
 
 // Statement is a run of one statement at the top of a cell.
@@ -79,9 +79,9 @@ type Statement struct {
 	Window *model.Window // without Allocations
 	Order  int
 	Line   int
-	// Node is its tree; nil if the cell has none.
+	// Node is the statement's syntax tree; nil if the cell has none.
 	Node syntax.Stmt
-	// Moment is its highest; nil if it has no figure of the meter.
+	// Moment is the highest moment of the run; nil if the run has no figure of the meter.
 	Moment *Moment
 }
 
@@ -104,7 +104,7 @@ func (s *Statement) End() int {
 // Text returns the source of a node of the cell's tree.
 func (c *Cell) Text(node syntax.Node) string { return syntax.Text(c.Window.Source, node) }
 
-// Line returns a line of the cell, from 1; "" if there is none.
+// Line returns a line of the cell's source, counted from 1; "" if the cell has no such line.
 func (c *Cell) Line(number int) string {
 	if number < 1 || number > len(c.Lines) {
 		return ""
@@ -112,7 +112,7 @@ func (c *Cell) Line(number int) string {
 	return c.Lines[number-1]
 }
 
-// Place returns a line of the cell.
+// Place returns the place of a line of the cell, for the model.
 func (c *Cell) Place(line int) *model.PlanPlace {
 	w := c.Window
 	return &model.PlanPlace{PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
@@ -133,7 +133,7 @@ func (c *Cell) StatementAt(line int) *Statement {
 // Figure returns the figure of the judged meter in a window, with children.
 func (n *Notebook) Figure(w *model.Window) (model.Figure, bool) { return w.Together(n.Meter) }
 
-// Variable returns a variable of the end by its name; nil if there is none.
+// Variable returns the variable that had a name at the session's end; nil if there is none.
 func (n *Notebook) Variable(name string) *model.Variable {
 	for i := range n.Variables {
 		v := &n.Variables[i]
@@ -162,14 +162,16 @@ type Moment struct {
 	Order     int
 	Cell      *Cell      // nil for the time between two cells
 	Statement *Statement // nil outside of statements
-	Start     int64      // of the meter, when the statement began
-	Peak, End int64
-	// Live are the bytes of each site that lived at that moment.
-	// A moment below a quarter of the highest has only those that moved in its statement: no advice saves so much that
-	// the others matter.
+	// Start, Peak and End are values of the meter, in bytes: when the statement began, at the moment, and when the
+	// statement ended.
+	Start, Peak, End int64
+	// Live are the bytes of each site that lived at the moment. A moment below a quarter of the highest has only sites
+	// that changed in its statement: no advice saves so much that the other sites of such a moment matter.
 	Live map[*Site]int64
-	// Made are the bytes that each site allocated in this statement, Kept those of them that outlived it, on balance.
-	Made, Kept map[*Site]int64
+	// Made are the bytes that each site allocated in this statement.
+	Made map[*Site]int64
+	// Kept are the bytes that each site allocated in this statement less those that it freed, where that is positive.
+	Kept map[*Site]int64
 	// Count is the number of blocks that each site allocated in this statement.
 	Count map[*Site]int64
 }
@@ -177,10 +179,10 @@ type Moment struct {
 // Site is one stack of calls that allocated blocks of one meter.
 type Site struct {
 	Meter string
-	// Stack has the innermost call first, the outermost calls if there are many.
+	// Stack has the innermost call first, and at most maxStack of the outermost calls.
 	Stack []model.Frame
-	// Cell, Statement and Line are those of the outermost line of a cell on the stack: the statement that was running.
-	// Cell is nil if there is none, Statement if it is not known.
+	// Cell, Statement and Line say which statement of a cell was running: they are those of the stack's outermost call
+	// in a cell. Cell is nil if no call is in a cell, and Statement is nil if it is not known.
 	Cell      *Cell
 	Statement *Statement
 	Line      int

@@ -2,8 +2,8 @@ package notebook
 
 import "ipytracer/internal/syntax"
 
-// reach returns the names that a statement reads, those that functions with these names read, and so on. It finds them
-// once for each statement; nobody changes them.
+// reach returns the names that a statement reads, the names that functions of these names read, and so on. It computes
+// the set once for each statement. Callers must not change the set.
 func (s *Flow) reach(node syntax.Stmt) map[string]bool {
 	if known := s.reached[node]; known != nil {
 		return known
@@ -11,13 +11,13 @@ func (s *Flow) reach(node syntax.Stmt) map[string]bool {
 	seen, todo := map[string]bool{}, s.readsOf(node)
 	s.reached[node] = seen
 	for len(todo) > 0 && s.step() {
-		one := todo[len(todo)-1]
+		name := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if seen[one] {
+		if seen[name] {
 			continue
 		}
-		seen[one] = true
-		if f := s.functions[one]; f != nil {
+		seen[name] = true
+		if f := s.functions[name]; f != nil {
 			for i := range f.Reads {
 				todo = append(todo, f.Reads[i].Name)
 			}
@@ -26,38 +26,39 @@ func (s *Flow) reach(node syntax.Stmt) map[string]bool {
 	return seen
 }
 
-// leads reports whether a name may lead to a module of which it is not known that it keeps no arguments: it is one, or
-// the value of a statement that reads one. Data of known types leads nowhere.
-func (s *Flow) leads(name string) bool {
-	if known, ok := s.foreign[name]; ok {
+// leadsToModule reports whether a name may lead to a module that could keep an argument, because it is not among the
+// stateless modules. The name may be bound to the module, or to a value that a statement made with the module. Data of
+// known families leads nowhere.
+func (s *Flow) leadsToModule(name string) bool {
+	if known, ok := s.leading[name]; ok {
 		return known
 	}
 	seen, todo, found := map[string]bool{}, []string{name}, false
 	for len(todo) > 0 && !found {
-		one := todo[len(todo)-1]
+		next := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		full := s.modules[one]
+		full := s.modules[next]
 		switch {
-		case seen[one]:
+		case seen[next]:
 			continue
 		case !s.step():
 			found = true
 		case full != "":
 			found = !stateless[firstPart(full)]
-		case len(s.made[one]) == 0: // nobody knows by whom
-			found = !isBuiltin[one]
-		case familyOf(s.n.Variable(one)) == others || len(s.made[one]) > 1 || s.declared[one]:
-			for _, st := range s.made[one] {
+		case len(s.binders[next]) == 0: // no statement shows what the name is bound to
+			found = !isBuiltin[next]
+		case familyOf(s.n.Variable(next)) == others || len(s.binders[next]) > 1 || s.declared[next]:
+			for _, st := range s.binders[next] {
 				todo = append(todo, s.readsOf(st.Node)...)
 			}
-			if f := s.functions[one]; f != nil && one != name {
+			if f := s.functions[next]; f != nil && next != name {
 				for i := range f.Reads {
 					todo = append(todo, f.Reads[i].Name)
 				}
 			}
 		}
-		seen[one] = true
+		seen[next] = true
 	}
-	s.foreign[name] = found
+	s.leading[name] = found
 	return found
 }

@@ -15,32 +15,32 @@ type Options struct {
 	Meter string
 	// PID is the judged kernel; 0 for the kernel with the highest peak.
 	PID int
-	// Input is N of the In[N] in which the highest moment is looked for; 0 for the whole session.
+	// Input restricts the search for the highest moment to In[Input]; 0 searches the whole session.
 	Input int
-	// Room is the largest number of sites that are kept, those of all moments counted together. 0 stands for four
-	// million, which take some seconds to read.
+	// Room bounds the sites that moments keep, added up over all moments. 0 stands for four million: reading so many
+	// takes some seconds.
 	Room int
 }
 
-// reader goes through the windows of a report.
+// reader builds a notebook from the windows of a report.
 type reader struct {
-	n       *Notebook
-	o       Options
-	sources int
-	cells   map[int]*Cell // by the id of the window
-	stood   standing
-	current *Cell
-	seen    *Moment // the current cell's, with what lived at its peak
-	top     *Moment // the highest of the current cell's statements; nil before the first
-	order   int
-	most    int64                // the highest value of the meter in a cell
-	gaps    map[int]model.Figure // the time behind a cell, by the id of its window
+	n        *Notebook
+	o        Options
+	sources  int           // bytes of all sources so far
+	cells    map[int]*Cell // by the id of the window
+	standing standing
+	current  *Cell
+	own      *Moment // the moment of the current cell's window
+	top      *Moment // the highest moment of the current cell's statements; nil before the first
+	order    int
+	highest  int64                // the highest value of the meter in a cell
+	betweens map[int]model.Figure // the time behind a cell, by the id of its window
 }
 
-// Read returns what a report shows. It goes through the windows twice.
+// Read returns the notebook of a report. It reads the windows twice: for cells and statements, and for moments.
 func Read(r *model.Report, o Options) *Notebook {
 	n := &Notebook{Report: r, Meter: o.Meter, PID: o.PID, sites: map[string]*Site{},
-		byNumber: map[int]*Cell{}, room: cmp.Or(o.Room, maxEntries)}
+		byNumber: map[int]*Cell{}, maxEntries: cmp.Or(o.Room, maxEntries)}
 	if n.Meter == "" {
 		n.Meter = judged(r)
 	}
@@ -59,7 +59,7 @@ func Read(r *model.Report, o Options) *Notebook {
 		}
 	}
 	x := &reader{n: n, o: o, cells: map[int]*Cell{}}
-	x.stood = newStanding(n)
+	x.standing = newStanding(n)
 	x.open()
 	x.measure()
 	n.prune()
@@ -76,8 +76,8 @@ func Read(r *model.Report, o Options) *Notebook {
 	return n
 }
 
-// judged returns the meter by which the report ranks cells. For a GPU with tensors it returns the tensors' meter,
-// because these are the blocks that code can let go of.
+// judged returns the meter by which the report ranks cells. Instead of a GPU's driver it returns the meter of PyTorch's
+// tensors if the report has one: code can free tensors.
 func judged(r *model.Report) string {
 	meter := r.Ranking(r.Nearest())
 	if gpu, ok := strings.CutSuffix(meter, ".driver"); ok && strings.HasPrefix(meter, "gpu.") {
@@ -88,7 +88,7 @@ func judged(r *model.Report) string {
 	return cmp.Or(meter, "cpu.resident")
 }
 
-// highest returns the process with the highest peak, of those that have cells; 0 if none has.
+// highest returns the PID of the process whose cells have the highest peak; 0 if no process has cells.
 func highest(r *model.Report, meter string) (pid int) {
 	most := int64(-1)
 	for w := range r.AllPassing() {
@@ -123,7 +123,7 @@ func (x *reader) open() {
 }
 
 func (x *reader) openCell(w *model.Window) {
-	if x.cells[w.Parent] != nil { // the outer cell has its memory
+	if x.cells[w.Parent] != nil { // a cell within a cell: the figures of the outer cell include it
 		return
 	}
 	if len(x.n.Cells) >= maxCells {
@@ -132,7 +132,7 @@ func (x *reader) openCell(w *model.Window) {
 	}
 	x.order++
 	f, _ := x.n.Figure(w)
-	x.most = max(x.most, f.Peak)
+	x.highest = max(x.highest, f.Peak)
 	c := &Cell{Window: kept(w), Index: len(x.n.Cells), First: x.order, Last: x.order}
 	if x.sources += len(w.Source); len(w.Source) <= maxSource && x.sources <= maxSources && !w.SourceTruncated {
 		c.Lines = linesOf(c.Window.Source)
@@ -162,22 +162,22 @@ func (x *reader) openStatement(w *model.Window) {
 	x.n.Statements = append(x.n.Statements, s)
 }
 
-// node returns the tree of the statement on a line. Of several statements on the line, it returns the one behind the
-// statement that ran last. ran is the number of statements that have run.
+// node returns the syntax tree of the statement on a line; nil if there is none. ran is the number of the cell's
+// statements that have run. If several statements are on the line, node returns the one behind the last that ran.
 func (c *Cell) node(line, ran int) syntax.Stmt {
 	if c.Tree == nil {
 		return nil
 	}
 	var found syntax.Stmt
-	for _, one := range c.Tree.Body {
-		p := one.Place()
+	for _, stmt := range c.Tree.Body {
+		p := stmt.Place()
 		if p.Start.Line > line {
 			break
 		}
 		if p.End.Line < line {
 			continue
 		}
-		found = one
+		found = stmt
 		if ran == 0 || c.Statements[ran-1].Node == nil ||
 			c.Statements[ran-1].Node.Place().Start.Offset < p.Start.Offset {
 			break
@@ -186,7 +186,7 @@ func (c *Cell) node(line, ran int) syntax.Stmt {
 	return found
 }
 
-// kept returns a copy of a window that outlives the stream it came from.
+// kept returns a copy of a window without its allocations. The copy shares no memory with the stream that w comes from.
 func kept(w *model.Window) *model.Window {
 	out := *w
 	out.Source, out.Kernel, out.Name = strings.Clone(w.Source), strings.Clone(w.Kernel), strings.Clone(w.Name)
@@ -207,10 +207,10 @@ func kept(w *model.Window) *model.Window {
 // measure makes the moments.
 func (x *reader) measure() {
 	statements := map[int]*Statement{}
-	x.gaps = map[int]model.Figure{}
+	x.betweens = map[int]model.Figure{}
 	for b := range x.n.Report.AllBetweenPassing() {
 		if b.PID == x.n.PID && b.After > 0 && x.cells[b.After] != nil {
-			x.gaps[b.After] = b.Meters[x.n.Meter]
+			x.betweens[b.After] = b.Meters[x.n.Meter]
 		}
 	}
 	for _, s := range x.n.Statements {
@@ -239,18 +239,18 @@ func (x *reader) measureCell(c *Cell, w *model.Window) {
 	if c.Index == 0 {
 		x.n.Base = f.Start
 	}
-	l := x.stood.listing(w)
-	m := x.stood.at(l, f.Peak < x.most/4)
+	l := x.standing.listing(w)
+	m := x.standing.momentOf(l, f.Peak < x.highest/4)
 	m.Cell, m.Order, m.Start, m.Peak, m.End = c, c.Last, f.Start, f.Peak, f.End
-	x.current, x.seen, x.top = c, m, nil
-	x.stood.enter(l)
+	x.current, x.own, x.top = c, m, nil
+	x.standing.enterCell(l)
 }
 
 func (x *reader) measureStatement(s *Statement, w *model.Window) {
 	f, ok := x.n.Figure(w)
-	l := x.stood.listing(w)
+	l := x.standing.listing(w)
 	if ok {
-		m := x.stood.at(l, f.Peak < x.most/4)
+		m := x.standing.momentOf(l, f.Peak < x.highest/4)
 		m.Cell, m.Statement, m.Order = s.Cell, s, s.Order
 		m.Start, m.Peak, m.End = f.Start, f.Peak, f.End
 		s.Moment = m
@@ -259,7 +259,7 @@ func (x *reader) measureStatement(s *Statement, w *model.Window) {
 		}
 		x.n.add(m)
 	}
-	x.stood.step(l)
+	x.standing.passStatement(l)
 }
 
 // finish ends the current cell. If the cell was higher than its statements, it adds the cell's own moment. If the time
@@ -270,23 +270,24 @@ func (x *reader) finish() {
 		return
 	}
 	x.current = nil
-	x.stood.leave()
+	x.standing.leaveCell()
 	highest := x.top
-	if x.top == nil || x.seen.Peak > x.top.Peak {
-		highest = x.addHigher(x.top, x.seen)
-		if highest == x.seen {
-			c.Moment = x.seen
+	if x.top == nil || x.own.Peak > x.top.Peak {
+		highest = x.addHigher(x.top, x.own)
+		if highest == x.own {
+			c.Moment = x.own
 		}
 	}
-	gap, known := x.gaps[c.Window.ID]
-	if known && gap.Peak > highest.Peak {
-		behind := &Moment{Order: c.Last, Start: gap.Start, Peak: gap.Peak, End: gap.End, Live: x.stood.all()}
+	between, known := x.betweens[c.Window.ID]
+	if known && between.Peak > highest.Peak {
+		behind := &Moment{Order: c.Last, Start: between.Start, Peak: between.Peak, End: between.End,
+			Live: x.standing.snapshot()}
 		x.addHigher(highest, behind)
 	}
 }
 
-// addHigher adds a moment that is higher than m, if there is m. If it is higher by next to nothing, m gets its height
-// instead. addHigher returns the moment that has this height now.
+// addHigher adds the moment higher, and returns it. If higher exceeds m by next to nothing, it gives m the new height
+// instead, and returns m. m may be nil.
 func (x *reader) addHigher(m, higher *Moment) *Moment {
 	if m != nil && higher.Peak-m.Peak < higher.Peak/nextToNothing {
 		m.Peak = higher.Peak

@@ -6,8 +6,9 @@ import (
 	"ipytracer/model"
 )
 
-// summit returns the highest moment. If memory rose by next to nothing in its cell, it is that of the last cell before
-// with the rest of the rise, whose memory is still there: this moment has the height then.
+// summit returns the highest moment. If memory rose by next to nothing in its cell, the advice must be about an earlier
+// cell: summit then returns the moment of the last cell in which the memory rose, gives this moment the peak's height,
+// and moves it to the front of highest.
 func (n *Notebook) summit() *Moment {
 	top := n.highest[0]
 	cell := n.risenIn(top)
@@ -24,33 +25,33 @@ func (n *Notebook) summit() *Moment {
 	return m
 }
 
-// risenIn goes back from a moment to the cell in which its memory rose; nil if it rose there, or if no such cell has
-// memory that is still there.
+// risenIn returns the last cell before top in which the memory of top rose. It returns nil if the memory rose in top's
+// own cell, or if the memory of earlier cells was freed in between.
 func (n *Notebook) risenIn(top *Moment) *Cell {
 	least := top.Peak / nextToNothing
-	rose, from := model.Figure{Start: top.Start, Peak: top.Peak}, len(n.Cells)
+	figure, from := model.Figure{Start: top.Start, Peak: top.Peak}, len(n.Cells)
 	if top.Cell != nil {
-		rose, _ = n.Figure(top.Cell.Window)
+		figure, _ = n.Figure(top.Cell.Window)
 		from = top.Cell.Index
 	}
-	for i := from - 1; i >= 0 && rose.Need() < least; i-- {
+	for i := from - 1; i >= 0 && figure.Need() < least; i-- {
 		c := n.Cells[i]
 		if c.First > top.Order {
 			continue
 		}
-		if rose.Start < top.Peak-least {
+		if figure.Start < top.Peak-least {
 			return nil
 		}
-		rose, _ = n.Figure(c.Window)
+		figure, _ = n.Figure(c.Window)
 		switch {
-		case rose.End < top.Peak-least: // it fell behind this cell
+		case figure.End < top.Peak-least: // memory fell behind this cell
 			return nil
-		case rose.Need() >= least:
+		case figure.Need() >= least:
 			return c
 		}
 	}
 	return nil
 }
 
-// nextToNothing is the share of a peak, one in so many, that decides nothing.
+// nextToNothing divides a peak: a difference below this share decides nothing.
 const nextToNothing = 100

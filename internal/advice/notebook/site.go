@@ -10,8 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// Calls reports whether a function in a file is among the calls: by its name as Python has it, without classes in front
-// of it, and by a part of the file's path. Each may be "" for any.
+// Calls reports whether a function is among the site's calls. file is a part of the path of its file, and function its
+// name without classes; "" stands for any file, or any function.
 func (s *Site) Calls(file, function string) bool {
 	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool {
 		return !f.Native && strings.Contains(f.File, file) &&
@@ -19,7 +19,8 @@ func (s *Site) Calls(file, function string) bool {
 	})
 }
 
-// On reports whether the calls pass some lines of a cell in a function, "" for any.
+// On reports whether one of the site's calls is in lines from to to of a cell, within a function; "" stands for any
+// function.
 func (s *Site) On(c *Cell, function string, from, to int) bool {
 	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool {
 		return f.Execution == c.Window.Execution && f.Line >= from && f.Line <= to &&
@@ -27,15 +28,15 @@ func (s *Site) On(c *Cell, function string, from, to int) bool {
 	})
 }
 
-// OfNetwork reports whether a module of PyTorch made the blocks. The graph of a loss may hold them then, and not the
-// name that has the module's result.
+// OfNetwork reports whether a module of PyTorch allocates at the site. The graph of a loss may then hold the blocks,
+// instead of the name that is bound to the module's result.
 func (s *Site) OfNetwork() bool {
 	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool {
 		return strings.HasSuffix(f.File, "/torch/nn/modules/module.py")
 	})
 }
 
-// Innermost returns the innermost call that is in a cell; nil if there is none.
+// Innermost returns the innermost of the site's calls that is in a cell; nil if there is none.
 func (s *Site) Innermost() *model.Frame {
 	for i := range s.Stack {
 		if s.Stack[i].Execution > 0 {
@@ -45,20 +46,18 @@ func (s *Site) Innermost() *model.Frame {
 	return nil
 }
 
-// counts reports whether blocks of a meter are a part of the judged one, and whether they lie in mapped memory, which
-// counts them, too.
-func (n *Notebook) counts(meter string) (counts, blocks bool) {
-	if words.OfGPU(n.Meter) || n.Meter == "cpu.pinned" {
-		return meter == n.Meter, true
-	}
+// counts reports whether memory of a meter is a part of the judged meter.
+func (n *Notebook) counts(meter string) bool {
 	if n.Meter != "cpu.resident" && n.Meter != mapped {
-		return meter == n.Meter, true
+		return meter == n.Meter
 	}
-	blocks = words.LiesWithin(meter) && meter != "cpu.heap"
-	return !words.OfGPU(meter) && (blocks || meter == mapped), blocks
+	if words.OfGPU(meter) || meter == "cpu.heap" {
+		return false
+	}
+	return meter == mapped || words.LiesWithin(meter)
 }
 
-// site returns the site of an allocation, always the same for the same stack; nil if there is no room.
+// site returns the site of an allocation: one site for each meter and stack. It returns nil at the bound maxSites.
 func (n *Notebook) site(a *model.Allocation) *Site {
 	stack := a.Stack
 	if len(stack) > maxStack {
@@ -86,7 +85,7 @@ func (n *Notebook) site(a *model.Allocation) *Site {
 	return s
 }
 
-// outermost returns the outermost line of a cell on a stack.
+// outermost returns the cell, the statement and the line of the outermost call of a stack that is in a cell.
 func (n *Notebook) outermost(stack []model.Frame) (c *Cell, s *Statement, line int) {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if f := &stack[i]; f.Execution > 0 {
@@ -98,23 +97,24 @@ func (n *Notebook) outermost(stack []model.Frame) (c *Cell, s *Statement, line i
 	return nil, nil, 0
 }
 
-// OfTensors reports whether the blocks are those of PyTorch's tensors, on the CPU or on a GPU.
+// OfTensors reports whether the site's blocks are PyTorch's tensors, on the CPU or on a GPU.
 func (s *Site) OfTensors() bool {
 	return s.Meter == "cpu.torch" || words.OfGPU(s.Meter) && strings.HasSuffix(s.Meter, ".active")
 }
 
-// GradientsOff reports whether PyTorch's gradients are off in a statement: with torch.no_grad(), or a decorator.
+// GradientsOff reports whether a statement turns PyTorch's gradients off for its body: with torch.no_grad(), or as a
+// function with such a decorator.
 func GradientsOff(stmt syntax.Stmt) bool {
-	var all []syntax.Expr
+	var contexts []syntax.Expr
 	switch s := stmt.(type) {
 	case *syntax.With:
 		for _, item := range s.Items {
-			all = append(all, item.Context)
+			contexts = append(contexts, item.Context)
 		}
 	case *syntax.FunctionDef:
-		all = s.Decorators
+		contexts = s.Decorators
 	}
-	return slices.ContainsFunc(all, func(e syntax.Expr) bool {
+	return slices.ContainsFunc(contexts, func(e syntax.Expr) bool {
 		return syntax.Any(e, func(part syntax.Expr) bool { return gradientsOff[syntax.LastName(part)] })
 	})
 }

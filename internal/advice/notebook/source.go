@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// folded returns a tree in which a magic of the whole cell that runs Python, as %%time does, has the other statements
-// in its body: IPython runs them as one.
+// folded returns a tree in which a leading magic of the whole cell, such as %%time, has the other statements as its
+// body: IPython runs them as one statement. It returns other trees unchanged.
 func folded(tree *syntax.Module) *syntax.Module {
 	if len(tree.Body) < 2 {
 		return tree
@@ -23,7 +23,7 @@ func folded(tree *syntax.Module) *syntax.Module {
 	return &syntax.Module{Span: tree.Span, Body: []syntax.Stmt{&syntax.Magic{Span: whole, Text: m.Text, Body: rest}}}
 }
 
-// timed returns the magic on a line of a cell that times Python, %time or %%time; nil if there is none.
+// timed returns the magic %time or %%time on a line of a cell; nil if there is none.
 func (c *Cell) timed(line int) *syntax.Magic {
 	if c.Tree == nil {
 		return nil
@@ -36,8 +36,8 @@ func (c *Cell) timed(line int) *syntax.Magic {
 	return nil
 }
 
-// located returns a stack in which calls in code that %time runs have their line in the cell. IPython compiles that
-// code under a name of its own, with lines that count from its beginning.
+// located returns a stack with calls in the code of %time placed in the cell. IPython compiles this code as a file of
+// its own, <timed exec> or <timed eval>, whose first line is the code's first line.
 func (n *Notebook) located(stack []model.Frame) []model.Frame {
 	for i := len(stack) - 1; i >= 0; i-- {
 		f := &stack[i]
@@ -52,7 +52,7 @@ func (n *Notebook) located(stack []model.Frame) []model.Frame {
 		if m == nil {
 			return stack
 		}
-		first := m.Start.Line // line 1 of the code of %time
+		first := m.Start.Line // the cell's line that is line 1 of the timed file
 		if strings.HasPrefix(m.Text, "%%") {
 			first++
 		}
@@ -60,8 +60,9 @@ func (n *Notebook) located(stack []model.Frame) []model.Frame {
 		for j := range out[:i] {
 			g := &out[j]
 			timed := g.File == "<timed exec>" || g.File == "<timed eval>"
-			if g.Execution == 0 && timed && atOnce(g.Function) && g.Line > 0 && first+g.Line-1 <= len(c.Lines) {
-				g.Execution, g.Line = f.Execution, first+g.Line-1
+			line := first + g.Line - 1
+			if g.Execution == 0 && timed && runsInPlace(g.Function) && g.Line > 0 && line <= len(c.Lines) {
+				g.Execution, g.Line = f.Execution, line
 			}
 		}
 		return out
@@ -69,13 +70,14 @@ func (n *Notebook) located(stack []model.Frame) []model.Frame {
 	return stack
 }
 
-// atOnce reports whether code of a name runs where it stands. A function may be of another cell.
-func atOnce(function string) bool {
+// runsInPlace reports whether code with this function name runs in the cell that has its source. A function may have
+// been defined by the timed code of another cell.
+func runsInPlace(function string) bool {
 	return function == "<module>" || strings.HasSuffix(function, "<listcomp>") ||
 		strings.HasSuffix(function, "<setcomp>") || strings.HasSuffix(function, "<dictcomp>")
 }
 
-// isMagic reports whether a cell begins with a magic that takes the whole cell.
+// isMagic reports whether a cell begins with a magic of the whole cell, such as %%time.
 func isMagic(c *Cell) bool {
 	return strings.HasPrefix(strings.TrimLeft(c.Window.Source, " \t\r\n"), "%%")
 }

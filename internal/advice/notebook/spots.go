@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Block is a list of statements, and the place of one of them.
+// Block is a list of statements, and the index of one of them.
 type Block struct {
 	Stmts []syntax.Stmt
 	At    int
-	Owner syntax.Stmt // nil for a cell
+	Owner syntax.Stmt // the compound statement with this block; nil for a cell
 }
 
-// Spot is a statement in the source of a cell. Blocks has the lists of statements around it, the outermost first. The
-// last list has the statement itself.
+// Spot is a statement in the source of a cell.
 type Spot struct {
-	Cell   *Cell
-	Stmt   syntax.Stmt
+	Cell *Cell
+	Stmt syntax.Stmt
+	// Blocks are the blocks around the statement, the outermost first. The last block has the statement itself.
 	Blocks []Block
 }
 
@@ -31,8 +31,8 @@ func (p Spot) Below() (all []Spot) {
 	return all
 }
 
-// Spots visits all statements of the cells, from the outside to the inside. Where visit returns false, Spots leaves out
-// the statements below.
+// Spots calls visit for all statements of the cells, a statement before the statements in its blocks. Where visit
+// returns false, Spots leaves out the statements in its blocks.
 func (n *Notebook) Spots(visit func(Spot) bool) {
 	for _, c := range n.Cells {
 		for _, p := range c.spots() {
@@ -53,14 +53,14 @@ func (c *Cell) spots() (all []Spot) {
 
 func descend(p Spot, visit func(Spot) bool) {
 	if visit(p) {
-		for _, one := range p.Below() {
-			descend(one, visit)
+		for _, below := range p.Below() {
+			descend(below, visit)
 		}
 	}
 }
 
-// SpotOn returns the innermost statement on a line of a cell; ok is false where there is none. If several statements
-// share the line, SpotOn looks into the running one if it is among them, and else into the first.
+// SpotOn returns the innermost statement on a line of a cell; ok is false where there is none. If several statements of
+// the cell share the line, SpotOn searches the running statement, or the first if the running one is not among them.
 func (c *Cell) SpotOn(line int, running *Statement) (found Spot, ok bool) {
 	holds := func(p Spot) bool {
 		at := p.Stmt.Place()
@@ -100,13 +100,13 @@ func (p Spot) Loop() (Spot, bool) {
 	return Spot{}, false
 }
 
-// Inside reports whether one of the statements around it passes.
+// Inside reports whether a statement around this one passes.
 func (p Spot) Inside(passes func(syntax.Stmt) bool) bool {
 	return slices.ContainsFunc(p.Blocks, func(b Block) bool { return b.Owner != nil && passes(b.Owner) })
 }
 
-// Shown reports whether the statement is the last one of a cell, which shows its value.
+// Shown reports whether the statement is an expression at the end of a cell: IPython shows its value.
 func (p Spot) Shown() bool {
-	_, expression := p.Stmt.(*syntax.ExprStmt)
-	return expression && len(p.Blocks) == 1 && p.Blocks[0].At == len(p.Blocks[0].Stmts)-1
+	_, isExpr := p.Stmt.(*syntax.ExprStmt)
+	return isExpr && len(p.Blocks) == 1 && p.Blocks[0].At == len(p.Blocks[0].Stmts)-1
 }

@@ -6,31 +6,33 @@ import (
 	"ipytracer/model"
 )
 
-// standing follows the memory of sites from window to window. A window lists the sites of meters that moved in it; a
-// cell that only uses the memory of earlier ones moves none. So listed values are taken from the window, and others
-// stand as the windows before left them.
+// standing follows the live bytes of each site from window to window. A window lists only sites whose memory changed in
+// it. So standing takes the bytes of listed sites from the window, and keeps those of all others from earlier windows.
 type standing struct {
 	n *Notebook
-	// live are the bytes of each site, by meter: a window that lists all sites of a meter is no work for the others.
+	// live are the bytes of each site, by meter: most windows list all sites of some meters.
 	live map[string]map[*Site]int64
-	// before are the bytes that sites had when a cell began, of those that its statements have changed, and net what
-	// the cell itself adds: it lists more sites than its statements do. Both are nil outside of cells.
-	before, net map[*Site]int64
+	// before has, for sites that the cell's statements have changed, the bytes when the cell began. It is nil outside
+	// of cells.
+	before map[*Site]int64
+	// net has by how many bytes the cell changes each site. A cell lists more sites than its statements do. It is nil
+	// outside of cells.
+	net map[*Site]int64
 }
 
 func newStanding(n *Notebook) standing { return standing{n: n, live: map[string]map[*Site]int64{}} }
 
-// enter goes into a cell: what follows are its statements.
-func (s *standing) enter(l *listing) {
-	s.begin(l)
-	s.before, s.net = map[*Site]int64{}, make(map[*Site]int64, len(l.of))
-	for site, a := range l.of {
+// enterCell begins a cell: the next windows are its statements.
+func (s *standing) enterCell(l *listing) {
+	s.correct(l)
+	s.before, s.net = map[*Site]int64{}, make(map[*Site]int64, len(l.bySite))
+	for site, a := range l.bySite {
 		s.net[site] = a.Net
 	}
 }
 
-// leave goes behind the cell.
-func (s *standing) leave() {
+// leaveCell ends the cell. It replaces the changes by the cell's statements by the cell's own.
+func (s *standing) leaveCell() {
 	before, net := s.before, s.net
 	s.before, s.net = nil, nil
 	for site, bytes := range before {
@@ -41,16 +43,16 @@ func (s *standing) leave() {
 	}
 }
 
-// step goes behind a statement.
-func (s *standing) step(l *listing) {
-	s.begin(l)
-	for site, a := range l.of {
+// passStatement adds the changes of a statement.
+func (s *standing) passStatement(l *listing) {
+	s.correct(l)
+	for site, a := range l.bySite {
 		s.set(site, max(0, s.live[site.Meter][site]+a.Net))
 	}
 }
 
-// all returns the bytes of each site.
-func (s *standing) all() map[*Site]int64 {
+// snapshot returns a copy of the bytes of each site.
+func (s *standing) snapshot() map[*Site]int64 {
 	out := make(map[*Site]int64, s.sites())
 	for _, live := range s.live {
 		maps.Copy(out, live)
@@ -66,6 +68,7 @@ func (s *standing) sites() (n int) {
 	return n
 }
 
+// set sets the bytes of a site. Within a cell it keeps the bytes from before the cell.
 func (s *standing) set(site *Site, bytes int64) {
 	live := s.live[site.Meter]
 	if _, known := s.before[site]; !known && s.before != nil {
@@ -82,42 +85,42 @@ func (s *standing) set(site *Site, bytes int64) {
 	live[site] = bytes
 }
 
-// listing has the entries of a window by site.
+// listing has the allocations that a window lists.
 type listing struct {
-	of   map[*Site]*model.Allocation
-	full map[string]bool // meters with all their sites
+	bySite map[*Site]*model.Allocation
+	full   map[string]bool // meters of which the window lists all sites
 }
 
 func (s *standing) listing(w *model.Window) *listing {
-	l := &listing{of: map[*Site]*model.Allocation{}, full: map[string]bool{}}
+	l := &listing{bySite: map[*Site]*model.Allocation{}, full: map[string]bool{}}
 	for meter, c := range w.Coverage {
-		if counts, _ := s.n.counts(meter); counts {
+		if s.n.counts(meter) {
 			l.full[meter] = c.Unlisted == 0
 		}
 	}
 	for i := range w.Allocations {
 		a := &w.Allocations[i]
-		if counts, _ := s.n.counts(a.Meter); !counts {
+		if !s.n.counts(a.Meter) {
 			continue
 		}
 		if site := s.n.site(a); site != nil {
 			if _, covered := l.full[a.Meter]; !covered {
 				l.full[a.Meter] = true
 			}
-			l.of[site] = a
+			l.bySite[site] = a
 		}
 	}
 	return l
 }
 
-// at returns the sites that lived at the peak of a window, and those that allocated in it. With low, it leaves out
-// sites that only stood there; it does so for all windows once moments have more sites than there is room for.
-func (s *standing) at(l *listing, low bool) *Moment {
+// momentOf returns a moment with the sites that lived at the peak of a window, and those that allocated in it. The
+// moment of a low window lacks the sites that the window does not list.
+func (s *standing) momentOf(l *listing, isLow bool) *Moment {
 	m := &Moment{Live: map[*Site]int64{}, Made: map[*Site]int64{}, Kept: map[*Site]int64{}, Count: map[*Site]int64{}}
-	if !low {
-		s.stood(m, l)
+	if !isLow {
+		s.addUnlisted(m, l)
 	}
-	for site, a := range l.of {
+	for site, a := range l.bySite {
 		if a.AtPeak > 0 {
 			m.Live[site] = a.AtPeak
 		}
@@ -131,36 +134,38 @@ func (s *standing) at(l *listing, low bool) *Moment {
 	return m
 }
 
-// stood adds the sites that only stood there to a moment.
-func (s *standing) stood(m *Moment, l *listing) {
+// addUnlisted adds to a moment the sites that its window does not list, as long as all moments together have no more
+// than maxEntries.
+func (s *standing) addUnlisted(m *Moment, l *listing) {
 	for meter, live := range s.live {
 		if l.full[meter] {
 			continue
 		}
-		if s.n.entries += len(live); s.n.entries > s.n.room {
+		if s.n.entries += len(live); s.n.entries > s.n.maxEntries {
 			s.n.Dropped = true
 			return
 		}
 		for site, bytes := range live {
-			if _, listed := l.of[site]; !listed {
+			if _, listed := l.bySite[site]; !listed {
 				m.Live[site] = bytes
 			}
 		}
 	}
 }
 
-// begin corrects what stood before a window by the window's entries.
-func (s *standing) begin(l *listing) {
+// correct makes the bytes before a window agree with the window. A meter whose sites are all listed has no other sites.
+// A site had at least the bytes at the window's peak that the window did not allocate.
+func (s *standing) correct(l *listing) {
 	for meter, live := range s.live {
 		if l.full[meter] {
 			for site := range live {
-				if _, listed := l.of[site]; !listed {
+				if _, listed := l.bySite[site]; !listed {
 					s.set(site, 0)
 				}
 			}
 		}
 	}
-	for site, a := range l.of {
+	for site, a := range l.bySite {
 		bytes := max(s.live[site.Meter][site], a.AtPeak-a.Allocated)
 		if a.Allocated == 0 && a.Freed == 0 && l.full[site.Meter] {
 			bytes = a.AtPeak

@@ -7,34 +7,34 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// keepsNothing reports whether a use that may alias a value is known to make no alias.
+// keepsNothing reports whether a use that may alias a value certainly makes no alias.
 func (s *Flow) keepsNothing(st *Statement, u *syntax.Use) bool {
 	if a, ok := st.Node.(*syntax.AugAssign); ok && (u.How == syntax.Part || u.How == syntax.Kept) && u.Callee == "" {
-		target, is := a.Target.(*syntax.Name)
-		return is && s.dull(target.ID, st) // an array takes the numbers, a list the rows
+		target, isName := a.Target.(*syntax.Name)
+		return isName && s.isPlainData(target.ID, st) // += copies into an array, but keeps the elements in a list
 	}
 	if copiesInto(st.Node) {
 		root := syntax.Root(st.Node.(*syntax.Assign).Targets[0])
-		if s.kind(root, st) == arrays && s.dull(root, st) && u.How != syntax.Argument {
+		if s.familyAt(root, st) == arrays && s.isPlainData(root, st) && u.How != syntax.Argument {
 			return true
 		}
 	}
 	if u.How == syntax.Used {
 		return true
 	}
-	if passesOn(st.Node) || writesInto(s, st.Node, u.Name) || handsElements(s, u, st) {
+	if mayPassOn(st.Node) || writesInto(s, st.Node, u.Name) || mayReturnArgument(s, u, st) {
 		return false
 	}
 	if u.How == syntax.Kept {
 		return s.knownCallee(u)
 	}
 	if strings.HasPrefix(u.Callee, ".") && u.How != syntax.Argument {
-		return s.fresh(u.Name, u.Callee[1:], st)
+		return s.returnsNew(u.Name, u.Callee[1:], st)
 	}
 	return u.Callee != "" && (s.knownCallee(u) || s.parameterUnheld(u.Callee, 0))
 }
 
-// copiesInto reports whether a statement stores one value in an element, which arrays copy.
+// copiesInto reports whether a statement has the form x[i] = value: an array copies the value.
 func copiesInto(node syntax.Stmt) bool {
 	a, ok := node.(*syntax.Assign)
 	if !ok || len(a.Targets) != 1 {
@@ -44,10 +44,9 @@ func copiesInto(node syntax.Stmt) bool {
 	return ok
 }
 
-// passesOn reports whether a function of NumPy that a node calls may pass on an argument. It returns the argument where
-// a keyword such as out= says so. It returns an array with the argument as an element where the array has the dtype
-// object.
-func passesOn(node syntax.Node) bool {
+// mayPassOn reports whether a function of NumPy that a node calls may return an argument: because of a keyword such as
+// out=, or because it makes an array of objects with the argument as an element.
+func mayPassOn(node syntax.Node) bool {
 	return syntax.Any(node, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.Keyword:
@@ -61,12 +60,13 @@ func passesOn(node syntax.Node) bool {
 	})
 }
 
-// knownCallee reports whether a value goes to a function that keeps no argument and returns no part of one.
+// knownCallee reports whether a use passes a value to a function that is known to keep no argument, and to return no
+// part of one.
 func (s *Flow) knownCallee(u *syntax.Use) bool {
 	if u.How == syntax.Used || u.How == syntax.Method || u.Callee == "" || strings.HasPrefix(u.Callee, ".") {
 		return false
 	}
-	full := s.full(u.Callee)
+	full := s.fullName(u.Callee)
 	module, last := full, full
 	if i := strings.LastIndexByte(full, '.'); i >= 0 {
 		module, last = full[:i], full[i+1:]
@@ -87,16 +87,16 @@ func (s *Flow) knownCallee(u *syntax.Use) bool {
 	return false
 }
 
-// handsOnOtherwise reports whether a statement hands on one of the names in a way that is no alias in its tree: by an
-// operator of lists, by an unknown method, or by a magic.
-func (s *Flow) handsOnOtherwise(st *Statement, names map[string]bool) (found bool) {
+// passesOnUnseen reports whether a statement may pass on the value of one of the names in a way that the uses of names
+// do not show: by an operator of lists, by a method that may return a part, or by a magic.
+func (s *Flow) passesOnUnseen(st *Statement, names map[string]bool) (found bool) {
 	syntax.Walk(st.Node, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.FunctionDef, *syntax.Lambda:
 			return false
 		case *syntax.BinOp:
 			for _, e := range []syntax.Expr{x.Left, x.Right} {
-				if name, ok := e.(*syntax.Name); ok && names[name.ID] && !s.dull(name.ID, st) {
+				if name, ok := e.(*syntax.Name); ok && names[name.ID] && !s.isPlainData(name.ID, st) {
 					found = true
 				}
 			}
@@ -105,7 +105,7 @@ func (s *Flow) handsOnOtherwise(st *Statement, names map[string]bool) (found boo
 			if !ok {
 				break
 			}
-			if name, ok := f.Value.(*syntax.Name); ok && names[name.ID] && !s.fresh(name.ID, f.Attr, st) {
+			if name, ok := f.Value.(*syntax.Name); ok && names[name.ID] && !s.returnsNew(name.ID, f.Attr, st) {
 				found = true
 			}
 		case *syntax.Magic:
@@ -115,7 +115,7 @@ func (s *Flow) handsOnOtherwise(st *Statement, names map[string]bool) (found boo
 		}
 		return !found && s.step()
 	})
-	return found || s.steps > maxLooks || strays(s, st.Node, names, st)
+	return found || s.steps > maxSteps || anyCallKeeps(s, st.Node, names, st)
 }
 
 func mentionsAny(text string, names map[string]bool) bool {
@@ -127,10 +127,9 @@ func mentionsAny(text string, names map[string]bool) bool {
 	return false
 }
 
-// surely returns the names that surely hold a value behind a statement that uses it. These are the targets of an
-// assignment of the value, of a display with the value, or of a view of it that made no memory of that size by itself.
-// A list that the value is appended to is one, too.
-func (s *Flow) surely(st *Statement, u *syntax.Use) []string {
+// sureHolders returns the names that certainly hold a value after a statement that uses it: the targets of an
+// assignment of the value, of a display with it, or of a view of it; or the list to which the statement appends it.
+func (s *Flow) sureHolders(st *Statement, u *syntax.Use) []string {
 	if e, ok := st.Node.(*syntax.ExprStmt); ok {
 		call, _ := e.Value.(*syntax.Call)
 		if call == nil || u.Callee == "" || !appends[lastPart(u.Callee)] || !direct(call, u.Name) {
@@ -141,7 +140,7 @@ func (s *Flow) surely(st *Statement, u *syntax.Use) []string {
 			return nil
 		}
 		list := syntax.Base(f.Value)
-		if list == u.Name || s.plain(list, st) || s.leads(list) {
+		if list == u.Name || s.isKnownData(list, st) || s.leadsToModule(list) {
 			return nil
 		}
 		return []string{list}
@@ -150,18 +149,21 @@ func (s *Flow) surely(st *Statement, u *syntax.Use) []string {
 	if !ok || !s.isHeld(st, a.Value, u) {
 		return nil
 	}
-	var into []string
+	var holders []string
 	for _, target := range a.Targets {
-		if root := syntax.Root(target); root != "" && root != u.Name {
-			if _, element := target.(*syntax.Subscript); !element || !s.plain(root, st) {
-				into = append(into, root)
-			}
+		root := syntax.Root(target)
+		if root == "" || root == u.Name {
+			continue
+		}
+		_, isElement := target.(*syntax.Subscript)
+		if copies := isElement && s.isKnownData(root, st); !copies {
+			holders = append(holders, root)
 		}
 	}
-	return into
+	return holders
 }
 
-// isHeld reports whether the value of an expression holds that of a name.
+// isHeld reports whether the value of an expression certainly holds the value of the name that u uses.
 func (s *Flow) isHeld(st *Statement, value syntax.Expr, u *syntax.Use) bool {
 	switch v := value.(type) {
 	case *syntax.Name:
@@ -179,16 +181,16 @@ func (s *Flow) isHeld(st *Statement, value syntax.Expr, u *syntax.Use) bool {
 		return slice && s.isArray(u.Name, st) && syntax.IsName(v.Value, u.Name)
 	case *syntax.Call:
 		view := u.How == syntax.Method && views[strings.TrimPrefix(u.Callee, ".")] ||
-			u.How == syntax.Argument && strings.HasPrefix(s.full(u.Callee), "numpy.") && views[lastPart(u.Callee)]
+			u.How == syntax.Argument && strings.HasPrefix(s.fullName(u.Callee), "numpy.") && views[lastPart(u.Callee)]
 		return view && s.isArray(u.Name, st) && direct(v, u.Name) && !s.allocates(st)
 	}
 	return false
 }
 
-// isView reports whether a statement assigns a part or a view of the array of a name.
+// isView reports whether a statement assigns a part or a view of a name's array.
 func (s *Flow) isView(st *Statement, name string) bool {
 	a, ok := st.Node.(*syntax.Assign)
-	if !ok || s.kind(name, st) != arrays {
+	if !ok || s.familyAt(name, st) != arrays {
 		return false
 	}
 	switch v := a.Value.(type) {
@@ -204,11 +206,11 @@ func (s *Flow) isView(st *Statement, name string) bool {
 	return false
 }
 
-func among(all []syntax.Expr, name string) bool {
-	return slices.ContainsFunc(all, func(e syntax.Expr) bool { return syntax.IsName(e, name) })
+func among(exprs []syntax.Expr, name string) bool {
+	return slices.ContainsFunc(exprs, func(e syntax.Expr) bool { return syntax.IsName(e, name) })
 }
 
-// direct reports whether a call is of a method of a name, or has the name as its first argument.
+// direct reports whether a call has the form name.method(…) or function(name, …).
 func direct(call *syntax.Call, name string) bool {
 	if f, ok := call.Func.(*syntax.Attribute); ok && syntax.IsName(f.Value, name) {
 		return true
@@ -216,7 +218,7 @@ func direct(call *syntax.Call, name string) bool {
 	return len(call.Args) > 0 && syntax.IsName(call.Args[0], name)
 }
 
-// allocates reports whether a statement made memory that outlived it: a view makes none.
+// allocates reports whether a statement allocated memory that outlived it: then its result is no view, but a copy.
 func (s *Flow) allocates(st *Statement) bool {
 	return st.Moment == nil || st.Moment.KeptBytes(func(*Site) bool { return true }) > s.n.Least()/2
 }

@@ -1,9 +1,10 @@
-// Package cuda finds the places in shared libraries at which GPU memory is asked for and given back: the exported
-// functions of the CUDA driver (libcuda.so.1), the functions of PyTorch (libc10.so) and of the dynamic linker that
-// report it, and the functions in libc10.so that report tensors on the CPU. Functions are known by name and probed
-// where they begin: nothing of their code is analysed. Package internal/gpu lists the GPUs.
+// Package cuda finds the places in shared libraries at which programs ask for GPU memory and give it back: functions of
+// the CUDA driver (libcuda.so.1) and of its runtime, the functions by which PyTorch (libc10.so) reports GPU memory and
+// tensors on the CPU, and the function by which the dynamic linker reports new libraries. It finds exported functions
+// by their names and probes them where they begin, without an analysis of their code. Package internal/gpu lists the
+// GPUs.
 //
-// It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
+// The package's only effect is to read ELF files through [io.ReaderAt]. The files are a target's and hostile.
 package cuda
 
 import (
@@ -22,7 +23,7 @@ import (
 // Kind is the kind of a library.
 type Kind uint8
 
-// The kinds of library that probes go on.
+// The kinds of libraries that are probed.
 const (
 	Driver  Kind = iota + 1 // libcuda.so.1
 	Torch                   // libc10.so
@@ -30,8 +31,8 @@ const (
 	Runtime                 // libcudart.so: it only names what the driver sees
 )
 
-// KindOf recognizes a library by the name of its file; ok is false for all others. The name is a hint: the symbols
-// decide.
+// KindOf recognizes a library by the name of its file. ok is false for any other file. The name is only a hint; [Find]
+// looks at the symbols.
 func KindOf(file string) (kind Kind, ok bool) {
 	name := path.Base(file)
 	switch {
@@ -47,29 +48,36 @@ func KindOf(file string) (kind Kind, ok bool) {
 	return 0, false
 }
 
-// Operation is the operation of a function of the CUDA driver.
+// Operation is what a function of the CUDA driver does, and with which arguments.
 type Operation uint8
 
-// Function is an exported function of the CUDA driver with the task of its probes.
+// Function says how a function of the CUDA driver is probed.
 type Function struct {
 	Operation Operation
-	// Argument is the number, from 0, of the argument that names the device; only where Operation leaves it open.
+	// Argument is the number, from 0, of the argument that names the device. It has a meaning only for operations whose
+	// functions differ in that.
 	Argument uint8
-	// Narrow: the version of CUDA 3.1 and before, in which addresses and sizes have 32 bits.
+	// Narrow: the function is from CUDA 3.1 or before, with addresses and sizes of 32 bits.
 	Narrow bool
 }
 
-// Cookie is the number by which the BPF program knows the function (bpf/wire_cuda.h, enum cuda_operation).
+// The fields of a cookie behind the operation (bpf/wire_cuda.h, enum cuda_operation).
+const (
+	argumentShift = 8
+	narrowBit     = 1 << 16
+)
+
+// Cookie returns the number by which the BPF program knows the function.
 func (f Function) Cookie() uint64 {
-	cookie := uint64(f.Operation) | uint64(f.Argument)<<8
+	cookie := uint64(f.Operation) | uint64(f.Argument)<<argumentShift
 	if f.Narrow {
-		cookie |= 1 << 16
+		cookie |= narrowBit
 	}
 	return cookie
 }
 
-// functions of the driver by exported name: cuda.h of CUDA 3.2 to 13. A name without a suffix is the version of the API
-// before the first _v2. _ptsz and _ptds are the same calls on the per-thread default stream.
+// functions are the driver's functions by exported name (cuda.h of CUDA 3.2 to 13). A function without a suffix is
+// older than its _v2. The functions with _ptsz and _ptds do the same on the per-thread default stream.
 var functions = map[string]Function{
 	"cuMemAlloc": {Operation: Alloc, Narrow: true}, "cuMemAlloc_v2": {Operation: Alloc},
 	"cuMemFree": {Operation: Free, Narrow: true}, "cuMemAllocPitch": {Operation: AllocPitch, Narrow: true},
@@ -105,16 +113,16 @@ var functions = map[string]Function{
 	"cuDevicePrimaryCtxReset_v2": {Operation: PrimaryReset},
 }
 
-// checkpoints are called by other processes than the one they are about (CUDA 12.8).
+// checkpoints are the driver's functions that one process calls to change another (CUDA 12.8).
 var checkpoints = map[string]Function{
 	"cuCheckpointProcessCheckpoint": {Operation: Checkpoint}, "cuCheckpointProcessRestore": {Operation: Restore},
 }
 
-// The least that a driver must export to be of any use.
+// required are the functions without which a driver cannot be traced.
 var required = []string{"cuMemAlloc_v2", "cuMemFree_v2"}
 
-// PyTorch's functions, by the mangled name with the argument types that are known: since 1.12 (void*, int64_t, two
-// totals of 64 bits, c10::Device), c10/core/Allocator.h.
+// PyTorch's functions (c10/core/Allocator.h), by mangled names with the known types of arguments: since 1.12 void*,
+// int64_t, two totals of 64 bits, and c10::Device.
 var (
 	torchReport  = regexp.MustCompile(`^_ZN3c1027reportMemoryUsageToProfilerEPv[lmxy]{3}NS_6DeviceE$`)
 	torchRefused = regexp.MustCompile(`^_ZN3c1027reportOutOfMemoryToProfilerE[lmxy]{3}NS_6DeviceE$`)
@@ -135,49 +143,49 @@ const loaderState = "_dl_debug_state"
 type Site struct {
 	Symbol   string
 	Offset   uint64 // in the file
-	Cookie   uint64 // driver only
-	Emulated bool   // the kernel emulates the instruction there, so a hit is cheap
+	Cookie   uint64 // of functions of the driver and the runtime
+	Emulated bool   // Linux emulates the instruction there, so a hit is cheap
 }
 
 // Sites are the places in one library.
 type Sites struct {
 	Kind    Kind
-	Driver  []Site // every function that is known and exported
-	Others  []Site // functions of the driver that other processes call about this one
-	Runtime []Site // its functions that take memory or give it back
-	Report  Site   // PyTorch's totals
-	Refused Site   // PyTorch's out-of-memory report; Symbol is "" where it has none
+	Driver  []Site // all known functions of the driver that it exports
+	Others  []Site // functions of the driver that one process calls to change another
+	Runtime []Site // functions of the runtime that ask for memory or give it back
+	Report  Site   // PyTorch's report of its totals
+	Refused Site   // PyTorch's report that memory ran out; Symbol is "" if it has none
 	Tensors Tensors
 	Loader  Site
-	Missing []string // exported by most drivers, not by this one
+	Missing []string // functions that most libraries of the kind export, but not this one
 }
 
-// Offsets are all places in the file.
-func (s Sites) Offsets() (all []uint64) {
+// Offsets returns the file offsets of all places.
+func (s Sites) Offsets() (offsets []uint64) {
 	single := []Site{s.Report, s.Refused, s.Tensors.Made, s.Tensors.Freed, s.Tensors.NoRoom, s.Loader}
 	for _, sites := range [][]Site{s.Driver, s.Others, s.Runtime, single} {
 		for _, site := range sites {
 			if site.Symbol != "" {
-				all = append(all, site.Offset)
+				offsets = append(offsets, site.Offset)
 			}
 		}
 	}
-	return all
+	return offsets
 }
 
-// Tensors are the places where PyTorch reports tensors on the CPU.
+// Tensors are the functions by which PyTorch reports tensors on the CPU.
 type Tensors struct {
-	Made, Freed Site // both or none
-	NoRoom      Site // malloc had none; Symbol is "" where PyTorch does not report it
+	Made, Freed Site // both or neither
+	NoRoom      Site // reports that malloc failed; Symbol is "" if PyTorch has no such function
 }
 
 // Present reports whether the library reports tensors.
 func (t Tensors) Present() bool { return t.Made.Symbol != "" }
 
-// ErrUnknown is the error for a library that does not export the wanted functions.
+// ErrUnknown is the error for a file that is not a library of the wanted kind.
 var ErrUnknown = errors.New("not a library that GPU memory can be seen in")
 
-// Find looks for the places in a library of a kind. It fails with [ErrUnknown].
+// Find finds the places in a library of a kind. It fails with [ErrUnknown].
 func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
 	f, err := elffile.Open(r)
 	if err != nil {
@@ -197,41 +205,52 @@ func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
 		if !ok {
 			continue
 		}
-		switch kind {
-		case Driver:
-			if fn, known := functions[name]; known {
-				site.Cookie = fn.Cookie()
-				s.Driver = append(s.Driver, site)
-				found[name] = true
-			} else if fn, known := checkpoints[name]; known {
-				site.Cookie = fn.Cookie()
-				s.Others = append(s.Others, site)
-			}
-		case Runtime:
-			plain := strings.TrimSuffix(strings.TrimSuffix(name, "_ptsz"), "_ptds")
-			if caller, known := event.ParseCaller(plain); known && plain != "" {
-				site.Cookie = uint64(caller)
-				s.Runtime = append(s.Runtime, site)
-				found[name] = true
-			}
-		case Torch:
-			if torchReport.MatchString(name) {
-				s.Report = site
-			} else if torchRefused.MatchString(name) {
-				s.Refused = site
-			} else {
-				s.Tensors.add(site)
-			}
-		case Loader:
-			if name == loaderState {
-				s.Loader = site
-			}
+		if s.add(site) {
+			found[name] = true
 		}
 	}
 	return s, s.complete(found)
 }
 
-// add files a site if it is one of these.
+// add keeps a site if its function is one to be probed. It returns true if further symbols of that name do not count.
+func (s *Sites) add(site Site) (found bool) {
+	name := site.Symbol
+	switch s.Kind {
+	case Driver:
+		if fn, known := functions[name]; known {
+			site.Cookie = fn.Cookie()
+			s.Driver = append(s.Driver, site)
+			return true
+		}
+		if fn, known := checkpoints[name]; known {
+			site.Cookie = fn.Cookie()
+			s.Others = append(s.Others, site)
+		}
+	case Runtime:
+		plain := strings.TrimSuffix(strings.TrimSuffix(name, "_ptsz"), "_ptds")
+		if caller, known := event.ParseCaller(plain); known && plain != "" {
+			site.Cookie = uint64(caller)
+			s.Runtime = append(s.Runtime, site)
+			return true
+		}
+	case Torch:
+		switch {
+		case torchReport.MatchString(name):
+			s.Report = site
+		case torchRefused.MatchString(name):
+			s.Refused = site
+		default:
+			s.Tensors.add(site)
+		}
+	case Loader:
+		if name == loaderState {
+			s.Loader = site
+		}
+	}
+	return false
+}
+
+// add keeps a site if its function reports tensors.
 func (t *Tensors) add(site Site) {
 	switch site.Symbol {
 	case torchMade:
@@ -243,6 +262,8 @@ func (t *Tensors) add(site Site) {
 	}
 }
 
+// complete checks that the library exports what its kind needs, and lists what is missing. found has the names of the
+// functions that were found.
 func (s *Sites) complete(found map[string]bool) error {
 	switch s.Kind {
 	case Driver:
@@ -252,8 +273,9 @@ func (s *Sites) complete(found map[string]bool) error {
 			}
 		}
 		for name := range functions {
-			if _, replaced := functions[name+"_v2"]; !found[name] && !replaced && !strings.HasSuffix(name, "_v3") &&
-				!strings.HasSuffix(name, "_v4") {
+			_, replaced := functions[name+"_v2"]
+			recent := strings.HasSuffix(name, "_v3") || strings.HasSuffix(name, "_v4")
+			if !found[name] && !replaced && !recent {
 				s.Missing = append(s.Missing, name)
 			}
 		}
@@ -262,7 +284,7 @@ func (s *Sites) complete(found map[string]bool) error {
 			return fmt.Errorf("%w: it exports none of the runtime's functions for memory", ErrUnknown)
 		}
 	case Torch:
-		if s.Tensors.Made.Symbol == "" || s.Tensors.Freed.Symbol == "" { // one alone is of no use
+		if s.Tensors.Made.Symbol == "" || s.Tensors.Freed.Symbol == "" { // one without the other is of no use
 			s.Tensors = Tensors{}
 			s.Missing = append(s.Missing, "c10::ProfiledCPUMemoryReporter (PyTorch 1.6)")
 		}
@@ -278,25 +300,27 @@ func (s *Sites) complete(found map[string]bool) error {
 	return nil
 }
 
-// siteOf returns the place at which a function's arguments and return address are where its caller left them: behind
-// the mark of the entry if there is one, as that instruction would be single-stepped; at the mark where no probe can be
-// behind it.
-func siteOf(f *elffile.File, name string, vaddr uint64) (Site, bool) {
+// siteOf returns the site of a function, at which its arguments and its return address are still where the caller left
+// them. The site is behind the instruction that marks an entry, if there is one, because Linux would have to step that
+// instruction. If Linux refuses a probe there, the site is at the mark.
+func siteOf(f *elffile.File, name string, vaddr uint64) (site Site, ok bool) {
 	var code [16]byte
 	offset, n, ok := f.CodeAt(vaddr, code[:])
 	if !ok || n < 2 { // the headers may claim more than the file has
 		return Site{}, false
 	}
-	site, first := Site{Symbol: name, Offset: offset}, code[:n]
-	if mark := machine.EntryMark(f.Machine(), first); n >= 8 {
+	site = Site{Symbol: name, Offset: offset}
+	atSite := code[:n]
+	if mark := machine.EntryMark(f.Machine(), code[:n]); n >= 8 {
 		site.Offset += uint64(mark)
-		first = first[mark:]
+		atSite = code[mark:n]
 	}
-	if machine.Refused(f.Machine(), first) {
-		if site.Offset, first = offset, code[:n]; machine.Refused(f.Machine(), first) {
+	if machine.Refused(f.Machine(), atSite) {
+		site.Offset, atSite = offset, code[:n]
+		if machine.Refused(f.Machine(), atSite) {
 			return Site{}, false
 		}
 	}
-	site.Emulated = machine.Emulated(f.Machine(), first)
+	site.Emulated = machine.Emulated(f.Machine(), atSite)
 	return site, true
 }

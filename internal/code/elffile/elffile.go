@@ -1,11 +1,12 @@
 // Package elffile reads ELF files: headers, segments, symbols, relocations, notes, the load bias, call frame
-// information and lines. The meaning of a function's bytes is internal/code/machine's business, the use of a file
-// internal/python/cpython's and others', and stacks are internal/code/native's.
+// information and lines. Package internal/code/machine analyses the code of functions, internal/code/native walks
+// stacks, and internal/python/cpython and others know what a file is for.
 //
-// It reads through [io.ReaderAt] and does nothing else. A file may be anything: its tables, names, counts and all that
-// is read of it together are bounded, a little above the largest libraries that are known; only what the file has is
-// read, nothing is unpacked, and nothing panics. The standard library's reader, made for files that can be trusted,
-// serves for names of constants alone. Addresses are those of the file ("virtual"); add the load bias for a process.
+// The package's only effect is to read through [io.ReaderAt]. A file may be hostile: the sizes of its tables and names,
+// all counts, and the total number of bytes read are bounded, a little above the largest known libraries. A claimed
+// size is checked against the file before memory is allocated for it, compressed sections are not read, and nothing
+// panics. Of the standard library's reader, made for files that can be trusted, the package uses only the constants.
+// Addresses are the file's virtual addresses; add the load bias for an address in a process.
 package elffile
 
 import (
@@ -25,34 +26,34 @@ type Segment struct {
 // Segments are the loaded segments of a file, in the order of its headers.
 type Segments []Segment
 
-// Bounds on all that is read of one file: to have it in memory at a time, and to go through it.
+// Limits for one file, in bytes.
 const (
-	maxHeld = 96 << 20
-	maxWork = 1 << 30
+	maxHeld = 96 << 20 // kept in memory
+	maxWork = 1 << 30  // read altogether
 )
 
-// File is an ELF file for this machine with its headers read. It keeps the reader it was opened with.
+// File is an ELF file for this machine with its headers read. It keeps the reader that it was opened with.
 type File struct {
 	reader   io.ReaderAt
 	headers  *headers
 	segments Segments
-	room     Room // for tables and segments
-	work     Room // bytes that may still be gone through
+	room     Room // bytes that tables and segments may still take in memory
+	work     Room // bytes that may still be read
 }
 
-// AnyMachine is a file for any known processor: all functions of this package read it. It is for tests and tools. The
-// code that a process runs is for this machine.
+// AnyMachine is a file that may be for any known processor. Without this type, the functions of this package read only
+// files for this machine, because a process runs no other code. It is for tests and tools.
 type AnyMachine struct{ io.ReaderAt }
 
-// Reads reports whether a file for a processor is read.
+// Reads reports whether this package reads r if the file is for machine.
 func Reads(r io.ReaderAt, machine elf.Machine) bool {
-	_, whichever := r.(AnyMachine)
+	_, anyMachine := r.(AnyMachine)
 	_, known := kindsOf[machine]
-	return machine == Native || whichever && known
+	return machine == Native || anyMachine && known
 }
 
-// Open reads the headers of an ELF file. The error matches [ErrNotELF], and is a [ForeignError] where the machine is
-// another one.
+// Open reads the headers of an ELF file. The error matches [ErrNotELF], and is a [ForeignError] if the file is for
+// another machine.
 func Open(r io.ReaderAt) (*File, error) {
 	if machine, ok := foreign(r); ok {
 		return nil, &ForeignError{machine}
@@ -70,17 +71,18 @@ func Open(r io.ReaderAt) (*File, error) {
 	return f, nil
 }
 
-// foreign reports whether a file is an ELF file for another machine, and for which. Layout: Elf64_Ehdr, and as far as
-// this Elf32_Ehdr.
+// foreign reports whether a file is an ELF file for another machine, and returns that machine. The fields that it reads
+// are the same in Elf64_Ehdr and Elf32_Ehdr.
 func foreign(r io.ReaderAt) (machine elf.Machine, ok bool) {
-	var head [0x14]byte
+	const machineAt = 0x12 // e_machine
+	var head [machineAt + 2]byte
 	if n, _ := r.ReadAt(head[:], 0); n != len(head) || string(head[:len(elf.ELFMAG)]) != elf.ELFMAG {
 		return 0, false
 	}
 	little := elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2LSB
-	machine = elf.Machine(binary.LittleEndian.Uint16(head[0x12:]))
+	machine = elf.Machine(binary.LittleEndian.Uint16(head[machineAt:]))
 	if !little {
-		machine = elf.Machine(binary.BigEndian.Uint16(head[0x12:]))
+		machine = elf.Machine(binary.BigEndian.Uint16(head[machineAt:]))
 	}
 	return machine, !Reads(r, machine) || !little || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64
 }
@@ -88,11 +90,11 @@ func foreign(r io.ReaderAt) (machine elf.Machine, ok bool) {
 // Segments returns the loaded segments. The slice is the file's own.
 func (f *File) Segments() Segments { return f.segments }
 
-// maxCut bounds how much is read of a segment that the file does not have to its end.
+// maxCut is how many bytes are read of a segment that the file does not have completely.
 const maxCut = 1 << 20
 
-// Contents reads a segment, as far as the file has it. It returns nil where more of the file is in memory already than
-// any library needs.
+// Contents reads a segment. If the file ends before the segment does, Contents returns the first bytes, at most maxCut.
+// It returns nil once the file has taken too much memory (maxHeld).
 func (f *File) Contents(s Segment) []byte {
 	if s.Size < maxHeld && f.room.take(s.Size) {
 		if data, err := readTable(f.reader, s.Offset, s.Size); err == nil {
@@ -108,11 +110,12 @@ func (f *File) Contents(s Segment) []byte {
 	return data[:max(n, 0)]
 }
 
-// pieceSize is a multiple of the sizes of symbols and relocations, 24 bytes each, and of pointers.
+// pieceSize is how many bytes are read at a time. It is a multiple of the size of a symbol and of a relocation, 24
+// bytes each, and of a pointer, so that a piece has no part of one.
 const pieceSize = 48 << 10
 
-// pieces reads a part of the file and shows it piece by piece, all but the last of pieceSize bytes, until show returns
-// false. It ends early where the file does, and where more has been gone through than any library has.
+// pieces reads size bytes of the file from at on, and calls show with each piece and the piece's offset from at. It
+// ends when show returns false, when the file ends, and when too much of the file has been read (maxWork).
 func (f *File) pieces(at, size uint64, show func(piece []byte, offset uint64) bool) {
 	buffer := make([]byte, min(size, pieceSize))
 	for offset := uint64(0); offset < size && at+offset < 1<<62; offset += pieceSize {
@@ -139,10 +142,10 @@ func (f *File) Read(vaddr uint64, buf []byte) error {
 	return nil
 }
 
-// holding returns the first segment that has a virtual address, of those with code if exec is set, and where in the
-// segment the address is.
-func (all Segments) holding(vaddr uint64, exec bool) (s Segment, at uint64, ok bool) {
-	for _, s := range all {
+// holding returns the first segment that contains a virtual address, and the address's offset in the segment. If exec
+// is set, only executable segments count.
+func (segments Segments) holding(vaddr uint64, exec bool) (s Segment, at uint64, ok bool) {
+	for _, s := range segments {
 		if at := vaddr - s.Vaddr; vaddr >= s.Vaddr && at < s.Size && (s.Exec || !exec) {
 			return s, at, true
 		}
@@ -150,23 +153,24 @@ func (all Segments) holding(vaddr uint64, exec bool) (s Segment, at uint64, ok b
 	return Segment{}, 0, false
 }
 
-// CodeAt fills buf from the code at a virtual address, as much of it as its segment has, and returns the place in the
-// file. ok is false where the address is in no executable segment.
+// CodeAt fills buf from the code at a virtual address, up to the end of the segment. It returns the address's offset in
+// the file and the number of bytes read. ok is false if the address is in no executable segment.
 func (f *File) CodeAt(vaddr uint64, buf []byte) (offset uint64, n int, ok bool) {
 	s, at, ok := f.segments.holding(vaddr, true)
 	n, _ = f.reader.ReadAt(buf[:min(uint64(len(buf)), s.Size-at)], int64(s.Offset+at))
 	return s.Offset + at, max(n, 0), ok
 }
 
-// readSome fills buf from the file's contents at a virtual address, and returns how much of it the segment has.
+// readSome fills buf from the file's contents at a virtual address, up to the end of the segment. It returns the number
+// of bytes read.
 func (f *File) readSome(vaddr uint64, buf []byte) (n int) {
 	s, at, _ := f.segments.holding(vaddr, false)
 	n, _ = f.reader.ReadAt(buf[:min(uint64(len(buf)), s.Size-at)], int64(s.Offset+at))
 	return max(n, 0)
 }
 
-// FileOffset translates a virtual address that the file backs.
-func (f *File) FileOffset(vaddr uint64) (uint64, bool) {
+// FileOffset returns the offset in the file of a virtual address. ok is false if the file has no byte for the address.
+func (f *File) FileOffset(vaddr uint64) (offset uint64, ok bool) {
 	s, at, ok := f.segments.holding(vaddr, false)
 	return s.Offset + at, ok && s.Offset+at < 1<<63
 }
@@ -182,17 +186,17 @@ func (f *File) Bias(start, offset uint64) (bias uint64, ok bool) {
 	return f.segments.Bias(start, offset)
 }
 
-// Bias returns the load bias of a process's mapping of the file: the difference between an address in the process and
-// the virtual address in the file, 0 for an executable linked at a fixed address. start and offset are those of an
-// executable mapping of the file (r-xp) in /proc/PID/maps, in bytes; others may share a page of the file with a
-// neighbour and are ambiguous. ok is false where no executable segment of the file is mapped that way.
-func (all Segments) Bias(start, offset uint64) (bias uint64, ok bool) {
-	return all.bias(start, offset, uint64(os.Getpagesize()))
+// Bias returns the load bias of a process's mapping of the file: an address in the process minus the virtual address in
+// the file. It is 0 for an executable that is linked at a fixed address. start and offset are the address and the file
+// offset of an executable mapping (r-xp) in /proc/PID/maps, in bytes. Another mapping would be ambiguous, because it
+// may share a page of the file with its neighbour. ok is false if no executable segment of the file is mapped there.
+func (segments Segments) Bias(start, offset uint64) (bias uint64, ok bool) {
+	return segments.bias(start, offset, uint64(os.Getpagesize()))
 }
 
-// bias is [Segments.Bias] on a machine with a page size.
-func (all Segments) bias(start, offset, page uint64) (bias uint64, ok bool) {
-	for _, s := range all {
+// bias does what [Segments.Bias] does, on a machine with the given size of a page.
+func (segments Segments) bias(start, offset, page uint64) (bias uint64, ok bool) {
+	for _, s := range segments {
 		first := s.Offset &^ (page - 1) // the loader rounds a segment down to a page
 		if !s.Exec || offset < first || offset >= s.Offset+s.Size {
 			continue

@@ -9,35 +9,35 @@ import (
 // Span is the half-open range of addresses [Start, End).
 type Span struct{ Start, End uint64 }
 
-// Contains reports whether an address is in it.
+// Contains reports whether an address is in the range.
 func (s Span) Contains(a uint64) bool { return a >= s.Start && a < s.End }
 
-// Limits on call frame information.
+// Limits for call frame information, in bytes.
 const (
-	maxEntry  = 256 << 10 // bytes of one entry; the longest seen has 12 KiB
-	maxCommon = 4 << 10   // of a common one: many others that have it parse it again
+	maxEntry  = 256 << 10 // of one entry; the longest seen has 12 KiB
+	maxCommon = 4 << 10   // of one common entry, which may be parsed again for each entry that refers to it
 )
 
-// Common is the common part of several entries.
+// Common is a common information entry (CIE): the common part of several entries.
 type Common struct {
 	CodeAlign      uint64
 	DataAlign      int64
 	ReturnRegister uint64
-	Signal         bool   // of frames of signal handlers: all their registers lie elsewhere
+	Signal         bool   // the frames are those of signal handlers, whose registers were all saved elsewhere
 	Program        []byte // call frame instructions
-	encoding       byte
-	augmented      bool
+	encoding       byte   // of the addresses in entries
+	augmented      bool   // entries have augmentation data
 }
 
-// Entry is the way to the caller from a range of addresses.
+// Entry is a frame description entry (FDE): how to find the caller from each address of a range.
 type Entry struct {
 	Span
 	Common  *Common
 	Program []byte // call frame instructions that follow the common ones
 }
 
-// parseCommon reads the part of a common information entry behind the identifier: of .eh_frame version 1, of
-// .debug_frame 1, 3 and 4.
+// parseCommon parses a common information entry from behind its identifier on. It knows version 1 for .eh_frame, and
+// versions 1, 3 and 4 for .debug_frame.
 func parseCommon(raw []byte, debug bool) (*Common, bool) {
 	r := Numbers{Data: raw}
 	version := r.U8()
@@ -61,7 +61,8 @@ func parseCommon(raw []byte, debug bool) (*Common, bool) {
 	return c, !r.Failed && c.CodeAlign < 1<<16 && c.DataAlign > -1<<16 && c.DataAlign < 1<<16
 }
 
-// augment reads the augmentation data.
+// augment reads the augmentation data. Each letter stands for a part of it. augment returns false if it does not know a
+// letter.
 func (c *Common) augment(letters string, data []byte) bool {
 	r := Numbers{Data: data}
 	for _, letter := range letters {
@@ -84,14 +85,15 @@ func (c *Common) augment(letters string, data []byte) bool {
 	return !r.Failed
 }
 
-// Encodings of addresses (DW_EH_PE_…; LSB 5.0, section 10.5). The low four bits are the size, the next three the
-// address that is added.
+// Encodings of addresses (DW_EH_PE_…; LSB 5.0, section 10.5). The low four bits are the format, the next three the base
+// that is added.
 const (
 	encFormat = 0x0f
 	encPCRel  = 0x10
 	encBase   = 0x70
 )
 
+// encodedSize returns the number of bytes of an address with an encoding.
 func encodedSize(encoding byte) (size uint64, ok bool) {
 	switch encoding & encFormat {
 	case 0x00, 0x04, 0x0c: // absptr, udata8, sdata8
@@ -104,7 +106,7 @@ func encodedSize(encoding byte) (size uint64, ok bool) {
 	return 0, false
 }
 
-// encoded reads a number of that format.
+// encoded reads a number in the format of an encoding.
 func (r *Numbers) encoded(encoding byte) uint64 {
 	switch encoding & encFormat {
 	case 0x00, 0x04, 0x0c:
@@ -122,7 +124,7 @@ func (r *Numbers) encoded(encoding byte) uint64 {
 	return 0
 }
 
-// parseEntry reads the part of an entry behind the pointer to its CIE; the first byte lies at an address.
+// parseEntry parses an entry from behind its pointer to the common entry on. The first byte of raw lies at address at.
 func parseEntry(raw []byte, at uint64, c *Common) (e Entry, ok bool) {
 	r := Numbers{Data: raw}
 	e = Entry{Common: c, Span: Span{Start: r.encoded(c.encoding)}}
@@ -141,23 +143,24 @@ func parseEntry(raw []byte, at uint64, c *Common) (e Entry, ok bool) {
 	return e, !r.Failed && e.End > e.Start
 }
 
-// entrySource is a section with call frame information that is read as a whole.
+// entrySource is a section with call frame information that was read completely.
 type entrySource struct {
 	data    []byte
 	address uint64 // of the section
-	debug   bool   // .debug_frame: identifiers are offsets, a CIE's is all ones
-	// last is the CIE that was read last, at an offset: the entries of an object file have one together.
+	debug   bool   // it is .debug_frame: identifiers are offsets, and a CIE's is all ones
+	// last is the CIE that was parsed last, and lastAt its offset. The entries of an object file share one.
 	last   *Common
 	lastAt uint64
 }
 
-// parse reads the entry at an offset and returns the offset of the next one. For a CIE it returns no entry.
+// parse parses the entry at an offset, and returns the offset of the next one. For a CIE, and for an entry that it does
+// not understand, e.Common is nil. ok is false if there are no more entries.
 func (s *entrySource) parse(at uint64) (e Entry, next uint64, ok bool) {
 	if at > uint64(len(s.data)) || uint64(len(s.data))-at < 8 {
 		return e, 0, false
 	}
 	length := uint64(binary.LittleEndian.Uint32(s.data[at:]))
-	if length == 0 { // a terminator; a linker may leave one before more entries
+	if length == 0 { // a terminator; further entries may follow
 		return e, at + 4, true
 	}
 	if length < 4 || length > maxEntry || length > uint64(len(s.data))-at-4 {
@@ -178,7 +181,7 @@ func (s *entrySource) parse(at uint64) (e Entry, next uint64, ok bool) {
 	return e, next, true
 }
 
-// common reads the CIE at an offset.
+// common returns the CIE at an offset.
 func (s *entrySource) common(at uint64) (c *Common, ok bool) {
 	if s.last != nil && s.lastAt == at {
 		return s.last, true
@@ -196,7 +199,7 @@ func (s *entrySource) common(at uint64) (c *Common, ok bool) {
 	return c, ok
 }
 
-// commonOf returns the place of an entry's CIE, or that the entry is one itself.
+// commonOf returns the offset of the CIE of the entry at an offset, or reports that the entry is a CIE itself.
 func (s *entrySource) commonOf(at uint64) (common uint64, isCIE bool) {
 	id := uint64(binary.LittleEndian.Uint32(s.data[at+4:]))
 	if s.debug {
@@ -205,7 +208,7 @@ func (s *entrySource) commonOf(at uint64) (common uint64, isCIE bool) {
 	return at + 4 - id, id == 0
 }
 
-// each shows every entry in order of the section, until show returns false or an entry is not understood.
+// each calls show with every entry and its offset, in order of offset, until show returns false or the section ends.
 func (s *entrySource) each(show func(e Entry, at uint64) bool) {
 	for at := uint64(0); ; {
 		e, next, ok := s.parse(at)
@@ -216,18 +219,18 @@ func (s *entrySource) each(show func(e Entry, at uint64) bool) {
 	}
 }
 
-// ranges returns the sorted code ranges of an .eh_frame section loaded at an address: one for each function and one for
-// each cold fragment that the compiler or BOLT split off.
-func ranges(data []byte, address uint64) (out []Span) {
+// ranges returns the sorted code ranges of an .eh_frame section at an address: one for each function, and one for each
+// cold fragment that the compiler or BOLT split off.
+func ranges(data []byte, address uint64) (spans []Span) {
 	(&entrySource{data: data, address: address}).each(func(e Entry, _ uint64) bool {
-		out = append(out, e.Span)
-		return len(out) < maxRanges
+		spans = append(spans, e.Span)
+		return len(spans) < maxRanges
 	})
-	slices.SortFunc(out, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
-	return out
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	return spans
 }
 
-// Bounds on the .eh_frame of an [Image]: 10 MiB in the largest library seen (PyTorch 1.13), with 220,000 ranges.
+// Limits for the .eh_frame of an [Image]. The largest seen (PyTorch 1.13) has 10 MiB, with 220,000 ranges.
 const (
 	maxEHFrame = 16 << 20
 	maxRanges  = 1 << 18

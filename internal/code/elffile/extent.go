@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// extent is a part of a file. It is read piece by piece, on demand.
+// extent is a part of a file that is read on demand.
 type extent struct {
 	reader   io.ReaderAt
 	at, size uint64
 }
 
-// extent returns the place of a section. The extent is empty where the file lacks the section, or the section is
+// extent returns a section as an extent. The extent is empty if the file lacks the section, or the section is
 // compressed.
 func (f *File) extent(name string) extent {
 	if s := f.headers.section(name); s != nil && s.held() {
@@ -22,7 +22,7 @@ func (f *File) extent(name string) extent {
 
 func extentOf(r io.ReaderAt, s *section) extent { return extent{r, s.offset, s.size} }
 
-// read returns size bytes from an offset on; fewer at the end of the extent.
+// read returns size bytes from an offset on, or fewer at the end of the extent.
 func (e extent) read(at, size uint64) []byte {
 	if at >= e.size {
 		return nil
@@ -35,8 +35,7 @@ func (e extent) read(at, size uint64) []byte {
 // usualText is the number of bytes of a text that are read first.
 const usualText = 256
 
-// text returns the text at an offset, up to its NUL. Of a text that is longer than longest bytes it returns these first
-// bytes.
+// text returns the text at an offset up to its NUL, and at most the first longest bytes.
 func (e extent) text(at, longest uint64) string {
 	raw := e.read(at, usualText)
 	end := bytes.IndexByte(raw, 0)

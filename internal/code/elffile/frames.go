@@ -8,47 +8,47 @@ import (
 	"unsafe"
 )
 
-// maxFDEs bounds the entries of a section without a sorted table.
+// maxFDEs is how many entries are indexed of a section without a sorted table.
 const maxFDEs = 1 << 19
 
 // Frames finds call frame information: the rule that leads from an instruction to its caller (.eh_frame or
 // .debug_frame; DWARF 5, section 6.4, and LSB 5.0, section 10.6).
 //
-// It is read here and not by a library. The existing one (delve's pkg/dwarf/frame) takes whole sections apart, some
-// hundred MiB in PyTorch's, and panics where one is damaged. Here an entry is looked up in the file, by way of the
-// sorted table that linkers put in front of it (.eh_frame_hdr).
+// The existing library (delve's pkg/dwarf/frame) is not used: it parses whole sections, some hundred MiB in PyTorch's
+// libraries, and panics if a section is damaged. Frames looks up single entries in the file, through the sorted table
+// that linkers write (.eh_frame_hdr).
 //
-// Safe for concurrent use, once [Frames.Prepare] has returned where that is called.
+// Frames is safe for concurrent use, but not while [Frames.Prepare] runs.
 type Frames struct {
 	file   *File
-	header uint64 // address of .eh_frame_hdr; 0: none that can be searched
-	count  uint64 // entries of its table
-	// indexed are the entries of sections that have no such table, in order of address.
+	header uint64 // address of .eh_frame_hdr; 0: there is none, or no sorted table in it
+	count  uint64 // entries of the sorted table
+	// indexed are the entries of the sections without a sorted table, in order of address.
 	indexed []indexedEntry
-	indexOf map[bool][]byte // the sections themselves, by whether they are .debug_frame
+	indexOf map[bool][]byte // the contents of these sections, by whether the section is .debug_frame
 	ehFrame uint64          // address of .eh_frame
-	marks   []uint64        // addresses of every step-th entry of the sorted table; nil unless it was prepared
+	marks   []uint64        // addresses of every step-th entry of the sorted table; nil without Prepare
 	step    uint64
 
-	reading sync.Mutex         // held for commons
-	commons map[uint64]*Common // those that were read last, by address
+	reading sync.Mutex         // protects commons
+	commons map[uint64]*Common // the common entries that were parsed last, by address
 }
 
-// indexedEntry is where the entry of a range of addresses is in its section.
+// indexedEntry is a range of addresses, with the offset of its entry in the section.
 type indexedEntry struct {
 	start, end uint64
 	at         uint64
-	debug      bool // in .debug_frame
+	debug      bool // the section is .debug_frame
 }
 
-// The table's format that every linker writes: count as udata4, entries as a pair of datarel sdata4.
+// The format of the sorted table that every linker writes: the count is udata4, an entry a pair of datarel sdata4.
 const (
 	headerVersion   = 1
 	encUData4       = 0x03
 	encDataRelSData = 0x3b
 )
 
-// ReadFrames looks where a file's tables are.
+// ReadFrames finds a file's sorted table, and indexes the sections without one, as far as there is room.
 func ReadFrames(f *File, room *Room) *Frames {
 	t := &Frames{file: f}
 	for _, p := range f.headers.programs {
@@ -76,7 +76,7 @@ func ReadFrames(f *File, room *Room) *Frames {
 	return t
 }
 
-// indexSection reads a whole section, entry by entry.
+// indexSection reads a whole section, and adds its entries to the index.
 func (t *Frames) indexSection(name string, debug bool, room *Room) {
 	s := entrySource{data: t.file.section(name, room), address: t.ehFrame, debug: debug}
 	t.indexOf[debug] = s.data
@@ -86,9 +86,10 @@ func (t *Frames) indexSection(name string, debug bool, room *Room) {
 	})
 }
 
-// At returns the entry that holds an address, unless it is that of a signal handler's frame.
-func (t *Frames) At(vaddr uint64) (Entry, bool) {
-	e, ok := t.lookup(vaddr)
+// At returns the entry whose range contains an address. ok is false if there is none, or the entry is for the frames of
+// signal handlers.
+func (t *Frames) At(vaddr uint64) (e Entry, ok bool) {
+	e, ok = t.lookup(vaddr)
 	return e, ok && !e.Common.Signal
 }
 
@@ -108,20 +109,20 @@ func (t *Frames) lookup(vaddr uint64) (Entry, bool) {
 	return e, ok && e.Common != nil
 }
 
-// The table is read a block at a time, and so are entries: most have less than 100 bytes.
+// Sizes for reading the sorted table and entries.
 const (
-	pairSize     = 8
-	blockPairs   = 512
-	firstBytes   = 256
-	maxCommons   = 64
-	tableHeader  = 12
-	maxMarks     = 1 << 15 // of 512 pairs each: 16 million entries; the largest seen has 800,000
-	prepareChunk = 256 << 10
+	pairSize     = 8         // bytes of an entry of the sorted table
+	blockPairs   = 512       // entries of the sorted table that are read at once
+	firstBytes   = 256       // bytes that are read at once of a frame entry; most have less than 100
+	maxCommons   = 64        // common entries that are kept
+	tableHeader  = 12        // bytes in front of the sorted table
+	maxMarks     = 1 << 15   // with 512 pairs each, 16 million entries; the largest file seen has 800,000
+	prepareChunk = 256 << 10 // bytes that Prepare reads at once
 )
 
-// search looks an address up in the sorted table and returns its entry's address.
+// search returns the address of the frame entry that the sorted table has for vaddr.
 func (t *Frames) search(vaddr uint64) (at uint64, ok bool) {
-	low, high := uint64(0), t.count // the entry is in [low, high), or one before low begins behind vaddr
+	low, high := uint64(0), t.count // the entry is in [low, high), if the table has one
 	if n := len(t.marks); n > 0 {
 		i := sort.Search(n, func(i int) bool { return t.marks[i] > vaddr })
 		if i == 0 {
@@ -149,18 +150,18 @@ func (t *Frames) search(vaddr uint64) (at uint64, ok bool) {
 	return t.header + uint64(int64(int32(binary.LittleEndian.Uint32(block[(i-1)*pairSize+4:])))), true
 }
 
-// pairs reads entries of the table from the i-th on, as many as there are.
+// pairs reads n entries of the sorted table from the i-th on, fewer at the end of the segment.
 func (t *Frames) pairs(i, n uint64) []byte {
 	raw := make([]byte, n*pairSize)
 	return raw[:t.file.readSome(t.header+tableHeader+pairSize*i, raw)]
 }
 
-// pairStart is the address at which the i-th entry of a block begins.
+// pairStart returns the first address of the range that the i-th entry of a block is for.
 func (t *Frames) pairStart(block []byte, i int) uint64 {
 	return t.header + uint64(int64(int32(binary.LittleEndian.Uint32(block[i*pairSize:]))))
 }
 
-// entry parses the entry at an address of .eh_frame, which is mapped with the program.
+// entry parses the entry at an address of .eh_frame.
 func (t *Frames) entry(at uint64) (Entry, bool) {
 	raw := make([]byte, firstBytes)
 	raw = raw[:t.file.readSome(at, raw)]
@@ -184,7 +185,7 @@ func (t *Frames) entry(at uint64) (Entry, bool) {
 	return parseEntry(raw[8:length+4], at+8, c)
 }
 
-// common parses the common entry at an address of .eh_frame. A program's entries have few of them together.
+// common returns the common entry at an address of .eh_frame. It keeps some, because many entries share one.
 func (t *Frames) common(at uint64) (*Common, bool) {
 	t.reading.Lock()
 	defer t.reading.Unlock()
@@ -214,10 +215,10 @@ func (t *Frames) common(at uint64) (*Common, bool) {
 	return c, true
 }
 
-// Prepare makes first lookups fast. It has the kernel read the bytes that lookups will read, up to limit bytes, and
-// notes the addresses at some places of the sorted table, 16 bytes for each 1,000 functions. It keeps nothing else. For
-// a gigabyte library with 300,000 functions that is 5 KiB. The sizes that the file claims are bounded. It asks isOver
-// before each read, and returns early where that is true.
+// Prepare makes the first lookups fast. It reads the bytes that lookups will read, at most limit, so that Linux has
+// them in its cache. And it keeps every step-th address of the sorted table: 16 bytes for each 1,000 functions, or 5
+// KiB for a gigabyte library with 300,000 functions. Before each read it calls isOver, and returns early if that is
+// true.
 func (t *Frames) Prepare(limit int64, room *Room, isOver func() bool) {
 	chunk := make([]byte, prepareChunk)
 	limit = t.mark(chunk, limit, room, isOver)
@@ -234,19 +235,19 @@ func (t *Frames) Prepare(limit int64, room *Room, isOver func() bool) {
 	}
 }
 
-// mark notes the addresses at some places of the sorted table, and returns the rest of limit.
+// mark fills t.marks, and returns what is left of limit.
 func (t *Frames) mark(chunk []byte, limit int64, room *Room, isOver func() bool) int64 {
 	step := max(blockPairs, (t.count+maxMarks-1)/maxMarks)
 	if t.header != 0 && t.count > 0 && room.take((t.count/step+1)*8) {
 		marks := make([]uint64, 0, t.count/step+1)
 		for i := uint64(0); i < t.count && limit > 0 && !isOver(); i += step {
-			n := t.file.readSome(t.header+tableHeader+pairSize*i,
-				chunk[:min(uint64(len(chunk)), pairSize*min(step, t.count-i))])
+			size := min(uint64(len(chunk)), pairSize*min(step, t.count-i))
+			n := t.file.readSome(t.header+tableHeader+pairSize*i, chunk[:size])
 			if n < pairSize {
 				break
 			}
 			start := t.pairStart(chunk, 0)
-			if len(marks) > 0 && start < marks[len(marks)-1] { // not sorted: it is looked up without them
+			if len(marks) > 0 && start < marks[len(marks)-1] { // the table is not sorted, so marks would mislead
 				marks = nil
 				break
 			}

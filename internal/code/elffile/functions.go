@@ -9,10 +9,11 @@ import (
 	"unsafe"
 )
 
-// maxSymbols bounds a file's symbols. The largest seen: 165,000 (rustc's driver); libtorch_cuda.so has 90,000.
+// maxSymbols is how many symbols of a file are read. The most seen: 165,000 (rustc's driver); libtorch_cuda.so has
+// 90,000.
 const maxSymbols = 1 << 20
 
-// Functions are a file's functions in order of address, exported or not. Their names stay in the file.
+// Functions are a file's functions in order of address, exported or not. Names are read from the file on demand.
 type Functions struct {
 	all    []function
 	frames *Frames
@@ -21,16 +22,15 @@ type Functions struct {
 
 type function struct {
 	start, size uint64
-	name        uint32 // offset in the table
-	table       uint8  // of the names
-	rank        uint8  // global names before weak ones before local ones
+	name        uint32 // offset in the table of names
+	table       uint8  // index of that table in Functions.names
+	rank        uint8  // 0 for a global name, 1 for a weak one, 2 for a local one
 }
 
-// At returns the symbol that covers an address. A symbol without a size (of assembler code) covers the range of its
-// frame entry.
+// At returns the name of the function that covers an address. If several do, it returns the best name. A symbol without
+// a size (of assembler code) covers the range of its frame entry.
 func (t *Functions) At(vaddr uint64) (name string, ok bool) {
-	all := t.all
-	i, _ := slices.BinarySearchFunc(all, vaddr, func(f function, at uint64) int {
+	i, _ := slices.BinarySearchFunc(t.all, vaddr, func(f function, at uint64) int {
 		if f.start <= at {
 			return -1
 		}
@@ -39,11 +39,12 @@ func (t *Functions) At(vaddr uint64) (name string, ok bool) {
 	var best *function
 	for n := 0; i > 0 && n < maxAliases; n++ {
 		i--
-		if best != nil && all[i].start != best.start {
+		f := &t.all[i]
+		if best != nil && f.start != best.start {
 			break
 		}
-		if all[i].covers(t.frames, vaddr) && (best == nil || t.better(&all[i], best)) {
-			best = &all[i]
+		if f.covers(t.frames, vaddr) && (best == nil || t.better(f, best)) {
+			best = f
 		}
 	}
 	if best == nil {
@@ -52,17 +53,17 @@ func (t *Functions) At(vaddr uint64) (name string, ok bool) {
 	return t.text(best), true
 }
 
-// maxAliases is the number of symbols before an address that are looked at: names of one function, or functions that
+// maxAliases is how many symbols before an address are examined. They may be names of one function, or functions that
 // end before the address.
 const maxAliases = 64
 
-// better reports whether f has a better name than another function at its address.
-func (t *Functions) better(f, than *function) bool {
-	if f.rank != than.rank {
-		return f.rank < than.rank
+// better reports whether f has a better name than other: of higher rank, else shorter, else first in the alphabet.
+func (t *Functions) better(f, other *function) bool {
+	if f.rank != other.rank {
+		return f.rank < other.rank
 	}
-	a, b := t.text(f), t.text(than)
-	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) < 0
+	name, otherName := t.text(f), t.text(other)
+	return cmp.Or(cmp.Compare(len(name), len(otherName)), cmp.Compare(name, otherName)) < 0
 }
 
 func (f function) covers(frames *Frames, vaddr uint64) bool {
@@ -73,13 +74,14 @@ func (f function) covers(frames *Frames, vaddr uint64) bool {
 	return ok && e.Start == f.start
 }
 
-// text reads a function's name, and as much as is looked at of a longer one.
+// text reads a function's name without its version ("@…"), at most maxName bytes.
 func (t *Functions) text(f *function) string {
-	name, _, _ := strings.Cut(t.names[f.table].text(uint64(f.name), maxName), "@") // a version
+	name, _, _ := strings.Cut(t.names[f.table].text(uint64(f.name), maxName), "@")
 	return name
 }
 
-// ReadFunctions reads .symtab, of the file or else of its debug file, and .dynsym.
+// ReadFunctions reads the functions of .dynsym and .symtab. If the file has no .symtab, it takes that of its debug
+// file.
 func ReadFunctions(f *File, frames *Frames, debug Finder, room *Room) *Functions {
 	t := &Functions{frames: frames}
 	t.add(f, elf.SHT_DYNSYM, room)
@@ -94,16 +96,17 @@ func ReadFunctions(f *File, frames *Frames, debug Finder, room *Room) *Functions
 	return t
 }
 
-// add takes the functions of a symbol table in, if there is room.
+// add reads the functions of a symbol table, if there is room for all its symbols.
 func (t *Functions) add(f *File, kind elf.SectionType, room *Room) {
 	s := f.headers.kind(kind)
 	names := f.headers.linked(s)
 	if names == nil || !names.held() || !s.held() {
 		return
 	}
-	const each = uint64(unsafe.Sizeof(function{}))
+	const functionSize = uint64(unsafe.Sizeof(function{}))
 	count := min(s.size/symbolSize, maxSymbols)
-	if len(extentOf(f.reader, s).read(max(s.size, 1)-1, 1)) == 0 || !room.take(count*each) { // the file does have it
+	lastByte := extentOf(f.reader, s).read(max(s.size, 1)-1, 1)
+	if len(lastByte) == 0 || !room.take(count*functionSize) { // without the last byte, the size may be a false claim
 		return
 	}
 	t.all = slices.Grow(t.all, int(count))
@@ -125,6 +128,7 @@ func (t *Functions) add(f *File, kind elf.SectionType, room *Room) {
 	})
 }
 
+// rankOf returns the rank of a symbol's name, see [function].
 func rankOf(binding elf.SymBind) uint8 {
 	switch binding {
 	case elf.STB_GLOBAL:

@@ -12,7 +12,7 @@ import (
 // ErrNotELF is the error for a file that is not an ELF file for the machine that the tracer runs on.
 var ErrNotELF = errors.New("not an ELF file for " + NativeName)
 
-// ForeignError is an ELF file for another machine. It matches [ErrNotELF].
+// ForeignError is the error for an ELF file for another machine. It matches [ErrNotELF].
 type ForeignError struct{ Machine elf.Machine }
 
 // Error names the machine.
@@ -21,7 +21,7 @@ func (e *ForeignError) Error() string { return fmt.Sprintf("%v: built for %v", E
 // Is makes every ForeignError match [ErrNotELF].
 func (e *ForeignError) Is(target error) bool { return target == ErrNotELF }
 
-// Bounds on a file's headers. The most seen: 45 sections, with 500 bytes of names, and 17 segments.
+// Limits for a file's headers. The largest seen: 45 sections, with 500 bytes of names, and 17 segments.
 const (
 	maxSections     = 1 << 12
 	maxPrograms     = 256
@@ -39,8 +39,8 @@ type section struct {
 	link                uint32
 }
 
-// held reports whether the file has the section's bytes as they are. Compressed sections are not read: a few bytes may
-// stand for any number of bytes.
+// held reports whether the section's bytes can be read from the file. It is false for compressed sections, because a
+// few bytes may stand for any number of bytes.
 func (s *section) held() bool {
 	return s.kind != elf.SHT_NOBITS && s.flags&elf.SHF_COMPRESSED == 0 && s.offset+s.size >= s.offset &&
 		s.offset+s.size < 1<<63
@@ -61,13 +61,13 @@ type headers struct {
 	programs []program
 }
 
-// layout is how a file stores numbers.
+// layout is the form of numbers in a file.
 type layout struct {
 	order binary.ByteOrder
-	wide  bool // 64 bits
+	wide  bool // a file of 64 bits
 }
 
-// fields takes the fields of a header from the front of its bytes. There must be enough bytes for all fields.
+// fields reads the fields of a header, one after another. data must have enough bytes for all.
 type fields struct {
 	layout
 	data []byte
@@ -75,19 +75,21 @@ type fields struct {
 
 func (f *fields) skip(n int) { f.data = f.data[n:] }
 
+// half reads two bytes.
 func (f *fields) half() (n uint16) {
 	n = f.order.Uint16(f.data)
 	f.skip(2)
 	return n
 }
 
+// short reads four bytes.
 func (f *fields) short() (n uint32) {
 	n = f.order.Uint32(f.data)
 	f.skip(4)
 	return n
 }
 
-// word is an address, an offset or a size.
+// word reads an address, an offset or a size: eight bytes, or four in a file of 32 bits.
 func (f *fields) word() (n uint64) {
 	if !f.wide {
 		return uint64(f.short())
@@ -97,7 +99,7 @@ func (f *fields) word() (n uint64) {
 	return n
 }
 
-// pick returns the first size for a file of 64 bits, and the second for a file of 32 bits.
+// pick returns wide for a file of 64 bits, and narrow for a file of 32 bits.
 func (l layout) pick(wide, narrow int) int {
 	if l.wide {
 		return wide
@@ -123,9 +125,9 @@ func readHeaders(r io.ReaderAt) (*headers, error) {
 		h.order = binary.BigEndian
 	}
 	h.wide = class == elf.ELFCLASS64
-	if h.order == nil || class != elf.ELFCLASS32 && class != elf.ELFCLASS64 ||
-		elf.Version(head[elf.EI_VERSION]) != elf.EV_CURRENT {
-		return nil, fmt.Errorf("%w: of an unknown class, order of bytes or version", ErrNotELF)
+	knownClass := class == elf.ELFCLASS32 || class == elf.ELFCLASS64
+	if h.order == nil || !knownClass || elf.Version(head[elf.EI_VERSION]) != elf.EV_CURRENT {
+		return nil, fmt.Errorf("%w: unknown class, byte order or version", ErrNotELF)
 	}
 	if n < h.pick(64, 52) {
 		return nil, fmt.Errorf("%w: too short", ErrNotELF)
@@ -155,7 +157,7 @@ func (h *headers) readPrograms(r io.ReaderAt, at uint64, size, count uint16) err
 	}
 	table, err := readTable(r, at, uint64(size)*uint64(count))
 	if err != nil {
-		return fmt.Errorf("%w: its program headers: %w", ErrNotELF, err)
+		return fmt.Errorf("%w: program headers: %w", ErrNotELF, err)
 	}
 	for ; len(table) >= int(size); table = table[size:] {
 		f, p := fields{h.layout, table}, program{}
@@ -187,7 +189,7 @@ func (h *headers) readSections(r io.ReaderAt, at uint64, size, count, names uint
 	}
 	table, err := readTable(r, at, uint64(size)*uint64(count))
 	if err != nil {
-		return fmt.Errorf("%w: its section headers: %w", ErrNotELF, err)
+		return fmt.Errorf("%w: section headers: %w", ErrNotELF, err)
 	}
 	h.sections = make([]section, 0, count)
 	nameAt := make([]uint32, 0, count)
@@ -205,14 +207,14 @@ func (h *headers) readSections(r io.ReaderAt, at uint64, size, count, names uint
 	return h.nameSections(r, &h.sections[names], nameAt)
 }
 
-// nameSections gives each section its part of the table of names.
+// nameSections sets the name of each section, from its offset in the table of names.
 func (h *headers) nameSections(r io.ReaderAt, table *section, nameAt []uint32) error {
 	if table.kind != elf.SHT_STRTAB || !table.held() || table.size > maxSectionNames {
-		return fmt.Errorf("%w: the names of its sections are compressed, or have %d bytes", ErrNotELF, table.size)
+		return fmt.Errorf("%w: the table of section names is unreadable or too large (%d bytes)", ErrNotELF, table.size)
 	}
 	raw, err := readTable(r, table.offset, table.size)
 	if err != nil {
-		return fmt.Errorf("%w: the names of its sections: %w", ErrNotELF, err)
+		return fmt.Errorf("%w: section names: %w", ErrNotELF, err)
 	}
 	text := string(raw)
 	for i := range h.sections {
@@ -221,7 +223,8 @@ func (h *headers) nameSections(r io.ReaderAt, table *section, nameAt []uint32) e
 	return nil
 }
 
-// textIn returns the name at an offset of a table of names; "" where the name has no end within longest bytes.
+// textIn returns the name at an offset of a table of names, or "" if the name is longer than longest bytes or has no
+// end.
 func textIn(table string, at uint32, longest int) string {
 	if uint64(at) >= uint64(len(table)) {
 		return ""
@@ -234,8 +237,8 @@ func textIn(table string, at uint32, longest int) string {
 	return rest[:end]
 }
 
-// readTable reads a part of a file. The file must have the whole part. readTable checks that before it makes room for
-// the part, because a header may claim any size.
+// readTable reads size bytes of a file. Before it allocates memory, it checks that the file has all of them, because a
+// header may claim any size.
 func readTable(r io.ReaderAt, at, size uint64) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
@@ -254,10 +257,10 @@ func readTable(r io.ReaderAt, at, size uint64) ([]byte, error) {
 	return data, nil
 }
 
-// missing is the error of a read that got less than it should.
+// missing returns the error for a read that got too few bytes.
 func missing(err error) error {
 	if err == nil || err == io.EOF {
-		return fmt.Errorf("the file ends before them")
+		return errors.New("the file is too short")
 	}
 	return err
 }
@@ -282,7 +285,7 @@ func (h *headers) kind(kind elf.SectionType) *section {
 	return nil
 }
 
-// linked returns the section to which another section's header leads; nil if there is none.
+// linked returns the section that the field link of a section names; nil if there is none.
 func (h *headers) linked(s *section) *section {
 	if s == nil || s.link == 0 || uint64(s.link) >= uint64(len(h.sections)) {
 		return nil

@@ -2,10 +2,11 @@ package elffile
 
 import "path"
 
-// maxFiles bounds the names of a line program, of directories and of files.
+// maxFiles is how many directories, and how many files, of a line program are read.
 const maxFiles = 1 << 16
 
-// fileName returns the name of a program's file; relative ones with their directory, as far as the section has it.
+// fileName returns the name of a line program's file by its index. A relative name gets its directory, as far as the
+// section has it. fileName returns "" if there is no such file.
 func (p *lineProgram) fileName(index uint64) string {
 	r := p.names
 	if p.version == 5 {
@@ -29,8 +30,8 @@ func (p *lineProgram) fileName(index uint64) string {
 	}
 	for n := uint64(1); n <= maxFiles; n++ {
 		name, directory := r.Text(), r.ULEB()
-		r.ULEB()
-		r.ULEB()
+		r.ULEB() // the time of the last change
+		r.ULEB() // the size
 		switch {
 		case r.Failed || name == "":
 			return ""
@@ -38,7 +39,7 @@ func (p *lineProgram) fileName(index uint64) string {
 		case directory >= 1 && directory <= uint64(len(directories)):
 			return join(directories[directory-1], name)
 		default:
-			return name // below the folder of the compilation, which the section does not have
+			return name // relative to the folder of the compilation, which the section does not have
 		}
 	}
 	return ""
@@ -52,9 +53,9 @@ type lineFile struct {
 
 // lineText is a text in the list itself, or at an offset of a section with texts.
 type lineText struct {
-	inline string
-	in     extent
-	at     uint64
+	inline string // in the list
+	in     extent // the section; empty if the text is inline
+	at     uint64 // the offset
 }
 
 // maxPath is PATH_MAX.
@@ -67,7 +68,7 @@ func (t lineText) text() string {
 	return t.inline
 }
 
-// The parts of an entry, and their forms.
+// The parts of an entry (DW_LNCT_…), and their forms (DW_FORM_…).
 const (
 	partPath      = 1
 	partDirectory = 2
@@ -84,9 +85,10 @@ const (
 	formLineStrp = 0x1f
 )
 
-// list reads a list of entries that describe their own parts. It ends early where something is not understood.
-func (p *lineProgram) list(r *Numbers) (all []lineFile) {
-	type part struct{ what, form uint64 }
+// list reads a list of directories or files. The list begins with the parts that each entry has, and their forms. list
+// ends early at a form that it does not know.
+func (p *lineProgram) list(r *Numbers) (entries []lineFile) {
+	type part struct{ content, form uint64 }
 	parts := make([]part, r.U8())
 	for i := range parts {
 		parts[i] = part{r.ULEB(), r.ULEB()}
@@ -95,7 +97,7 @@ func (p *lineProgram) list(r *Numbers) (all []lineFile) {
 		var f lineFile
 		for _, x := range parts {
 			number, text := p.value(r, x.form)
-			switch x.what {
+			switch x.content {
 			case partPath:
 				f.name = text
 			case partDirectory:
@@ -103,12 +105,13 @@ func (p *lineProgram) list(r *Numbers) (all []lineFile) {
 			}
 		}
 		if !r.Failed {
-			all = append(all, f)
+			entries = append(entries, f)
 		}
 	}
-	return all
+	return entries
 }
 
+// value reads a part in a form. Only one of the results has a meaning, by the form.
 func (p *lineProgram) value(r *Numbers, form uint64) (number uint64, text lineText) {
 	switch form {
 	case formString:
@@ -137,7 +140,7 @@ func (p *lineProgram) value(r *Numbers, form uint64) (number uint64, text lineTe
 	return number, text
 }
 
-// join puts a directory in front of a name that is relative.
+// join puts a directory before a relative name.
 func join(directory, name string) string {
 	if directory == "" || path.IsAbs(name) {
 		return name

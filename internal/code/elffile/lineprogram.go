@@ -2,10 +2,11 @@ package elffile
 
 import "math"
 
-// maxUnit bounds a line program in bytes. The largest seen has 1.1 MiB.
+// maxUnit is the size of the largest line program that is read, in bytes. The largest seen has 1.1 MiB.
 const maxUnit = 8 << 20
 
-// lineSections are the sections with programs and names. Those that the file lacks or that are compressed are empty.
+// lineSections are the sections with line programs and names. A section that the file lacks is empty, and so is a
+// compressed one.
 type lineSections struct{ line, lineStrings, strings extent }
 
 // lineProgram is one unit's line program.
@@ -13,39 +14,40 @@ type lineProgram struct {
 	sections   *lineSections
 	unit, end  uint64 // offsets in .debug_line: of the header, and behind the program
 	version    uint16
-	wide       bool // 64-bit DWARF: offsets have 8 bytes
-	step       uint64
+	wide       bool   // 64-bit DWARF: offsets have 8 bytes
+	step       uint64 // the length of the shortest instruction
 	lineBase   int64
 	lineRange  uint64
 	opcodeBase byte
-	lengths    []byte  // of the standard opcodes, in operands
+	lengths    []byte  // the number of operands of each standard opcode
 	names      Numbers // the header's lists of directories and files
 	opcodes    Numbers
 }
 
-// lineRow gives the line of the instructions from an address on; end: there are none.
+// lineRow gives the line of the instructions from an address on. If end is set, a sequence ends before the address.
 type lineRow struct {
 	address, file, line uint64
 	end                 bool
 }
 
-// program reads the header at an offset and returns the offset of the next one, 0 if it is not known.
+// program reads the header of the line program at an offset. It returns the offset of the next program, or 0 if that is
+// not known.
 func (s *lineSections) program(at uint64) (p *lineProgram, next uint64, ok bool) {
 	r := Numbers{Data: s.line.read(at, 12)}
 	size := uint64(r.U32())
 	p = &lineProgram{sections: s, unit: at}
-	head := uint64(4)
+	sizeField := uint64(4) // its own length in bytes
 	if size == math.MaxUint32 {
-		size, p.wide, head = r.U64(), true, 12
+		size, p.wide, sizeField = r.U64(), true, 12
 	}
-	if r.Failed || size == 0 || size > s.line.size-at-head {
+	if r.Failed || size == 0 || size > s.line.size-at-sizeField {
 		return nil, 0, false
 	}
-	p.end = at + head + size
+	p.end = at + sizeField + size
 	if size > maxUnit {
 		return nil, p.end, false
 	}
-	unit := Numbers{Data: s.line.read(at+head, size)}
+	unit := Numbers{Data: s.line.read(at+sizeField, size)}
 	if p.version = unit.U16(); p.version < 2 || p.version > 5 {
 		return nil, p.end, false
 	}
@@ -57,7 +59,7 @@ func (s *lineSections) program(at uint64) (p *lineProgram, next uint64, ok bool)
 	if p.version >= 4 {
 		header.U8() // operations in an instruction: 1 on this machine
 	}
-	header.U8() // whether rows are statements to begin with
+	header.U8() // whether rows begin statements by default
 	p.lineBase, p.lineRange, p.opcodeBase = int64(int8(header.U8())), uint64(header.U8()), header.U8()
 	if p.lineRange == 0 || p.opcodeBase == 0 {
 		return nil, p.end, false
@@ -67,6 +69,7 @@ func (s *lineSections) program(at uint64) (p *lineProgram, next uint64, ok bool)
 	return p, p.end, !header.Failed && !unit.Failed
 }
 
+// offset reads an offset in a section.
 func (p *lineProgram) offset(r *Numbers) uint64 {
 	if p.wide {
 		return r.U64()
@@ -74,10 +77,10 @@ func (p *lineProgram) offset(r *Numbers) uint64 {
 	return uint64(r.U32())
 }
 
-// at is the offset of the next opcode.
+// at returns the offset of the next opcode in .debug_line.
 func (p *lineProgram) at() uint64 { return p.end - uint64(len(p.opcodes.Data)) }
 
-// The opcodes that take part.
+// The opcodes that change a row's address, file or line: standard ones (DW_LNS_…), and extended ones (DW_LNE_…).
 const (
 	lineCopy         = 1
 	lineAdvancePC    = 2
@@ -90,7 +93,8 @@ const (
 	lineSetAddress  = 2
 )
 
-// run executes the program and shows each row, until show returns false. Every opcode takes at least a byte.
+// run executes the program and calls show with each row, until show returns false. It ends, because every opcode takes
+// at least a byte.
 func (p *lineProgram) run(show func(lineRow) bool) {
 	r := &p.opcodes
 	row := lineRow{file: 1, line: 1}
@@ -116,7 +120,7 @@ func (p *lineProgram) run(show func(lineRow) bool) {
 			row.line += uint64(r.SLEB())
 		case op == lineSetFile:
 			row.file = r.ULEB()
-		case op == lineConstAddPC:
+		case op == lineConstAddPC: // the address of special opcode 255, without its line
 			line := row.line
 			special(255)
 			row.line = line
@@ -136,7 +140,7 @@ func (p *lineProgram) run(show func(lineRow) bool) {
 	}
 }
 
-// extended executes an opcode that has its length in front, and reports whether it makes a row.
+// extended executes an extended opcode, which begins with its length, and reports whether it makes a row.
 func (p *lineProgram) extended(row *lineRow) bool {
 	e := Numbers{Data: p.opcodes.Block()}
 	switch e.U8() {

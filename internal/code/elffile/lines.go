@@ -6,32 +6,32 @@ import (
 	"unsafe"
 )
 
-// Lines come from .debug_line alone (DWARF 2 to 5, section 6.2): the programs that give each instruction its line. The
-// standard library's reader is made for files that can be trusted; it makes room for as many names as a file claims to
-// have.
+// Lines are read from .debug_line alone (DWARF 2 to 5, section 6.2), which has a program for each unit that gives each
+// instruction its line. The standard library's reader is made for files that can be trusted: it allocates memory for as
+// many names as a file claims to have.
 
-// Limits: of one file's line programs in bytes, of their sequences, and of the bytes of programs that are executed for
-// lines of one file.
+// Limits for one file.
 const (
-	maxLines     = 64 << 20
+	maxLines     = 64 << 20 // bytes of .debug_line
 	maxSequences = 1 << 19
-	maxExecuted  = 8 << 30
+	maxExecuted  = 8 << 30 // bytes of programs that are executed
 )
 
-// Lines finds the source and line of an instruction. Programs and names stay in the file.
+// Lines finds the source and line of an instruction. Programs and names are read from the file on demand.
 type Lines struct {
 	sections  lineSections
 	sequences []sequence // in order of address
 	work      Room       // bytes of programs that may still be executed
 }
 
-// sequence is a run of instructions with rows in order of address.
+// sequence is a part of a line program that describes one range of addresses, in order of address.
 type sequence struct {
-	start, end uint64
+	start, end uint64 // addresses
 	unit, at   uint64 // offsets in .debug_line: of the program's header, of the sequence's first opcode
 }
 
-// ReadLines runs every line program once, of the file or else of its debug file, to know where its sequences are.
+// ReadLines finds the sequences of a file's line programs by running every program once. If the file has none,
+// ReadLines does so for its debug file.
 func ReadLines(f *File, debug Finder, room *Room) *Lines {
 	t := readLines(f, room)
 	if len(t.sequences) == 0 {
@@ -71,7 +71,7 @@ func (t *Lines) readAll(room *Room) {
 		func(a, b sequence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.unit, b.unit)) })
 }
 
-// index adds the sequences of a program. One that begins at 0 is of a function that the linker has left out.
+// index adds the sequences of a program, except those that begin at address 0: the linker has left out their functions.
 func (t *Lines) index(p *lineProgram) {
 	s := sequence{unit: p.unit, at: p.at()}
 	first := true
@@ -89,7 +89,8 @@ func (t *Lines) index(p *lineProgram) {
 	})
 }
 
-// At returns the line of an instruction; "" and 0 if it is not known. Names are hostile text.
+// At returns the source file and the line of an instruction, or "" and 0 if they are not known. The name of the file is
+// hostile text.
 func (t *Lines) At(vaddr uint64) (file string, line int) {
 	i, _ := slices.BinarySearchFunc(t.sequences, vaddr, func(s sequence, at uint64) int {
 		if s.start <= at {
@@ -102,7 +103,8 @@ func (t *Lines) At(vaddr uint64) (file string, line int) {
 	}
 	s := t.sequences[i-1]
 	p, _, ok := t.sections.program(s.unit)
-	if !ok || s.at < p.at() || s.at > p.end || !t.work.take(p.end-s.unit) { // the file may have become another
+	changed := !ok || s.at < p.at() || s.at > p.end // since ReadLines has read the file
+	if changed || !t.work.take(p.end-s.unit) {
 		return "", 0
 	}
 	p.opcodes.Take(s.at - p.at())

@@ -7,7 +7,7 @@ import "debug/elf"
 const (
 	Native     = elf.EM_AARCH64
 	NativeName = "arm64"
-	// Triplet names the machine in folders of libraries of Debian and its like, and in names of Python's extension
-	// modules.
+	// Triplet is the machine's name in the library folders of Debian and its derivatives, and in the file names of
+	// Python's extension modules.
 	Triplet = "aarch64-linux-gnu"
 )

@@ -6,17 +6,17 @@ import (
 	"io"
 )
 
-// maxNeeded bounds how many names [Needed] returns, and maxLibrary each of them (PATH_MAX).
+// Limits for [Needed].
 const (
 	maxNeeded  = 1024
-	maxLibrary = 4096
+	maxLibrary = 4096 // bytes of a name (PATH_MAX)
 )
 
-// Needed returns the names of the libraries that the dynamic linker loads with a file, for whichever machine; none
-// where its headers or its names are not like any build's.
+// Needed returns the names of the libraries that the dynamic linker loads with a file. The file may be for any machine.
+// Needed returns none if the headers or the table of names cannot be read.
 func Needed(r io.ReaderAt) []string { return DynamicTexts(r, elf.DT_NEEDED) }
 
-// DynamicTexts returns the texts of a tag of the dynamic section, as [Needed] does.
+// DynamicTexts returns the texts of the entries with a tag in the dynamic section, under the conditions of [Needed].
 func DynamicTexts(r io.ReaderAt, tag elf.DynTag) (texts []string) {
 	h, err := readHeaders(r)
 	if err != nil {
@@ -38,7 +38,8 @@ func DynamicTexts(r io.ReaderAt, tag elf.DynTag) (texts []string) {
 	}
 	for size := h.pick(16, 8); len(entries) >= size && len(texts) < maxNeeded; entries = entries[size:] {
 		f := fields{h.layout, entries}
-		if is, at := elf.DynTag(f.word()), f.word(); is == tag && at < uint64(len(table)) {
+		entryTag, at := elf.DynTag(f.word()), f.word()
+		if entryTag == tag && at < uint64(len(table)) {
 			rest := table[at:min(uint64(len(table)), at+maxLibrary)]
 			if end := bytes.IndexByte(rest, 0); end >= 0 {
 				texts = append(texts, string(rest[:end]))

@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 )
 
-// Numbers takes numbers from the front of a slice, in the forms of DWARF and of notes. Failed becomes true at the first
-// number that is not there, and stays true.
+// Numbers reads numbers from the front of a slice, in the forms of DWARF and of notes. Failed becomes true at the first
+// number that is not complete, and stays true. From then on each number is 0.
 type Numbers struct {
 	Data   []byte
 	Failed bool
 }
 
-// Take returns the next n bytes.
+// Take returns the next n bytes, or nil if there are not so many.
 func (r *Numbers) Take(n uint64) []byte {
 	if r.Failed || n > uint64(len(r.Data)) {
 		r.Failed, r.Data = true, nil
@@ -55,9 +55,12 @@ func (r *Numbers) U64() uint64 {
 	return 0
 }
 
-// ULEB reads an unsigned LEB128 of at most ten bytes; bits beyond 64 are cut off.
+// maxLEBBits is the number of bits in the ten bytes of the longest LEB128.
+const maxLEBBits = 70
+
+// ULEB reads an unsigned LEB128 of at most ten bytes. Bits beyond 64 are cut off.
 func (r *Numbers) ULEB() (n uint64) {
-	for shift := uint(0); shift < 70; shift += 7 {
+	for shift := uint(0); shift < maxLEBBits; shift += 7 {
 		b := r.U8()
 		n |= uint64(b&0x7f) << shift
 		if b < 0x80 {
@@ -70,7 +73,7 @@ func (r *Numbers) ULEB() (n uint64) {
 
 // SLEB reads a signed LEB128 of at most ten bytes.
 func (r *Numbers) SLEB() (n int64) {
-	for shift := uint(0); shift < 70; shift += 7 {
+	for shift := uint(0); shift < maxLEBBits; shift += 7 {
 		b := r.U8()
 		n |= int64(b&0x7f) << shift
 		if b < 0x80 {
@@ -84,10 +87,10 @@ func (r *Numbers) SLEB() (n int64) {
 	return 0
 }
 
-// Block reads a number, and then as many bytes.
+// Block reads the number of bytes that follow, and returns these bytes.
 func (r *Numbers) Block() []byte { return r.Take(r.ULEB()) }
 
-// Text reads up to a NUL.
+// Text reads a text up to its NUL, or fails if there is no NUL.
 func (r *Numbers) Text() string {
 	text, rest, ended := bytes.Cut(r.Data, []byte{0})
 	if r.Data = rest; !ended {

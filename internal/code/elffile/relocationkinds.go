@@ -2,16 +2,17 @@ package elffile
 
 import "debug/elf"
 
-// relocationKinds are the kinds of relocations of a processor.
+// relocationKinds are a processor's numbers for the kinds of relocations. The comments say what the dynamic linker
+// writes.
 type relocationKinds struct {
-	relative   uint32 // the load bias is added
-	byFunction uint32 // what a function returns that the dynamic linker calls
-	address    uint32 // that of a symbol
-	offset     uint32 // the same, in the global offset table
-	plt        uint32 // the same, for the PLT
+	relative   uint32 // the load bias plus the addend
+	byFunction uint32 // what a function returns, which the dynamic linker calls
+	address    uint32 // the address of a symbol, in data
+	offset     uint32 // the address of a symbol, in the global offset table
+	plt        uint32 // the address of a symbol, for the PLT
 }
 
-// kindsOf are those of the processors whose files are read: System V ABI for x86-64, table 4.9; ELF for the Arm 64-bit
+// kindsOf are the kinds of each known processor: System V ABI for x86-64, table 4.9; ELF for the Arm 64-bit
 // Architecture, section 5.7.
 var kindsOf = map[elf.Machine]relocationKinds{
 	elf.EM_X86_64: {

@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// ChosenAtStart is the name of a function that the dynamic linker chooses for the processor (R_…_IRELATIVE): in glibc's
-// own PLT these are the functions on strings and memory.
+// ChosenAtStart is the name in an [Import] for a function that the dynamic linker chooses by the processor
+// (R_…_IRELATIVE). In glibc's own PLT these are the functions on strings and memory.
 const ChosenAtStart = "*"
 
-// pltRelocations is the section that names the function of each pointer of the PLT.
+// pltRelocations is the section with the relocations of the PLT's pointers.
 const pltRelocations = ".rela.plt"
 
 // relocationSize is the size of an Elf64_Rela in bytes.
 const relocationSize = 24
 
-// Import is the function to which a pointer of the file leads.
+// Import is the function that a pointer of the file points to once the dynamic linker has filled the pointer in.
 type Import struct {
 	Name  string
-	Value uint64 // where the file itself defines it, else 0
+	Value uint64 // the function's address if the file itself defines it, else 0
 }
 
 // relocation is an Elf64_Rela.
@@ -38,7 +38,7 @@ func relocationOf(raw []byte) relocation {
 	}
 }
 
-// relocations shows the relocations of a section, until show returns false.
+// relocations calls show with each relocation of a section, until show returns false.
 func (f *File) relocations(s *section, show func(relocation) bool) {
 	f.pieces(s.offset, s.size, func(data []byte, _ uint64) bool {
 		for ; len(data) >= relocationSize; data = data[relocationSize:] {
@@ -50,7 +50,7 @@ func (f *File) relocations(s *section, show func(relocation) bool) {
 	})
 }
 
-// importAt keeps the function of a pointer.
+// importAt keeps the function of the pointer at an address.
 func (img *Image) importAt(at uint64, to Import) {
 	if len(img.Imports) < maxImports {
 		img.Imports[at] = to
@@ -70,8 +70,8 @@ func (img *Image) loadImports(s *section) {
 	})
 }
 
-// Relocate reads all other relocations: the functions of the global offset table's pointers, and the values of pointers
-// in data ([Image.Pointee]).
+// Relocate reads all relocations that [OpenImage] has not read: those of the global offset table, which are added to
+// img.Imports, and those of pointers in data, for [Image.Pointee].
 func (img *Image) Relocate() {
 	img.pointers = map[uint64]uint64{}
 	if img.Imports == nil {
@@ -96,25 +96,27 @@ func (img *Image) Relocate() {
 	}
 }
 
-// Pointee returns the value that a pointer in data has once the file is loaded, before the load bias, as far as
-// [Image.Relocate] has read it; packed relative relocations (SHT_RELR) leave it in the file.
-func (img *Image) Pointee(at uint64) (uint64, bool) {
+// Pointee returns the value, without the load bias, that the pointer at an address has once the file is loaded. It
+// knows the relocations that [Image.Relocate] has read. Without one the value is the word in the file, which is also
+// right for packed relative relocations (SHT_RELR).
+func (img *Image) Pointee(at uint64) (value uint64, ok bool) {
 	if to, ok := img.pointers[at]; ok {
 		return to, true
 	}
 	return img.word(at)
 }
 
-func (img *Image) word(at uint64) (uint64, bool) {
-	var word [8]byte
-	if img.Read(at, word[:]) != nil {
+// word returns the word that the file has at an address.
+func (img *Image) word(at uint64) (word uint64, ok bool) {
+	var raw [8]byte
+	if img.Read(at, raw[:]) != nil {
 		return 0, false
 	}
-	return binary.LittleEndian.Uint64(word[:]), true
+	return binary.LittleEndian.Uint64(raw[:]), true
 }
 
-// RelativePointee is [Image.Pointee] for a single pointer of a file that has not been relocated: the relocations are
-// read up to the one for the pointer. Where that needs a symbol the value is not known.
+// RelativePointee does what [Image.Pointee] does, for a single pointer and without [Image.Relocate]. It reads the
+// relocations up to the pointer's own. ok is false if that relocation needs a symbol.
 func (img *Image) RelativePointee(at uint64) (value uint64, ok bool) {
 	for i := range img.relocated {
 		found := false
@@ -131,12 +133,12 @@ func (img *Image) RelativePointee(at uint64) (value uint64, ok bool) {
 	return img.word(at)
 }
 
-// maxPointers bounds how many pointers [Image.PointersTo] returns.
+// maxPointers is how many pointers [Image.PointersTo] returns.
 const maxPointers = 1 << 12
 
-// PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load
-// bias: each pointer's value by its place. The file need not have been relocated; if it was, pointers by way of symbols
-// are among them. Words that only look like such a pointer are, too.
+// PointersTo returns the pointers in data that point to one of addrs once the file is loaded: a map from a pointer's
+// own address to its value, both without the load bias. The map also has words that are equal to one of addrs by
+// chance. It has pointers with a relocation by a symbol only after [Image.Relocate].
 func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 	found := map[uint64]uint64{}
 	if len(addrs) == 0 {
@@ -179,7 +181,8 @@ func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 	return found
 }
 
-// OffsetTable returns the pointers that the dynamic linker fills in with the address of one of some symbols.
+// OffsetTable returns the pointers that the dynamic linker fills in with the address of one of the named symbols: a map
+// from the pointer's address to the symbol's name.
 func (img *Image) OffsetTable(names []string) map[uint64]string {
 	slots, byValue := map[uint64]string{}, map[uint64]string{}
 	for _, name := range names {

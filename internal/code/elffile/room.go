@@ -2,11 +2,11 @@ package elffile
 
 import "sync/atomic"
 
-// Room is the number of bytes that may be kept in memory, of all files together that are read with it, by any
-// goroutine. Names and lines that have no room are not known. A nil Room has no bound.
+// Room is the number of bytes that may still be kept in memory. Several files and goroutines may share a Room. Names
+// and lines for which no bytes are left stay unknown. A nil Room has no limit.
 type Room struct{ Bytes int64 }
 
-// take takes bytes out of the room, and reports whether there were enough.
+// take takes bytes out of the room. It takes none and returns false if fewer are left.
 func (r *Room) take(bytes uint64) bool {
 	if r == nil {
 		return true

@@ -7,14 +7,14 @@ import (
 	"path"
 )
 
-// maxSection bounds the sections that are read as a whole, with room for them. The largest seen: 1.3 GiB of
-// libtorch_cuda.so have 30 MiB of .eh_frame. maxNote bounds notes, which have 36 bytes.
+// Limits for sections that are read completely, in bytes.
 const (
-	maxSection = 64 << 20
-	maxNote    = 64 << 10
+	maxSection = 64 << 20 // the largest seen: 30 MiB of .eh_frame in libtorch_cuda.so, which has 1.3 GiB
+	maxNote    = 64 << 10 // the usual note has 36
 )
 
-// section returns the bytes of a section, nil if there is none, it is too large or compressed, or there is no room.
+// section returns the bytes of a section. It returns nil if there is no such section, the section is too large or
+// compressed, or room has not enough bytes.
 func (f *File) section(name string, room *Room) []byte {
 	s := f.headers.section(name)
 	if s == nil || !s.held() || s.size > maxSection || !room.take(s.size) {
@@ -27,10 +27,10 @@ func (f *File) section(name string, room *Room) []byte {
 	return data
 }
 
-// Note returns the bytes of a section with few, nil if there is none.
+// Note returns the bytes of a small section, or nil if there is none.
 func (f *File) Note(name string) []byte { return f.section(name, &Room{maxNote}) }
 
-// BuildID returns the linker's mark of the build, nil if there is none.
+// BuildID returns the linker's identifier of the build, or nil if there is none.
 func (f *File) BuildID() []byte {
 	r := Numbers{Data: f.Note(".note.gnu.build-id")}
 	nameSize, size, kind := r.U32(), r.U32(), r.U32()
@@ -41,12 +41,12 @@ func (f *File) BuildID() []byte {
 	return r.Take(uint64(size))
 }
 
-// Finder opens a file with debug information by its absolute name, as the process would see it; nil, error where there
-// is none. The reader is kept.
+// Finder opens a file with debug information by its absolute name in the file system of the traced process. The caller
+// keeps the reader.
 type Finder func(name string) (io.ReaderAt, error)
 
-// DebugFile opens the file with the sections that were stripped off, by build id (.note.gnu.build-id, as GDB finds it)
-// or by name (.gnu_debuglink). Nil if there is none, or it is of another build.
+// DebugFile opens the file with the sections that were stripped from f. It looks for the file by build id
+// (.note.gnu.build-id, as GDB does) and by name (.gnu_debuglink). It returns nil if it finds none of the same build.
 func (f *File) DebugFile(open Finder) *File {
 	if open == nil {
 		return nil

@@ -15,31 +15,32 @@ type Symbol struct {
 	Function    bool
 }
 
-// MaxTable bounds the bytes of a table of symbols, of names, or of relocations. The largest tables seen in the
-// libraries that are looked through: 1.1 MiB of symbols and 3.1 MiB of names (LLVM 15), 8.9 MiB of relocations.
+// MaxTable is the size in bytes of the largest table of symbols, of names, or of relocations that is read. The largest
+// seen: 1.1 MiB of symbols and 3.1 MiB of names (LLVM 15), 8.9 MiB of relocations.
 const MaxTable = 16 << 20
 
-// maxName bounds the name of a symbol in bytes. The longest seen, of a template of PyTorch's, has 3,000.
+// maxName is the length in bytes of the longest name of a symbol that is read. The longest seen, of a template of
+// PyTorch's, has 3,000.
 const maxName = 8 << 10
 
 var (
 	errNoSymbols  = errors.New("no dynamic symbols")
-	errCompressed = errors.New("compressed, as no linker writes it")
-	errTooMuch    = errors.New("larger than in any library that is known")
+	errCompressed = errors.New("the section is compressed")
+	errTooMuch    = errors.New("the section is larger than any library's")
 )
 
 // symbolSize is the size of an Elf64_Sym in bytes.
 const symbolSize = 24
 
-// symbols are a symbol table, without its first entry, and the table of their names.
+// symbols are a symbol table without its first entry, which stands for no symbol, and the table of names.
 type symbols struct {
 	layout
 	data  []byte
 	names string
-	work  *Room // how many bytes of names may still be looked at
+	work  *Room // the bytes of names and entries that may still be read
 }
 
-// symbolEntry is an entry of a table of symbols.
+// symbolEntry is an entry of a symbol table.
 type symbolEntry struct {
 	Symbol
 	nameAt  uint32
@@ -48,8 +49,7 @@ type symbolEntry struct {
 
 func (l layout) entrySize() int { return l.pick(symbolSize, 16) }
 
-// readSymbols reads the table of dynamic symbols, and the table of their names. It finds the first by its kind, and the
-// second by the first one's link.
+// readSymbols reads the table of dynamic symbols and the table of their names.
 func readSymbols(r io.ReaderAt, h *headers, room, work *Room) (symbols, error) {
 	table := h.kind(elf.SHT_DYNSYM)
 	names := h.linked(table)
@@ -59,16 +59,17 @@ func readSymbols(r io.ReaderAt, h *headers, room, work *Room) (symbols, error) {
 	s := symbols{layout: h.layout, work: work}
 	data, err := readSection(r, table, room)
 	if err != nil {
-		return symbols{}, fmt.Errorf("its dynamic symbols are %w", err)
+		return symbols{}, fmt.Errorf("dynamic symbols: %w", err)
 	}
 	if size := s.entrySize(); len(data) < size || len(data)%size != 0 {
 		return symbols{}, fmt.Errorf("%w: a table of %d bytes", errNoSymbols, len(data))
 	}
 	text, err := readSection(r, names, room)
 	if err != nil {
-		return symbols{}, fmt.Errorf("the names of its dynamic symbols are %w", err)
+		return symbols{}, fmt.Errorf("names of dynamic symbols: %w", err)
 	}
-	s.data, s.names = data[s.entrySize():], unsafe.String(unsafe.SliceData(text), len(text)) // no one writes to it
+	s.data = data[s.entrySize():]
+	s.names = unsafe.String(unsafe.SliceData(text), len(text)) // without a copy: nothing writes to text
 	return s, nil
 }
 
@@ -78,21 +79,20 @@ func readSection(r io.ReaderAt, s *section, room *Room) ([]byte, error) {
 	case s.flags&elf.SHF_COMPRESSED != 0:
 		return nil, errCompressed
 	case !s.held():
-		return nil, errors.New("not in the file")
+		return nil, errors.New("the section is not in the file")
 	case s.size > MaxTable || !room.take(s.size):
 		return nil, errTooMuch
 	}
 	data, err := readTable(r, s.offset, s.size)
 	if err != nil {
-		return nil, fmt.Errorf("not to be read: %w", err)
+		return nil, fmt.Errorf("read the section: %w", err)
 	}
 	return data, nil
 }
 
 func (s *symbols) count() int { return len(s.data) / s.entrySize() }
 
-// at returns an entry of the table by its index. Index 0 is the second entry of the file's table: the first entry of
-// that is left out.
+// at returns an entry. Index 0 is the second entry of the file's table, because symbols leaves out the first.
 func (s *symbols) at(i int) (e symbolEntry) {
 	f := fields{s.layout, s.data[i*s.entrySize():]}
 	var info byte
@@ -110,15 +110,15 @@ func (s *symbols) at(i int) (e symbolEntry) {
 	return e
 }
 
-// name returns the name of an entry. The name is a part of the table of names. It is "" where the entry has no name, or
-// one that is longer than any known name. ok is false once more bytes of names have been looked at than any file has.
+// name returns the name of an entry, as a part of the table of names. It is "" if the entry has no name, or a name
+// longer than maxName. ok is false once too many bytes of names have been read (maxWork).
 func (s *symbols) name(e symbolEntry) (name string, ok bool) {
 	name = textIn(s.names, e.nameAt, maxName)
 	return name, s.work.take(uint64(len(name)) + symbolSize)
 }
 
-// named returns the name and the value of an entry by the entry's number in relocations. It fails as [symbols.name]
-// does.
+// named returns an entry and its name, by the entry's number in relocations, which counts the table's first entry.
+// known is false if there is no such entry, or as for [symbols.name].
 func (s *symbols) named(n int) (e symbolEntry, name string, known bool) {
 	if n <= 0 || n > s.count() {
 		return e, "", false
@@ -129,7 +129,7 @@ func (s *symbols) named(n int) (e symbolEntry, name string, known bool) {
 }
 
 // all yields the symbols that the file defines, in order, with their names. It ends early once too many bytes of names
-// have been looked at (see [symbols.name]).
+// have been read, see [symbols.name].
 func (s *symbols) all() iter.Seq2[string, symbolEntry] {
 	return func(yield func(string, symbolEntry) bool) {
 		for i := range s.count() {
@@ -144,8 +144,7 @@ func (s *symbols) all() iter.Seq2[string, symbolEntry] {
 	}
 }
 
-// Exported returns the dynamic symbols that a file defines, in the order of its table. The error says why none are
-// known.
+// Exported returns the dynamic symbols that a file defines, in the order of its table.
 func (f *File) Exported() (iter.Seq2[string, Symbol], error) {
 	s, err := readSymbols(f.reader, f.headers, &f.room, &f.work)
 	if err != nil {
@@ -160,7 +159,7 @@ func (f *File) Exported() (iter.Seq2[string, Symbol], error) {
 	}, nil
 }
 
-// Defines reports whether a file, for whichever machine, exports a symbol.
+// Defines reports whether a file exports a symbol. The file may be for any machine.
 func Defines(r io.ReaderAt, name string) bool {
 	h, err := readHeaders(r)
 	if err != nil {

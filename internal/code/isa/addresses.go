@@ -1,17 +1,16 @@
 package isa
 
-// Addresses are the addresses in a file that registers are known to hold, because the code that makes them was seen.
-// Code makes an address in one step, or in two: one instruction makes the address of a page, and the next one adds the
-// rest. The zero value knows none.
+// Addresses follows the registers that hold an address in the file. Code makes such an address with one instruction, or
+// with two: the first makes the address of a page, the second adds the offset in it. The zero value knows no address.
 type Addresses struct {
 	known Registers
 	held  [MaxRegisters]uint64
 }
 
-// Any reports whether one is known.
+// Any reports whether any register is known to hold an address.
 func (k *Addresses) Any() bool { return k.known != 0 }
 
-// Of returns the address of an operand in memory.
+// Of returns the address of an operand in memory, if it is known.
 func (k *Addresses) Of(m *Operand) (addr uint64, ok bool) {
 	switch {
 	case m.Index != None || m.Apart:
@@ -24,9 +23,9 @@ func (k *Addresses) Of(m *Operand) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// Step follows an instruction's effect. A call loses some registers.
+// Step updates k for the next instruction. clobbered are the registers that a call may change.
 func (k *Addresses) Step(in *Instruction, clobbered Registers) {
-	to, made := uint64(0), false
+	addr, known := uint64(0), false // what in.Writes holds afterwards
 	switch from := &in.Operands[1]; {
 	case in.Kind == Call:
 		k.known &^= clobbered
@@ -37,13 +36,13 @@ func (k *Addresses) Step(in *Instruction, clobbered Registers) {
 		}
 		return
 	case in.Kind == Address:
-		to, made = k.Of(from)
+		addr, known = k.Of(from)
 	case in.Kind == Move && from.Whole() && k.known&from.Base.Set() != 0:
-		to, made = k.held[from.Base.Number()], true
+		addr, known = k.held[from.Base.Number()], true
 	}
 	k.known &^= in.Writes.Set() | in.Also
-	if made && in.Writes != None {
+	if known && in.Writes != None {
 		k.known |= in.Writes.Set()
-		k.held[in.Writes.Number()] = to
+		k.held[in.Writes.Number()] = addr
 	}
 }

@@ -5,32 +5,33 @@ type Instruction struct {
 	Addr uint64
 	Len  int
 	Kind Kind
-	// Emulated: where a uprobe is on the instruction, Linux carries it out itself instead of stepping the thread over a
-	// copy. Refused: Linux takes no uprobe on the instruction, or a step over a copy would do something else. Both are
-	// also right for code that is no known instruction.
-	Emulated, Refused bool
-	// MarksEntry: the instruction only marks where a call through a pointer may go. Its kind is [Nop].
+	// Emulated: under a uprobe, Linux carries out the instruction itself instead of stepping the thread over a copy.
+	// The field is also valid if Decode returned false, and so is Refused.
+	Emulated bool
+	// Refused: Linux takes no uprobe on the instruction, or a copy of it would do something else.
+	Refused bool
+	// MarksEntry: the instruction only marks a place to which calls through pointers may go. Its kind is [Nop].
 	MarksEntry bool
 	// Plain: the instruction writes no general register but Writes and Also, apart from the stack pointer in a push, a
 	// pop, a call or a return. An instruction that is not Plain may write any register, unless its kind rules that out.
-	// The registers in Also have unknown contents behind it, unless its kind says what they have.
+	// After the instruction the registers in Also have unknown contents, unless its kind says what they have.
 	Plain  bool
 	Writes Register
 	Also   Registers
-	// Makes is the register in which a [Convert] or a [Multiply] makes a value. Loses is a register with unknown
-	// contents behind such an instruction, or behind a [Branch].
+	// Makes is the register that receives the result of a [Convert] or a [Multiply]. Loses is a register with unknown
+	// contents after such an instruction, or after a [Branch].
 	Makes, Loses Register
 
 	Comparison
 
-	// Exclusive: the instruction is a load or a store of a pair that must not be interrupted. All code between the two
-	// belongs to the pair.
+	// Exclusive: the instruction is the load or the store of a pair that must not be interrupted, nor must the code
+	// between the two.
 	Exclusive Exclusive
 
 	Stack StackEffect
-	By    int64 // the distance that a StackEffect goes by
+	By    int64 // the distance in bytes of a StackEffect
 	Frame FrameEffect
-	// FrameBy is how far the frame pointer is above the stack pointer behind a FrameSet.
+	// FrameBy is for FrameSet: the distance in bytes from the stack pointer up to the new frame pointer.
 	FrameBy int64
 
 	// Operands are the operands. If the instruction writes an operand, it writes the first. Missing operands are of
@@ -38,14 +39,14 @@ type Instruction struct {
 	Operands [4]Operand
 }
 
-// Comparison is what an instruction has to do with the processor's flags.
+// Comparison describes how an instruction uses and changes the processor's flags.
 type Comparison struct {
 	Flags     Flags
-	Relation  Relation  // of a Branch, SetByte or CompareIf: the comparison of unsigned values by which it goes, if any
-	Else      Relations // those that the flags are of where a CompareIf compares nothing
-	Condition Condition // of a Branch: when it is taken, where HasCondition; others depend on more than the flags
+	Relation  Relation  // of a Branch, SetByte or CompareIf: the relation of unsigned values that it tests for, if any
+	Else      Relations // of a CompareIf: the relations that the flags stand for if it compares nothing
+	Condition Condition // of a Branch, if HasCondition: the flags with which it is taken
 
-	HasCondition bool
+	HasCondition bool // false for a Branch that depends on more than the flags
 }
 
 // Kind is the kind of an instruction.
@@ -58,11 +59,11 @@ const (
 	Return          // to the caller
 	Call            // a function
 	Jump            // always
-	Branch          // jumps on a condition: that the second operand compares so with the third, where it has these
-	Trap            // control never comes back
+	Branch          // jumps on a condition; with three operands, that the Relation holds between the second and third
+	Trap            // raises an exception; control does not go on behind it
 	SystemCall      // enters the kernel
 	Compare         // the first operand with the second
-	Test            // the bits that two operands share: with itself an operand is compared with zero
+	Test            // the bits that two operands share; of an operand with itself, a comparison with zero
 	TestBit         // a bit of an operand
 	Push            // the first operand on the stack
 	Pop             // off the stack
@@ -76,16 +77,16 @@ const (
 	Multiply        // into Makes and Loses, or the first operand by the second, or the second by the third
 	Exchange        // two operands
 	Pair            // copies the second operand to the first and the fourth to the third, at once
-	CompareIf       // the same as Compare if the relation holds of the flags; else it sets the flags to others: Else
-	Insert          // some bits into the first operand: the second one, a number, where the third one has ones
+	CompareIf       // a Compare if the flags say that the Relation holds; if not, sets the flags to Else
+	Insert          // into the first operand: bits of the second, a number, where the third has ones
 )
 
 // Flags is an instruction's effect on the flags of the processor.
 type Flags uint8
 
-// The effects on flags. After others the flags are not known.
+// The effects on flags.
 const (
-	FlagsLost Flags = iota
+	FlagsLost Flags = iota // unknown afterwards
 	FlagsKept
 	FlagsSet // by a comparison, a test or an or
 )
@@ -112,7 +113,7 @@ func (r Relation) Otherwise() Relation {
 	}[r]
 }
 
-// Relations is a set of them.
+// Relations is a set of relations.
 type Relations uint8
 
 // Has reports whether a relation is in the set.
@@ -132,10 +133,10 @@ type Condition struct{ Mask, Value uint32 }
 // Holds reports whether a hit with these flags counts.
 func (c Condition) Holds(flags uint64) bool { return uint32(flags)&c.Mask == c.Value }
 
-// Otherwise returns when a conditional jump with this condition is not taken.
+// Otherwise returns the condition with which a conditional jump is not taken, if c is the one with which it is taken.
 func (c Condition) Otherwise() Condition { return Condition{c.Mask, c.Mask &^ c.Value} }
 
-// Exclusive is the part that an instruction has in an exclusive access: a load and a store that must not be
+// Exclusive is the role of an instruction in an exclusive access: a load and a later store that must not be
 // interrupted.
 type Exclusive uint8
 
@@ -146,17 +147,17 @@ const (
 	ExclusiveStore
 )
 
-// StackEffect is an instruction's effect on the stack pointer. It leaves out words that a call pushes: they are gone
-// when the call has returned.
+// StackEffect is an instruction's effect on the stack pointer. A call counts as having none, because the return takes
+// its return address off the stack.
 type StackEffect uint8
 
 // The effects on the stack pointer.
 const (
 	StackKept  StackEffect = iota
 	StackMoves             // down by By, which may be negative
-	StackFrame             // to the frame pointer less By
-	StackLeave             // as a Leave does
-	StackLost              // to an unknown place
+	StackFrame             // to the frame pointer plus By
+	StackLeave             // to the frame pointer plus By, and the caller's frame pointer is restored
+	StackLost              // unknown
 )
 
 // FrameEffect is an instruction's effect on the frame pointer.
@@ -166,7 +167,7 @@ type FrameEffect uint8
 const (
 	FrameKept FrameEffect = iota
 	FrameSet              // to the stack pointer plus FrameBy
-	FrameLost             // to something else
+	FrameLost             // unknown
 )
 
 // End returns the address of the next instruction.
@@ -178,7 +179,7 @@ func (in *Instruction) Target() (addr uint64, ok bool) {
 	return uint64(to.Value), to.Kind == Code
 }
 
-// Jumps reports whether it jumps, always or on a condition.
+// Jumps reports whether the instruction jumps, always or on a condition.
 func (in *Instruction) Jumps() bool { return in.Kind == Jump || in.Kind == Branch }
 
 // GoesOn reports whether control may go on to the next instruction.
@@ -215,7 +216,7 @@ func (in *Instruction) LoadsMember(into Register) (offset int64, ok bool) {
 	return m.Value, m.Kind == InMemory && (in.Kind == Move || in.Kind == Pair) && m.Index == None
 }
 
-// MayWrite reports whether it may change one of some registers.
-func (in *Instruction) MayWrite(some Registers) bool {
-	return !in.Plain || (in.Writes.Set()|in.Also)&some != 0
+// MayWrite reports whether the instruction may change any of the registers.
+func (in *Instruction) MayWrite(any Registers) bool {
+	return !in.Plain || (in.Writes.Set()|in.Also)&any != 0
 }

@@ -1,7 +1,7 @@
-// Package isa describes a processor for analyses of machine code: an [Architecture] with its registers and calling
-// convention, and an [Instruction] as data. Analyses (internal/code/machine) read these and know no processor; a
-// package below internal/code/machine fills them in for each. The toy architecture in its tests drives the analyses in
-// tests.
+// Package isa describes processors and instructions as data, so that analyses of machine code (internal/code/machine)
+// need not know any processor. An [Architecture] has the registers and the calling convention, and decodes bytes to an
+// [Instruction]. For each processor, a package below internal/code/machine provides an Architecture. The tests of
+// internal/code/machine have one for a toy processor.
 package isa
 
 import (
@@ -12,7 +12,8 @@ import (
 // Word is the size of a general register, and of a word of the stack, in bytes.
 const Word = 8
 
-// MaxRegisters is how many general registers an architecture has at most, and MaxLength how many bytes an instruction.
+// MaxRegisters is the largest number of general registers of an architecture. MaxLength is the length of the longest
+// instruction in bytes.
 const (
 	MaxRegisters = 32
 	MaxLength    = 16
@@ -30,7 +31,7 @@ func Numbered(n int) Register { return Register(n + 1) }
 // Number returns the processor's own number of a register; -1 for None.
 func (r Register) Number() int { return int(r) - 1 }
 
-// Set returns the set of one register; the empty set for None.
+// Set returns the set that contains only r, or the empty set if r is None.
 func (r Register) Set() Registers {
 	if r == None {
 		return 0
@@ -63,64 +64,63 @@ type Architecture struct {
 	Machine elf.Machine // in the header of an ELF file
 	Count   int         // the number of general registers
 
-	Arguments []Register // of the first arguments of a function, in order
-	Result    Register   // the one with a function's result
+	Arguments []Register // have a function's first arguments, in order
+	Result    Register   // has a function's result
 	// Stored has the address at which a function stores a result that is too large for registers, or is a class with a
-	// destructor; None where that is the first argument.
+	// destructor. It is None if that address is passed as the first argument.
 	Stored       Register
 	StackPointer Register
 	FramePointer Register
-	Counter      Register  // which a conditional jump may count down; None where none does
-	Preserved    Registers // those that a function restores, but for the stack pointer
-	Clobbered    Registers // those that a call does not preserve
+	Counter      Register  // the register that some conditional jumps count down; None if there is none
+	Preserved    Registers // the registers that a function restores, without the stack pointer
+	Clobbered    Registers // the registers that a call may change
 
-	// Results are the places that a site may name for a function's result: by [Result], the best first.
+	// Results are the places that a site may name for a function's result. The index is a [Result]; the first one that
+	// holds the result is chosen.
 	Results []Place
-	// StubStep is by how many bytes stubs, the code in the linkage table, may begin apart.
+	// StubStep is the step in bytes between addresses at which a stub, the code in the linkage table, may begin.
 	StubStep uint64
-	// Stub returns the pointer through which the stub at an address jumps to its function. It decodes a stub's
-	// instructions, and so many more. ok is false where there is no stub.
+	// Stub returns the pointer through which the stub at an address jumps to its function. It decodes as many
+	// instructions as the longest stub has, plus more. ok is false if there is no stub.
 	Stub func(decode func(addr uint64) (in Instruction, ok bool), addr uint64, more int) (pointer uint64, ok bool)
 
-	// Decode returns the first instruction of some code, which lies at an address. ok is false for bytes that are not a
-	// known instruction.
+	// Decode returns the first instruction of code that lies at addr. ok is false if the instruction is not known.
 	Decode func(code []byte, addr uint64) (in Instruction, ok bool)
-	// Scan calls found with each place in some code that reads as an instruction with a reference to another place: by
-	// chance it may be part of another instruction. It ends early where found returns false. The code lies at an
-	// address.
+	// Scan searches code that lies at addr for bytes that decode as an instruction which refers to another place, and
+	// calls found for each. The bytes may be part of another instruction by chance. Scan ends when found returns false.
 	Scan func(addr uint64, code []byte, found func(Reference) bool)
-	// Unbroken reports whether an instruction lies in a sequence that never ends well with a probe in it, as between a
-	// load and a store that are to be one. Nil: there are no such sequences.
+	// Unbroken reports whether the instruction at addr lies in a sequence that a probe would keep from ever succeeding:
+	// between an exclusive load and its store. It is nil if the processor has no such sequences.
 	Unbroken func(decode func(addr uint64) (in Instruction, ok bool), addr uint64) bool
 }
 
-// Result is the place of a function's result, by a number that stands in the cookies of probes. The kernel half has the
-// same list (RESULT_REGISTERS in bpf/machine.h).
+// Result identifies a place of a function's result. The number is part of the cookies of probes, and the kernel half
+// has the same list (RESULT_REGISTERS in bpf/machine.h).
 type Result uint8
 
-// Returned is the register that functions return in, on every architecture.
+// Returned is the register in which functions return their result, on every architecture.
 const Returned Result = 0
 
-// Place is a place that a result may lie in.
+// Place is a place that may hold a function's result.
 type Place struct {
 	Name     string
-	Register Register // None: the result is zero, as a null pointer is
+	Register Register // None: no register; the result is zero, such as a null pointer
 }
 
-// Reference is a place in code that reads as an instruction with a reference to another place.
+// Reference is an instruction at address At that refers to address To.
 type Reference struct {
 	At, To uint64
 	Kind   ReferenceKind
 }
 
-// ReferenceKind is the way in which an instruction refers to a place.
+// ReferenceKind is the way in which an instruction refers to an address.
 type ReferenceKind uint8
 
 // The kinds of references.
 const (
-	Calls    ReferenceKind = iota // calls it, or jumps there always
-	Branches                      // jumps there on a condition
-	Through                       // calls or jumps to where the pointer there points
-	Loads                         // loads the word there
-	Takes                         // takes the address
+	Calls    ReferenceKind = iota // calls the address, or jumps there unconditionally
+	Branches                      // jumps to the address on a condition
+	Through                       // calls or jumps through the pointer at the address
+	Loads                         // loads the word at the address
+	Takes                         // puts the address into a register
 )

@@ -1,15 +1,15 @@
 package isa
 
-// Operand is an operand of an instruction. Two are the same place if they are equal.
+// Operand is an operand of an instruction. Equal operands are the same place.
 type Operand struct {
 	Kind  OperandKind
-	Base  Register // InRegister: the register; InMemory: the one that Value is added to
-	Index Register // InMemory: a register that is added as well, perhaps several times
-	// Apart: InMemory: the address has another part besides base, index and Value, as in a segment of its own.
-	// InRegister: it is a part of the register that is not the lowest.
+	Base  Register // InRegister: the register; InMemory: the register that Value is added to
+	Index Register // InMemory: a register that is also added, perhaps multiplied
+	// Apart is true for InMemory if the address has another part besides Base, Index and Value, such as a segment. It
+	// is true for InRegister if the operand is a part of the register, but not the lowest part.
 	Apart bool
 	Width uint16 // in bytes; 0: not known
-	// Constant: the number; Code and AtAddress: the address; InMemory: the number that is added to the registers
+	// Value is for Constant the number, for Code and AtAddress the address, for InMemory the displacement.
 	Value int64
 }
 
@@ -24,7 +24,7 @@ const (
 	AtAddress              // memory at an address in the file, relative to the instruction's own
 	Constant               // a number
 	Code                   // a place in the code
-	Elsewhere              // another register
+	Elsewhere              // a register that is not a general one, or a place that is not described
 )
 
 // Memory reports whether the operand is in memory.
@@ -36,8 +36,8 @@ func (o *Operand) Relative() bool { return o.Kind == AtAddress }
 // Whole reports whether the operand is a whole general register.
 func (o *Operand) Whole() bool { return o.Kind == InRegister && o.Width == Word }
 
-// Fills reports whether the operand is a general register and a write changes all of it. That includes a write of one
-// half that makes the upper half zero.
+// Fills reports whether the operand is a general register and a write changes all of it. A write to the lower half
+// does, as it makes the upper half zero.
 func (o *Operand) Fills() bool { return o.Kind == InRegister && o.Width >= Word/2 }
 
 // LowByte reports whether the operand is the lowest byte of a general register.

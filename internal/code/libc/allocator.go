@@ -10,10 +10,10 @@ import (
 	"ipytracer/internal/code/machine"
 )
 
-// Operation is the operation of an allocator's function.
+// Operation is what an allocator's function does, and with which arguments.
 type Operation uint8
 
-// functions are an allocator's by exported name: ISO C, POSIX, glibc (malloc/malloc.h).
+// functions are the functions of an allocator by exported name: ISO C, POSIX, glibc (malloc/malloc.h).
 var functions = map[string]Operation{
 	"malloc": Alloc, "calloc": AllocArray, "realloc": Resize, "reallocarray": ResizeArray, "free": Free, "cfree": Free,
 	"memalign": AllocAligned, "aligned_alloc": AllocAligned, "posix_memalign": AllocInto, "valloc": Alloc,
@@ -21,10 +21,11 @@ var functions = map[string]Operation{
 	"free_sized": Free, "free_aligned_sized": Free,
 }
 
-// operators are C++'s. Those of libstdc++ call malloc and free; an allocator that brings its own may not.
+// operators are C++'s new and delete by exported name. Those of libstdc++ call malloc and free, but an allocator's own
+// operators may not.
 var operators = operatorNames()
 
-// operatorNames are the mangled names of all forms of new and delete (Itanium C++ ABI, section 5.1).
+// operatorNames returns the mangled names of all forms of new and delete (Itanium C++ ABI, section 5.1).
 func operatorNames() map[string]Operation {
 	operators := map[string]Operation{}
 	const nothrow, aligned = "RKSt9nothrow_t", "St11align_val_t"
@@ -41,11 +42,12 @@ func operatorNames() map[string]Operation {
 	return operators
 }
 
-// Names are the exported names of every function that is known, C++'s operators among them.
+// Names returns the exported names of all known functions, including C++'s operators.
 func Names() []string {
 	return slices.Concat(slices.Sorted(maps.Keys(functions)), slices.Sorted(maps.Keys(operators)))
 }
 
+// operationOf returns the operation of a function by its exported name, or None if the name is not known.
 func operationOf(name string) Operation {
 	if op, ok := functions[name]; ok {
 		return op
@@ -53,21 +55,20 @@ func operationOf(name string) Operation {
 	return operators[name]
 }
 
-// Function is one of an allocator's functions with the places of its probes.
+// Function is one of an allocator's functions, with the places of its probes.
 type Function struct {
 	Name      string
 	Operation Operation
 	Entry     machine.Site
-	// Leaves are the ways out, each of which gives the result; there are none for Free, which has no result, and where
-	// Complete is false.
+	// Leaves are the sites at which the function's result is seen. There are none for Free, which has no result.
 	Leaves []machine.ReturnSite
-	// Complete is false where not all ways out are known. Then a return probe at Start serves, unless the function is
-	// one of C++'s operators, which may throw.
+	// Complete is false if the function may also be left in other ways. Then a return probe at Start replaces Leaves,
+	// unless the function is one of C++'s operators: these may throw, and a return probe does not survive that.
 	Complete bool
 	Start    machine.Site
 }
 
-// Defines returns the names, of those in Names, that a library defines.
+// Defines returns those of [Names] that a library defines.
 func Defines(r io.ReaderAt) ([]string, error) {
 	l, err := machine.OpenLibrary(r, Names()...)
 	if err != nil {
@@ -76,46 +77,49 @@ func Defines(r io.ReaderAt) ([]string, error) {
 	return slices.DeleteFunc(Names(), func(name string) bool { return !l.Has(name) }), nil
 }
 
-// Owned returns which of the functions that libraries define, in link order, are the ones that calls reach: the first
-// of each name. C++'s operators count only in the library that has malloc: others end in its malloc.
+// Owned returns, for each library, the names of the functions that calls reach. defines has the names that each library
+// defines, in link order; calls reach the first of each name. C++'s operators count only in the library that calls of
+// malloc reach, because all other operators call that malloc.
 func Owned(defines [][]string) [][]string {
 	owned := make([][]string, len(defines))
 	taken := map[string]bool{}
 	for i, names := range defines {
-		first := slices.Contains(names, "malloc") && !taken["malloc"]
+		ownsMalloc := slices.Contains(names, "malloc") && !taken["malloc"]
 		for _, name := range names {
 			_, operator := operators[name]
-			if !taken[name] && (!operator || first) {
+			if counts := !operator || ownsMalloc; counts && !taken[name] {
 				owned[i] = append(owned[i], name)
+				taken[name] = true
 			}
-			taken[name] = taken[name] || !operator || first
 		}
 	}
 	return owned
 }
 
-// Offsets returns where probes go for some functions, in bytes in their file.
-func Offsets(found []Function) (all []uint64) {
-	for _, f := range found {
-		all = append(all, f.Entry.FileOffset, f.Start.FileOffset)
+// Offsets returns the file offsets of all places of some functions.
+func Offsets(functions []Function) (offsets []uint64) {
+	for _, f := range functions {
+		offsets = append(offsets, f.Entry.FileOffset, f.Start.FileOffset)
 		for _, r := range f.Leaves {
-			all = append(all, r.FileOffset)
+			offsets = append(offsets, r.FileOffset)
 		}
 	}
-	return all
+	return offsets
 }
 
-// FindFunctions looks for the places of an allocator's functions with these names. It fails with [ErrUnknown].
+// FindFunctions finds the places of an allocator's functions with the given names. It leaves out functions that only
+// jump to another one of the same operation. It fails with [ErrUnknown].
 func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
 	l, err := machine.OpenLibrary(r, names...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	var out []Function
-	seen := map[uint64]bool{} // some have two names
+	seen := map[uint64]bool{} // by offset of the start: some functions have two names
 	for _, name := range names {
 		f := Function{Name: name, Operation: operationOf(name), Complete: true}
-		if slices.ContainsFunc(l.Aliases(name), func(to string) bool { return operationOf(to) == f.Operation }) {
+		sameOperation := func(alias string) bool { return operationOf(alias) == f.Operation }
+		if slices.ContainsFunc(l.Aliases(name), sameOperation) {
 			continue // jemalloc's new[] is a jump to its new
 		}
 		f.Entry, f.Start = l.Entry(name, f.Operation.arguments()), l.Start(name)
@@ -138,7 +142,7 @@ func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
 // MayThrow reports whether the function may end with an exception.
 func (f Function) MayThrow() bool { return strings.HasPrefix(f.Name, "_Z") }
 
-// arguments is how many an operation has.
+// arguments returns the number of arguments of an operation.
 func (o Operation) arguments() int {
 	switch o {
 	case Alloc, Free:

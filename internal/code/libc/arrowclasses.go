@@ -7,38 +7,39 @@ import (
 	"strings"
 )
 
-// A class's type information (Itanium C++ ABI, sections 2.5.3 and 2.9) is a structure that points to the class's name
-// in its second word. The second word of the class's table of virtual functions points to that structure; the first is
-// the offset to the object's top, 0 in a class with one base. A library that does not export its pools, as those in
-// pip's wheels of pyarrow (25.0.1), has the type information all the same: dynamic_cast and exceptions need it.
+// A class's type information is a structure whose second word points to the class's name. The second word of the
+// class's table of virtual functions points to that structure. The first word of the table is the offset to the
+// object's top, which is 0 in a class with one base (Itanium C++ ABI, sections 2.5.3 and 2.9). A library that does not
+// export its pools, such as that in pip's wheels of pyarrow (25.0.1), still has the type information, because
+// dynamic_cast and exceptions need it.
 const (
 	nameInType  = 8
 	typeInTable = 8
 )
 
-// nameStart is what the names of arrow's classes begin with in type information.
+// nameStart is the beginning of the names of arrow's classes in type information.
 const nameStart = "N5arrow"
 
-// Bounds on the text of a class's name, and on the texts that end as those of pools do.
+// Limits for the search for names of classes.
 const (
-	maxName  = 64
-	maxNames = 1 << 12
+	maxName  = 64      // bytes of a name
+	maxNames = 1 << 12 // texts that end like the name of a pool
 )
 
-// named adds the tables of classes that have no symbol, by the names in their type information. It fails with
-// [ErrUnknown] where a class has several tables or there is too much to look at.
-func (f *poolFinder) named() error {
+// addUnexported adds the tables of classes without a symbol. It finds them by the names in their type information. It
+// fails with [ErrUnknownPools] if a class has several tables, or there is too much to be searched.
+func (f *poolFinder) addUnexported() error {
 	names, err := f.names()
 	if err != nil || len(names) == 0 {
 		return err
 	}
 	types := map[uint64]string{}
-	for at, name := range f.code.PointersTo(tableAddresses(names)) {
+	for at, name := range f.code.PointersTo(keys(names)) {
 		types[at-nameInType] = names[name]
 	}
 	found := map[string]uint64{}
-	for at, one := range f.code.PointersTo(tableAddresses(types)) {
-		class, table := types[one], at-typeInTable
+	for at, typeInfo := range f.code.PointersTo(keys(types)) {
+		class, table := types[typeInfo], at-typeInTable
 		if !f.isTable(table) {
 			continue
 		}
@@ -55,7 +56,7 @@ func (f *poolFinder) named() error {
 	return nil
 }
 
-// names returns the classes of pools, by the addresses of their names in type information.
+// names returns the classes of pools that have a name in type information, by the address of that name.
 func (f *poolFinder) names() (map[uint64]string, error) {
 	ends, ok := f.code.Find([]byte(poolSuffix+"E\x00"), maxNames)
 	if !ok || len(ends) == maxNames {
@@ -67,18 +68,18 @@ func (f *poolFinder) names() (map[uint64]string, error) {
 		if f.code.Read(end-uint64(len(text)), text) != nil {
 			continue
 		}
-		// The name is what stands behind the last zero; a star before it marks a type of this library alone.
-		text = text[bytes.LastIndexByte(text, 0)+1:]
-		name, _ := strings.CutPrefix(string(text), "*")
-		if class, ok := classOf(tablePrefix + strings.TrimPrefix(name, nameStart) + poolSuffix + "E"); ok &&
-			strings.HasPrefix(name, nameStart) {
+		text = text[bytes.LastIndexByte(text, 0)+1:]  // the name begins behind the last zero
+		name := strings.TrimPrefix(string(text), "*") // a star marks a type of this library alone
+		rest, ofArrow := strings.CutPrefix(name, nameStart)
+		class, isPool := classOf(tablePrefix + rest + poolSuffix + "E")
+		if ofArrow && isPool {
 			names[end-uint64(len(text))] = class
 		}
 	}
 	return names, nil
 }
 
-// before returns the number of bytes in front of an address in its segment, at most maxName.
+// before returns how many bytes of its segment lie before an address, at most maxName.
 func (f *poolFinder) before(addr uint64) uint64 {
 	for _, s := range f.code.Segments() {
 		if addr >= s.Vaddr && addr-s.Vaddr < s.Size {
@@ -98,10 +99,10 @@ func (f *poolFinder) isTable(addr uint64) bool {
 	return ok
 }
 
-// tableAddresses returns the set of a map's keys.
-func tableAddresses(of map[uint64]string) map[uint64]bool {
-	set := make(map[uint64]bool, len(of))
-	for at := range of {
+// keys returns the set of a map's keys.
+func keys(m map[uint64]string) map[uint64]bool {
+	set := make(map[uint64]bool, len(m))
+	for at := range m {
 		set[at] = true
 	}
 	return set

@@ -9,16 +9,16 @@ import (
 	"ipytracer/internal/code/elffile"
 )
 
-// ErrUnsettled is the error where the dynamic linker has not come so far yet, or is at work.
+// ErrUnsettled is the error if the dynamic linker has not made its list of objects yet, or is changing the list.
 var ErrUnsettled = errors.New("the dynamic linker is at work")
 
-// maxObjects bounds how many loaded objects of a process are looked at.
+// maxObjects is how many loaded objects of a process are read.
 const maxObjects = 4096
 
-// LinkOrder returns, for each object of a process in the order in which symbols are looked up, the address of its
-// dynamic section: the program, the preloaded objects, then those that they need. memory is the process's, loader its
-// dynamic linker, and bias is added to the loader's addresses. It fails with [ErrUnsettled] while the list is not
-// complete. Source: struct r_debug and struct link_map of link.h, which debuggers read as well; glibc and musl.
+// LinkOrder returns the addresses of the dynamic sections of a process's loaded objects, in the order in which symbols
+// are looked up: the program, the preloaded objects, then the objects that these need. memory is the process's memory,
+// loader the file of its dynamic linker, and bias the loader's load bias. LinkOrder fails with [ErrUnsettled] while the
+// list is not complete. It reads struct r_debug and struct link_map of link.h, as debuggers do, for glibc and musl.
 func LinkOrder(memory, loader io.ReaderAt, bias uint64) (dynamic []uint64, err error) {
 	at, err := debugState(loader)
 	if err != nil {
@@ -42,6 +42,7 @@ func LinkOrder(memory, loader io.ReaderAt, bias uint64) (dynamic []uint64, err e
 	return dynamic, nil
 }
 
+// readWords fills words from memory at an address.
 func readWords(r io.ReaderAt, at uint64, words []uint64) error {
 	raw := make([]byte, 8*len(words))
 	if n, err := r.ReadAt(raw, int64(at)); n < len(raw) {
@@ -53,7 +54,7 @@ func readWords(r io.ReaderAt, at uint64, words []uint64) error {
 	return nil
 }
 
-// debugState returns where a dynamic linker has its struct r_debug.
+// debugState returns the address of struct r_debug in a dynamic linker's file.
 func debugState(loader io.ReaderAt) (at uint64, err error) {
 	f, err := elffile.Open(loader)
 	if err != nil {

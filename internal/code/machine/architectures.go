@@ -11,7 +11,7 @@ import (
 // architectures are the processors for which there is code to analyse.
 var architectures = []*isa.Architecture{&x86.Architecture, &arm64.Architecture}
 
-// unknown is the architecture of a file for any other processor: its code is not understood.
+// unknown is the architecture of files for other processors. It decodes no instruction.
 var unknown = isa.Architecture{
 	Arguments: make([]isa.Register, 6),
 	StubStep:  1,
@@ -31,21 +31,21 @@ func architectureOf(machine elf.Machine) *isa.Architecture {
 	return &unknown
 }
 
-// Emulated reports whether the kernel emulates the first instruction of some code of a file for a processor, see
-// [Site]. This is the one rule for all probes.
+// Emulated reports whether Linux emulates the first instruction of code, which is for a processor, see [Site]. All
+// probes follow this rule.
 func Emulated(machine elf.Machine, code []byte) bool {
 	in, ok := architectureOf(machine).Decode(code, 0)
 	return ok && in.Emulated
 }
 
-// Refused reports whether no probe can be on the first instruction of some code of a file for a processor.
+// Refused reports whether Linux refuses a probe on the first instruction of code, which is for a processor.
 func Refused(machine elf.Machine, code []byte) bool {
 	in, _ := architectureOf(machine).Decode(code, 0)
 	return in.Refused
 }
 
-// EntryMark returns the length in bytes of the mark of an entry at the beginning of some code of a file for a
-// processor; 0 where there is none.
+// EntryMark returns the length in bytes of the instruction that marks an entry at the beginning of code, which is for a
+// processor; 0 if there is none.
 func EntryMark(machine elf.Machine, code []byte) int {
 	if in, ok := architectureOf(machine).Decode(code, 0); ok && in.MarksEntry {
 		return in.Len

@@ -8,9 +8,10 @@ type limit struct {
 	most  uint64
 }
 
-// bound is the knowledge about values on the two ways of a conditional jump behind comparisons with constants.
+// bound has the limits that hold on each branch of a conditional jump, because of comparisons with constants before it.
 type bound struct{ straight, taken []limit }
 
+// apply adds the limits to the values on each branch.
 func (b bound) apply(straight, taken *holdings) {
 	restrict := func(h *holdings, limits []limit) {
 		for _, l := range limits {
@@ -23,18 +24,18 @@ func (b bound) apply(straight, taken *holdings) {
 	restrict(taken, b.taken)
 }
 
-// maxBetween is how many instructions may lie between a comparison and its jump.
+// maxBetween is how many instructions are searched from a jump back to its comparison.
 const maxBetween = 8
 
-// bound looks for the comparisons that a conditional jump depends on: of an unsigned value with a constant, or of any
-// with zero.
+// bound returns the limits that follow from the branches of node i, if it is a conditional jump. It understands
+// comparisons of an unsigned value with a constant, and tests for zero.
 func (t *tracking) bound(i int) (b bound) {
 	n := &t.graph.nodes[i]
 	jump := n.Relation
 	if n.Kind != isa.Branch || jump == isa.NoRelation {
 		return b
 	}
-	if n.Operands[2].Kind == isa.Constant { // it compares by itself
+	if n.Operands[2].Kind == isa.Constant { // the jump itself compares
 		value, with := t.read(n, t.before[i], &n.Operands[1]), uint64(n.Operands[2].Value)
 		return bound{straight: limits(value, jump.Otherwise(), with), taken: limits(value, jump, with)}
 	}
@@ -44,15 +45,15 @@ func (t *tracking) bound(i int) (b bound) {
 	return b
 }
 
-// implied returns the limits of values that follow from a relation between the operands of the instruction that set the
-// flags.
-func (t *tracking) implied(by int, r isa.Relation) (all []limit) {
+// implied returns the limits that follow if relation r holds between the operands of node by, which set the flags. For
+// a chain of conditional comparisons it collects the limits of all.
+func (t *tracking) implied(by int, r isa.Relation) (implied []limit) {
 	for range maxBetween {
 		n, h := &t.graph.nodes[by], t.before[by]
-		if n.Kind == isa.CompareIf && n.Else.Has(r) { // it may have compared nothing
-			return all
+		if n.Kind == isa.CompareIf && n.Else.Has(r) { // r may hold without a comparison
+			return implied
 		}
-		all = append(all, t.compared(n, h, r)...)
+		implied = append(implied, t.compared(n, h, r)...)
 		if n.Kind != isa.CompareIf {
 			break
 		}
@@ -64,10 +65,10 @@ func (t *tracking) implied(by int, r isa.Relation) (all []limit) {
 			break
 		}
 	}
-	return all
+	return implied
 }
 
-// compared returns the limit of a value where an instruction's comparison comes out so.
+// compared returns the limit that follows if relation r holds between the operands of n.
 func (t *tracking) compared(n *node, h *holdings, r isa.Relation) []limit {
 	if at := t.atMostWhereZero(n, h); at.kind != 0 && (r == isa.Equal || r == isa.NotEqual) {
 		return limits(Value(at.a), r, at.b)
@@ -78,7 +79,7 @@ func (t *tracking) compared(n *node, h *holdings, r isa.Relation) []limit {
 	return nil
 }
 
-// limits returns the upper limit of a value in a relation with a constant.
+// limits returns the upper limit of v that follows if relation r holds between v and the constant.
 func limits(v Value, r isa.Relation, constant uint64) []limit {
 	switch {
 	case v == 0:
@@ -90,7 +91,7 @@ func limits(v Value, r isa.Relation, constant uint64) []limit {
 	return nil
 }
 
-// flags returns the instruction that sets the flags for another.
+// flags returns the node that sets the flags which node i reads.
 func (t *tracking) flags(i int) (by int, ok bool) {
 	for range maxBetween {
 		if len(t.graph.nodes[i].before) != 1 {
@@ -107,8 +108,8 @@ func (t *tracking) flags(i int) (by int, ok bool) {
 	return 0, false
 }
 
-// atMostWhereZero returns the termAtMost that the result of "or" or "test" of bytes is, a term of no kind where it is
-// none.
+// atMostWhereZero looks for a termAtMost in a byte that an "or" or a "test" reads. If the instruction's result is zero,
+// so is that byte, and the term's limit holds. It returns the zero term if there is none.
 func (t *tracking) atMostWhereZero(n *node, h *holdings) (x term) {
 	if n.Kind != isa.Or && (n.Kind != isa.Test || n.Operands[0] != n.Operands[1]) {
 		return x
@@ -123,8 +124,8 @@ func (t *tracking) atMostWhereZero(n *node, h *holdings) (x term) {
 	return x
 }
 
-// above returns the value of a byte that an instruction sets where another value is above a constant, 0 if that is not
-// known.
+// above returns the value of the byte that n, an [isa.SetByte], sets to whether another value is above a constant: a
+// termAtMost. It returns 0 for any other condition.
 func (t *tracking) above(n *node) Value {
 	if n.Relation != isa.Above && n.Relation != isa.AboveOrEqual || len(n.before) == 0 {
 		return 0
@@ -134,14 +135,15 @@ func (t *tracking) above(n *node) Value {
 	if !ok || t.graph.nodes[at].Addr != n.Addr {
 		return 0
 	}
-	l := t.implied(by, n.Relation.Otherwise())
-	if len(l) != 1 || t.graph.nodes[by].Kind == isa.CompareIf {
+	limits := t.implied(by, n.Relation.Otherwise())
+	if len(limits) != 1 || t.graph.nodes[by].Kind == isa.CompareIf {
 		return 0
 	}
-	return t.terms.of(term{termAtMost, uint64(l[0].value), l[0].most})
+	return t.terms.of(term{termAtMost, uint64(limits[0].value), limits[0].most})
 }
 
-// comparedWith returns the constant that an instruction compares its first operand with.
+// comparedWith returns the constant with which an instruction compares its first operand; for a test of an operand with
+// itself, 0.
 func comparedWith(in *isa.Instruction) (limit uint64, ok bool) {
 	if in.Kind == isa.Test {
 		return 0, in.Operands[0] == in.Operands[1]

@@ -6,10 +6,9 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// CallsFrom returns the calls of a function, which must be among those that were asked for, and the jumps to it, in the
-// function that begins at an entry, with the cold fragments that it jumps into. whole is false where there may be
-// others: where the flow of control leaves that function for anywhere else or is not known, jumps to the function on a
-// condition, or takes its address.
+// CallsFrom returns the addresses at which the function at entry, with its cold fragments, calls the function name or
+// jumps to it. [Text.Refer] must have been asked for that name. whole is false if there may be more calls: the function
+// at entry may be left for other code, is not understood, jumps to name on a condition, or takes its address.
 func (r *References) CallsFrom(entry uint64, name string) (calls []uint64, whole bool) {
 	f := newFlow(r.text, entry, 0)
 	f.tails = func(target uint64) tail {
@@ -45,9 +44,9 @@ func (r *References) mentions(in *isa.Instruction, name string) bool {
 	})
 }
 
-// BehindCall returns, under a name of the caller's choice, the first emulated instruction behind a call, if each return
-// from the call comes by it with the stack pointer as it was at the call and the result in its register. Others may
-// come by it as well.
+// BehindCall returns a site at the first emulated instruction behind a call, under a name of the caller's choice. Each
+// return from the call passes the site, with the stack pointer as it was at the call and the result still in its
+// register. Control may also come to the site in other ways. BehindCall returns the zero Site if there is none.
 func (t *Text) BehindCall(name string, call uint64) Site {
 	in, ok := t.decode(call)
 	if !ok || in.Kind != isa.Call {
@@ -67,7 +66,7 @@ func (t *Text) BehindCall(name string, call uint64) Site {
 	return Site{}
 }
 
-// movesStackPointer reports whether the stack pointer is, or may be, another behind the instruction.
+// movesStackPointer reports whether the instruction may change the stack pointer.
 func (t *Text) movesStackPointer(in *isa.Instruction) bool {
 	behind := stack{known: true}
 	behind.step(in)

@@ -9,17 +9,17 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// Code is the machine code of an ELF file. It finds functions that are not exported by their calls, or by pointers to
-// them in data. It keeps the reader that it was opened with, and is not safe for concurrent use.
+// Code is the machine code of an ELF file. It finds functions that are not exported: by the calls that they make, or by
+// pointers to them in data. It keeps the reader that it was opened with, and is not safe for concurrent use.
 type Code struct {
 	image *elffile.Image
 	text  *Text
-	work  int // instructions that have been gone through, in all routines
-	// contents has the segments that have been looked through: each function looks through the same ones.
+	work  int // instructions analysed so far, in all routines
+	// contents keeps the contents of the segments that were read, because searches read the same segments again.
 	contents map[elffile.Segment][]byte
 }
 
-// segment returns the contents of a segment.
+// segment returns the contents of a segment, and reads them the first time.
 func (c *Code) segment(s elffile.Segment) []byte {
 	data, known := c.contents[s]
 	if !known {
@@ -32,12 +32,12 @@ func (c *Code) segment(s elffile.Segment) []byte {
 	return data
 }
 
-// maxWork is the largest number of instructions that are gone through for the routines of one file. NumPy's routines
-// take some thousands. This many take seconds.
+// maxWork is how many instructions may be analysed for the routines of one file. NumPy's routines need some thousands.
+// This many take seconds.
 const maxWork = 1 << 18
 
 // OpenCode parses the headers and relocations of an ELF file, and keeps the exported symbols for which wanted returns
-// true; nil: none. The error matches [elffile.ErrNotELF].
+// true. A nil wanted keeps no symbol. If the file is not an ELF file, the error matches [elffile.ErrNotELF].
 func OpenCode(r io.ReaderAt, wanted func(name string) bool) (*Code, error) {
 	if wanted == nil {
 		wanted = func(string) bool { return false }
@@ -50,7 +50,7 @@ func OpenCode(r io.ReaderAt, wanted func(name string) bool) (*Code, error) {
 	return &Code{image: img, text: NewText(img)}, nil
 }
 
-// tooLarge reports whether the file's segments have more than maxSegmentBytes together.
+// tooLarge reports whether the file's segments together are larger than maxSegmentBytes.
 func (c *Code) tooLarge() bool {
 	room := uint64(maxSegmentBytes)
 	for _, s := range c.image.Segments() {
@@ -62,8 +62,8 @@ func (c *Code) tooLarge() bool {
 	return false
 }
 
-// Find returns the addresses of a pattern in the file's data, at most limit of them. ok is false if the file is too
-// large to look through.
+// Find returns the first addresses of a pattern in the file's data segments, at most limit. ok is false if the file is
+// too large to be searched.
 func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 	if c.tooLarge() {
 		return nil, false
@@ -88,25 +88,25 @@ func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 // Read fills buf from the file's contents at an address.
 func (c *Code) Read(addr uint64, buf []byte) error { return c.image.Read(addr, buf) }
 
-// PointersTo returns the pointers in data that lead to one of addrs once the file is loaded: each pointer's value by
-// its own address, both without the load bias.
+// PointersTo returns the pointers in data that point to one of addrs once the file is loaded: a map from a pointer's
+// own address to its value, both without the load bias.
 func (c *Code) PointersTo(addrs map[uint64]bool) map[uint64]uint64 { return c.image.PointersTo(addrs) }
 
-// Function returns the address of the function that a pointer in data leads to once the file is loaded. Packed relative
-// relocations (SHT_RELR) leave this address in the file.
+// Function returns the address of the function that a pointer in data points to once the file is loaded. ok is false if
+// the pointer leads to no code. A packed relative relocation (SHT_RELR) leaves the address in the file itself.
 func (c *Code) Function(pointer uint64) (addr uint64, ok bool) {
 	addr, ok = c.image.Pointee(pointer)
 	return addr, ok && c.image.Executable(addr)
 }
 
-// Enclosing returns the start of the function that an address is in, or of the split off part of a function.
+// Enclosing returns the start of the function, or of the function's cold fragment, that contains an address.
 func (c *Code) Enclosing(addr uint64) (start uint64, ok bool) {
 	s, ok := c.image.Fragment(addr)
 	return s.Start, ok
 }
 
-// imported returns the function to which a call or jump through the linkage table leads. It has no name if it is not
-// known.
+// imported returns the function that a call or jump through the linkage table reaches. The function has no name if in
+// is another instruction or the function is not known.
 func (c *Code) imported(in *isa.Instruction) (to elffile.Import) {
 	if in.Kind != isa.Call && in.Kind != isa.Jump {
 		return to
@@ -120,28 +120,29 @@ func (c *Code) imported(in *isa.Instruction) (to elffile.Import) {
 	return to
 }
 
-// References returns the addresses of bytes that read as a call of, or a jump to, an imported function. By chance they
-// may be part of something else. ok is false if the file is too large to look through, or there are more than limit.
+// References returns the addresses of bytes that decode as a call of, or a jump to, an imported function. Some of the
+// bytes may be part of another instruction by chance. ok is false if the file is too large to be searched, or there are
+// more than limit addresses.
 func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
 	if c.tooLarge() {
 		return nil, false
 	}
-	direct, indirect := map[uint64]bool{}, map[uint64]bool{}
+	stubs, pointers := map[uint64]bool{}, map[uint64]bool{}
 	for at, to := range c.image.Imports {
 		if to.Name == name {
-			indirect[at] = true
+			pointers[at] = true
 		}
 	}
 	c.text.stubs(func(at uint64) {
 		if to, ok := c.text.linked(at); ok && to.Name == name {
-			direct[at] = true
+			stubs[at] = true
 		}
 	})
 	for _, s := range c.image.Segments() {
 		if !s.Exec {
 			continue
 		}
-		more, ok := c.text.callsOf(s.Vaddr, c.segment(s), direct, indirect, limit)
+		more, ok := c.text.callsOf(s.Vaddr, c.segment(s), stubs, pointers, limit)
 		if addrs = append(addrs, more...); !ok || len(addrs) > limit {
 			return nil, false
 		}

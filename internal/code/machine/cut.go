@@ -6,46 +6,51 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// Costs of a hit, and how much more often the ordinary way is gone than a failing or cold one. Only the order
-// that follows from them matters.
+// The cost of a site is the cost of a hit times the frequency of hits. Only the order of the costs matters.
 const (
-	emulatedCost = 1
-	steppedCost  = 30
-	ordinary     = 100
-	// conditionCost makes a site without a condition the better one of two.
+	emulatedCost = 1   // of a hit, if Linux emulates the instruction
+	steppedCost  = 30  // of a hit, if Linux steps the thread over a copy of the instruction
+	ordinary     = 100 // the frequency of an ordinary path; a failing or cold one has 1
+	// conditionCost makes a site without a condition the cheaper of two that are otherwise equal.
 	conditionCost = 1
-	unlimited     = math.MaxInt32
+	unlimited     = math.MaxInt32 // the cost where no site can be
 )
 
-// cut divides a graph in two, so that every way from the entry to a return crosses from the one part into the
-// other once and never comes back, at the least cost. It is a minimum cut, in which each node has an entrance
-// (2i) and an exit (2i+1), no edge may be crossed backwards, and a node or an edge may be cut where a site can
-// be.
+// cut finds the cheapest set of sites of which every path from a function's entry to a return passes exactly one,
+// once. That is a minimum cut of a flow network. Each node of the function's graph is two vertices of the network: its
+// entrance and its exit. The arc between them costs what a site at the node costs; an arc from an exit to an entrance
+// costs what a site for that branch of a conditional jump costs. Backward arcs have unlimited capacity, so no path
+// crosses the cut twice.
 type cut struct {
 	edges []arc
-	// incident lists the arcs that start at each end, by index in edges; arc i^1 is the reverse of arc i.
+	// incident has the arcs that start at each vertex, as indices of edges. Arc i^1 is the reverse of arc i.
 	incident [][]int32
-	sink     int
+	sink     int // the vertex behind all returns
 }
 
-// arc is a directed connection of two ends with the capacity that is left.
+// arc is a directed edge of the network, with the capacity that is left.
 type arc struct{ to, room int32 }
 
-// newCut prepares the cut of a graph with known results.
+// entranceOf and exitOf return the two vertices of a node.
+func entranceOf(node int) int { return 2 * node }
+
+func exitOf(node int) int { return 2*node + 1 }
+
+// newCut makes the network of a graph whose results are known.
 func newCut(g *graph) *cut {
 	c := &cut{sink: 2 * len(g.nodes)}
 	c.incident = make([][]int32, c.sink+1)
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		c.link(2*i, 2*i+1, g.nodeCost(i))
+		c.link(entranceOf(i), exitOf(i), g.nodeCost(i))
 		if n.exit != 0 {
-			c.link(2*i+1, c.sink, unlimited)
+			c.link(exitOf(i), c.sink, unlimited)
 		}
 		if n.straight != none {
-			c.link(2*i+1, 2*n.straight, g.edgeCost(n, n.straight))
+			c.link(exitOf(i), entranceOf(n.straight), g.edgeCost(n, n.straight))
 		}
 		if n.taken != none {
-			c.link(2*i+1, 2*n.taken, g.edgeCost(n, n.taken))
+			c.link(exitOf(i), entranceOf(n.taken), g.edgeCost(n, n.taken))
 		}
 	}
 	return c
@@ -57,11 +62,11 @@ func (c *cut) link(from, to int, cost int32) {
 	c.edges = append(c.edges, arc{int32(to), cost}, arc{int32(from), unlimited})
 }
 
-// solve returns for each end whether it lies behind the cut. Of several cheapest cuts it is the last on the
-// way. ok is false where there is none.
+// solve returns for each vertex whether it lies behind the cut. Of several cheapest cuts it takes the one nearest to
+// the returns. ok is false if some path has no place for a site.
 func (c *cut) solve(entry int) (behind []bool, ok bool) {
 	for {
-		path := c.path(2 * entry)
+		path := c.path(entranceOf(entry))
 		if path == nil {
 			break
 		}
@@ -98,29 +103,30 @@ func (a *arc) fill(n int32) {
 	}
 }
 
-// path returns a shortest way with room from start to the sink, as arcs from its end, or nil.
+// path returns a shortest path with capacity left, from start to the sink: its arcs, the last one first. It returns nil
+// if there is none.
 func (c *cut) path(start int) (arcs []int32) {
-	by := make([]int32, len(c.incident)) // 1 + the arc an end was reached by
-	for queue := []int{start}; len(queue) > 0 && by[c.sink] == 0; queue = queue[1:] {
+	arrival := make([]int32, len(c.incident)) // by vertex: 1 + the arc that it was reached by; 0: not reached
+	for queue := []int{start}; len(queue) > 0 && arrival[c.sink] == 0; queue = queue[1:] {
 		for _, e := range c.incident[queue[0]] {
-			if to := int(c.edges[e].to); c.edges[e].room > 0 && by[to] == 0 && to != start {
-				by[to] = e + 1
+			if to := int(c.edges[e].to); c.edges[e].room > 0 && arrival[to] == 0 && to != start {
+				arrival[to] = e + 1
 				queue = append(queue, to)
 			}
 		}
 	}
-	if by[c.sink] == 0 {
+	if arrival[c.sink] == 0 {
 		return nil
 	}
 	for at := c.sink; at != start; {
-		e := by[at] - 1
+		e := arrival[at] - 1
 		arcs = append(arcs, e)
 		at = int(c.edges[e^1].to)
 	}
 	return arcs
 }
 
-// nodeCost returns the cost of a site at a node, unlimited where it cannot be one.
+// nodeCost returns the cost of a site at node i, or unlimited if there cannot be one.
 func (g *graph) nodeCost(i int) int32 {
 	n := &g.nodes[i]
 	_, known := g.resultRegister(n.result)
@@ -136,7 +142,8 @@ func (g *graph) nodeCost(i int) int32 {
 	return unlimited
 }
 
-// edgeCost returns the cost of a site that counts only where a conditional jump goes a certain way.
+// edgeCost returns the cost of a site at n, a conditional jump, that counts only the hits that go on to node to. It
+// returns unlimited if there cannot be such a site.
 func (g *graph) edgeCost(n *node, to int) int32 {
 	_, known := g.resultRegister(g.nodes[to].result)
 	if !n.HasCondition || !known || !n.Emulated || n.straight == n.taken || n.stack.pushed < 0 {
@@ -148,13 +155,13 @@ func (g *graph) edgeCost(n *node, to int) int32 {
 	return emulatedCost*ordinary + conditionCost
 }
 
-// frequency guesses how often a node runs: seldom where the function has failed, or the compiler moved it out
-// of the way.
+// frequency estimates how often node i runs: 1 if the function has failed there (its result is 0) or the compiler has
+// moved the code to a cold fragment, else ordinary.
 func (g *graph) frequency(i int) int32 {
 	if g.nodes[i].cold {
 		return 1
 	}
-	for range g.nodes { // back along the only way here
+	for range g.nodes { // back along the only path to here
 		n := &g.nodes[i]
 		if n.result&zero != 0 {
 			return 1

@@ -8,17 +8,17 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// Symbols are the exported symbols that were wanted, by name, with their addresses; in no order.
+// Symbols returns the exported symbols that the caller of [OpenCode] wanted, by name, in no order.
 func (c *Code) Symbols() iter.Seq2[string, elffile.Symbol] { return maps.All(c.image.Symbols) }
 
-// Entry returns the place where the first arguments of the function that begins at an address are seen, see
-// [Library.Entry]. The caller chooses the name.
+// Entry returns a site at which the first arguments of the function at an address are seen, see [Text.EntryIn]. The
+// caller chooses the name.
 func (c *Code) Entry(name string, entry uint64, arguments int) Site {
 	return c.text.EntryIn(name, c.function(entry), arguments)
 }
 
-// EntryStoring is [Code.Entry] of a function that stores its result at an address that it is passed, which is not among
-// the arguments.
+// EntryStoring does what [Code.Entry] does, for a function that stores its result at an address that its caller passes.
+// That address does not count as one of the arguments, and is also still in its register at the site.
 func (c *Code) EntryStoring(name string, entry uint64, arguments int) Site {
 	kept := c.text.arguments(arguments + 1)
 	if stored := c.text.arch.Stored; stored != isa.None {
@@ -27,6 +27,7 @@ func (c *Code) EntryStoring(name string, entry uint64, arguments int) Site {
 	return c.text.entryWith(name, c.function(entry), kept)
 }
 
+// function returns a symbol for the function at an address. Its size is 0 if the size is not known.
 func (c *Code) function(entry uint64) elffile.Symbol {
 	body, ok := c.image.Fragment(entry)
 	if !ok || body.Start != entry {
@@ -35,10 +36,9 @@ func (c *Code) function(entry uint64) elffile.Symbol {
 	return elffile.Symbol{Value: entry, Size: body.End - entry, Function: true}
 }
 
-// Ends returns the cheapest places, on every way out of the function that begins at an address, at which everything
-// that it stores outside of its stack frame is stored: every call that returns passes exactly one of them that counts,
-// once ([ReturnSite]; Result has no meaning here). ok is false where the function may be left otherwise, or the
-// analysis is not sure.
+// Ends returns the cheapest sites at which the function at an address has finished all its stores outside of its stack
+// frame. Every call that returns passes exactly one of the sites, once, with its condition fulfilled. The field Result
+// of the sites has no meaning. ok is false if the function may be left in another way, or the analysis is not sure.
 func (c *Code) Ends(name string, entry uint64) (sites []ReturnSite, ok bool) {
 	f := newFlow(c.text, entry, c.function(entry).Size)
 	f.limit = maxNodes + 1 // a larger function has no graph
@@ -53,8 +53,9 @@ func (c *Code) Ends(name string, entry uint64) (sites []ReturnSite, ok bool) {
 	return sites, len(sites) > 0
 }
 
-// findStored works out for each node whether anything is stored, or called, there or on a way from there: where nothing
-// is, it has the result of a node at which a function is left.
+// findStored sets the field result of each node. It is the result register if the function stores nothing and calls
+// nothing from that node on, and 0 otherwise. So a cut treats the nodes behind the last store like nodes behind the
+// instruction that makes a result.
 func (g *graph) findStored() {
 	for i := range g.nodes {
 		g.nodes[i].result = g.returned()
@@ -72,8 +73,7 @@ func (g *graph) findStored() {
 	}
 }
 
-// stores reports whether the instruction may change memory outside of the function's frame, itself or in a function
-// that it calls.
+// stores reports whether the instruction may change memory outside of the function's frame. A call always may.
 func (g *graph) stores(n *node) bool {
 	switch n.Kind {
 	case isa.Compare, isa.Test, isa.Push, isa.Nop, isa.Return, isa.Jump, isa.Branch, isa.Leave:

@@ -5,12 +5,11 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// Limits of the code that one function's control flow may cover, in instructions, and of the code that is looked at in
-// the functions that it calls.
+// Limits of the analysis of one function.
 const (
-	maxInstructions = 1 << 15
-	maxCallees      = 128
-	maxOfCallee     = 1 << 11
+	maxInstructions = 1 << 15 // of the function itself
+	maxCallees      = 128     // called functions that are examined
+	maxOfCallee     = 1 << 11 // instructions of one called function
 )
 
 // flow is the control flow of one function: its own range and the cold fragments it jumps into.
@@ -21,41 +20,41 @@ type flow struct {
 	targets map[uint64]bool
 	seen    map[uint64]stack // the instructions, with the stack before each
 	returns []uint64
-	// level is false where the stack pointer is not known everywhere, or two paths meet with different stacks.
+	// level is false if the stack pointer is unknown somewhere, or two paths meet with different stacks.
 	level bool
-	// complete is false where control may leave the function otherwise than by one of returns: a tail jump,
+	// complete is false if control may leave the function in another way than by one of returns: a tail jump,
 	// an indirect jump, code that cannot be decoded, a return with the stack not where it was at entry.
 	complete bool
 	queue    []state
 	limit    int // of instructions
-	// tails returns the meaning of a tail call, by its target; nil: the function is left, and nothing else is known.
+	// tails returns the meaning of a tail call, by its target. A nil tails makes every tail call an unknown exit.
 	tails func(target uint64) tail
-	// leaves reports whether a jump through a pointer goes to another library, by a tail call; nil: its target is not
-	// known.
+	// leaves reports whether a jump through a pointer is a tail call of a function in another library. A nil leaves
+	// makes every such jump an unknown exit.
 	leaves func(in *isa.Instruction) bool
-	// exits are tail calls that are ways out, with where they leave the result.
+	// exits are the tail calls that count as returns, with the locations of the result after them.
 	exits map[uint64]locations
-	// linked are the places that jumps into the PLT lead to.
+	// linked has the address at which the analysis goes on for each followed tail call, by the tail call's target.
 	linked  map[uint64]uint64
-	endless map[uint64]bool // functions that are called, and whether they never return
-	// inCallees is how many instructions of called functions have been looked at.
+	endless map[uint64]bool // by address of a called function: whether it never returns
+	// inCallees is how many instructions of called functions have been examined.
 	inCallees int
 }
 
-// tail is the meaning of a tail call for a search for a function's ways out.
+// tail is the meaning of a tail call for a search for a function's exits.
 type tail struct {
 	kind   tailKind
-	at     uint64    // tailFollow: where it goes on
-	result locations // tailReturns
+	at     uint64    // tailFollow: the address to go on at
+	result locations // tailReturns: where the callee leaves the result
 }
 
 type tailKind uint8
 
 const (
-	tailLeaves  tailKind = iota // to somewhere
-	tailFollow                  // to code that is as good as the function's own
-	tailEnds                    // to where the call is seen from then on
-	tailReturns                 // to a function with a known result
+	tailLeaves  tailKind = iota // an exit to an unknown place
+	tailFollow                  // goes on in code that counts as the function's own
+	tailEnds                    // no exit: probes in the callee see the call from then on
+	tailReturns                 // an exit, to a function that leaves its result in known locations
 )
 
 // usualSize is the assumed size of a function or fragment of unknown size, in bytes.
@@ -65,7 +64,7 @@ func ofUnknownSize(start uint64) elffile.Span {
 	return elffile.Span{Start: start, End: start + usualSize}
 }
 
-// state is a place to go on at, with the stack there.
+// state is an address from which code is still to be followed, with the stack there.
 type state struct {
 	addr     uint64
 	fragment elffile.Span
@@ -77,7 +76,7 @@ func exploreFunction(code *Text, entry, size uint64) *flow {
 	return exploreTails(code, entry, size, nil)
 }
 
-// exploreTails does the same, and asks tails about tail calls.
+// exploreTails does what exploreFunction does, and asks tails about tail calls.
 func exploreTails(code *Text, entry, size uint64, tails func(uint64) tail) *flow {
 	f := newFlow(code, entry, size)
 	f.tails = tails
@@ -110,12 +109,12 @@ func (f *flow) explore(entry uint64) {
 	}
 }
 
-// follow walks straight on until control goes elsewhere for good.
+// follow goes from instruction to instruction until control cannot go on to the next one.
 func (f *flow) follow(s state) {
 	afterCall := false
 	for f.visit(s) {
 		if !s.fragment.Contains(s.addr) {
-			// Code behind a call at the very end is not ours: the call does not return.
+			// A call at the very end of a fragment does not return. The code behind it is another function's.
 			f.complete = f.complete && afterCall
 			return
 		}
@@ -145,9 +144,9 @@ func (f *flow) follow(s state) {
 	}
 }
 
-// neverReturns reports whether a call is to a function of the file that has no way out, such as one that reports a
-// broken heap and aborts. The code behind the call is then another piece. A function with an end that depends on
-// further calls counts as returning.
+// neverReturns reports whether a call is to a function of the file without an exit, such as one that reports a broken
+// heap and aborts. The code behind such a call belongs to another fragment. neverReturns does not look into the calls
+// of that function: a function that never returns only because of them counts as returning.
 func (f *flow) neverReturns(call *isa.Instruction) bool {
 	target, ok := call.Target()
 	if !ok || f.image.InPLT(target) {
@@ -166,14 +165,16 @@ func (f *flow) neverReturns(call *isa.Instruction) bool {
 	return endless
 }
 
-// visit reports whether the place is a new one, and compares the stack where it is not.
+// visit reports whether the address of s was not seen before. It clears f.level if the stack at s is unknown, or
+// differs from the stack that was seen there before.
 func (f *flow) visit(s state) bool {
 	before, seen := f.seen[s.addr]
 	f.level = f.level && s.stack.known && (!seen || s.stack.same(before))
 	return !seen
 }
 
-// tailCall returns where to go on after a tail call, if anywhere.
+// tailCall returns the address at which the analysis goes on for a tail call to target, and sets the fragment of s. ok
+// is false if the path ends there.
 func (f *flow) tailCall(in *isa.Instruction, s *state, target uint64) (at uint64, ok bool) {
 	switch t := f.tails(target); {
 	case t.kind == tailFollow:
@@ -191,8 +192,8 @@ func (f *flow) tailCall(in *isa.Instruction, s *state, target uint64) (at uint64
 	return 0, false
 }
 
-// target is where a jump that was followed leads.
-func (f *flow) target(in *isa.Instruction) (uint64, bool) {
+// target returns the address to which a direct jump leads, behind the tail calls that were followed.
+func (f *flow) target(in *isa.Instruction) (addr uint64, ok bool) {
 	target, ok := in.Target()
 	if at, linked := f.linked[target]; linked {
 		return at, ok
@@ -221,7 +222,8 @@ func (f *flow) jump(in *isa.Instruction, s state) {
 			return
 		}
 	case f.image.IsFunction(target), f.image.InPLT(target), !s.stack.known, s.stack.pushed == 0:
-		// A tail call. With nothing on the stack a cold fragment looks the same as a hidden function.
+		// This is a tail call, or may be: with nothing on the stack, a jump to a cold fragment looks like a jump to a
+		// function without a symbol.
 		f.complete = false
 		return
 	default:

@@ -13,31 +13,30 @@ type graph struct {
 	entry int
 	slots slotTable
 	arch  *isa.Architecture
-	// refuses reports that a ret takes no probe: sites have to be in front of it, and may be dear there.
+	// refuses is true if some ret takes no probe. Sites must then lie before the ret, even at costly instructions.
 	refuses bool
 }
 
 // node is an instruction of a graph.
 type node struct {
 	isa.Instruction
-	stack stack // before the instruction
-	// refused: it takes no probe.
-	refused bool
-	cold    bool // outside the function's own range: the compiler takes it for rarely run
-	// straight and taken are the nodes that come next, the latter where the instruction jumps; none where there
-	// is no such way, or it leads to no return.
+	stack   stack // before the instruction
+	refused bool  // the instruction takes no probe
+	cold    bool  // outside the function's own range: the compiler expects it to run rarely
+	// straight is the next node in order of address, taken the node that a jump leads to. Each is none if control
+	// cannot go there, or cannot come from there to a return.
 	straight, taken int
-	before          []int
-	result          locations // each holds, before the instruction, the function's later result
-	exit            locations // the same where the function is left, 0 elsewhere
+	before          []int     // the nodes that control may come from
+	result          locations // the locations that hold the function's later result, before the instruction
+	exit            locations // the locations of the result if the function is left here; else 0
 }
 
 const none = -1
 
-// maxNodes bounds the functions that get a graph; PyEval_EvalCode has 10 to 160 instructions.
+// maxNodes is the size of the largest function that gets a graph. PyEval_EvalCode has 10 to 160 instructions.
 const maxNodes = 1024
 
-// next calls f with each node that may come after n.
+// next calls f with the index of each node that may come after n.
 func (n *node) next(f func(int)) {
 	if n.straight != none {
 		f(n.straight)
@@ -47,8 +46,8 @@ func (n *node) next(f func(int)) {
 	}
 }
 
-// newGraph makes the graph of a function. ok is false where the flow is not known well enough: the function
-// may be left otherwise than by its returns, or the stack pointer is in doubt anywhere.
+// newGraph makes the graph of a function. ok is false if the function is too large, may be left in another way than
+// by its returns, or has a place at which the stack pointer is not certain.
 func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 	if !f.complete || !f.level || len(f.seen) > maxNodes {
 		return nil, false
@@ -64,8 +63,8 @@ func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 			g.entry = i
 		}
 	}
-	find := func(addr uint64, ok bool) int {
-		if i, kept := index[addr]; ok && kept {
+	nodeAt := func(addr uint64, reachable bool) int {
+		if i, kept := index[addr]; reachable && kept {
 			return i
 		}
 		return none
@@ -74,12 +73,12 @@ func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 		in, _ := f.code.decode(addr)
 		n := node{Instruction: in, stack: f.seen[addr], cold: !f.body.Contains(addr), refused: f.code.refuses(&in)}
 		g.refuses = g.refuses || n.refused && in.Kind == isa.Return
-		n.straight, n.taken, n.exit = find(in.End(), in.GoesOn()), none, f.exits[addr]
+		n.straight, n.taken, n.exit = nodeAt(in.End(), in.GoesOn()), none, f.exits[addr]
 		if in.Kind == isa.Return {
 			n.exit = g.returned()
 		}
 		if in.Jumps() {
-			n.taken = find(f.target(&in))
+			n.taken = nodeAt(f.target(&in))
 		}
 		g.nodes = append(g.nodes, n)
 	}
@@ -89,7 +88,7 @@ func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 	return g, g.entry != none
 }
 
-// returning returns the instructions of a flow from which a return can be reached.
+// returning returns the addresses of the instructions from which a return can be reached.
 func (f *flow) returning() map[uint64]bool {
 	before := make(map[uint64][]uint64)
 	for addr := range f.seen {

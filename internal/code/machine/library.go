@@ -9,8 +9,8 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// Library is an ELF file with exported functions that are looked at one by one. It keeps the reader it was opened with
-// and is safe for concurrent use when that is.
+// Library is an ELF file whose exported functions are analysed one by one. It keeps the reader that it was opened with,
+// and is safe for concurrent use if the reader is.
 type Library struct {
 	image *elffile.Image
 	arch  *isa.Architecture
@@ -19,8 +19,8 @@ type Library struct {
 
 func (l *Library) text() *Text { return textFor(l.image, l.arch) }
 
-// OpenLibrary parses the headers of an ELF file and keeps the exported symbols with the given names. The
-// error matches [elffile.ErrNotELF].
+// OpenLibrary parses the headers of an ELF file and keeps the exported symbols with the given names. If the file is not
+// an ELF file, the error matches [elffile.ErrNotELF].
 func OpenLibrary(r io.ReaderAt, names ...string) (*Library, error) {
 	img, err := elffile.OpenImage(r, func(name string) bool { return slices.Contains(names, name) })
 	if err != nil {
@@ -35,9 +35,9 @@ func (l *Library) Has(name string) bool {
 	return ok
 }
 
-// SystemCalls returns a place behind each system call instruction of a function. At that place the registers still have
-// the call's result and arguments. It is the conditional jump that looks for an error, if the jump comes next, and else
-// the very next instruction.
+// SystemCalls returns a site behind each system call instruction of a function. There the registers still have the
+// call's result and arguments. The site is at the conditional jump that tests for an error, if only comparisons come
+// before the jump, and else at the next instruction.
 func (l *Library) SystemCalls(name string) (sites []Site) {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -57,10 +57,12 @@ func (l *Library) SystemCalls(name string) (sites []Site) {
 	return sites
 }
 
+// behind returns the first emulated conditional jump from addr on, if only comparisons lie between; else the
+// instruction at addr.
 func (t *Text) behind(flow *flow, name string, entry, addr uint64) Site {
 	for at := addr; ; {
 		in, ok := t.decode(at)
-		if !ok || at != addr && flow.targets[at] { // others come there as well
+		if !ok || at != addr && flow.targets[at] { // control may also come to at by a jump
 			break
 		}
 		if in.Kind == isa.Branch && in.Emulated {
@@ -74,24 +76,22 @@ func (t *Text) behind(flow *flow, name string, entry, addr uint64) Site {
 	return t.site(name, entry, addr, 0)
 }
 
-// Entry returns the place where a function's first arguments are seen. It is an emulated instruction that every call
-// passes once while that many arguments are still in their registers, or else the function's first instruction. The
-// place is not present where the library does not define the function.
+// Entry returns a site at which a function's first arguments are seen, as [Text.EntryIn] chooses it. It returns the
+// zero Site if the library does not define the function.
 func (l *Library) Entry(name string, arguments int) Site {
 	return l.text().Entry(name, arguments)
 }
 
-// Returns returns the places where a function's result is seen, see [ReturnSite]. Tail calls to functions of the file
-// that are not exported are followed. A tail call to a function with a name that this library was opened with is no way
-// out: from then on the call is seen in that function, with the same stack pointer. complete is false where the
-// function may be left otherwise.
+// Returns returns the sites at which a function's result is seen. It follows tail calls to functions of the file that
+// are not exported. A tail call to a function that the library was opened with is no exit: probes in that function see
+// the rest of the call, with the same stack pointer. complete is false if the function may also be left in another way.
 func (l *Library) Returns(name string) (sites []ReturnSite, complete bool) {
 	code := l.text()
 	return code.returnSites(name, func(target uint64) tail { return l.tail(code, target) })
 }
 
-// Ends returns the ret instructions by which a function is left: there the function has stored everything that it
-// stores. In all else it is like [Library.Returns].
+// Ends returns sites at the ret instructions of a function, where the function has finished all its stores. It treats
+// tail calls as [Library.Returns] does.
 func (l *Library) Ends(name string) (sites []ReturnSite, complete bool) {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -103,10 +103,11 @@ func (l *Library) Ends(name string) (sites []ReturnSite, complete bool) {
 	return sites, ok && flow.complete && len(sites) > 0 && len(flow.exits) == 0
 }
 
-// copiers are functions that return their first argument (ISO C, 7.26). An allocator ends with one where it clears a
-// block.
+// copiers are functions that return their first argument (ISO C, 7.26). An allocator that clears a block may end with a
+// tail call of one.
 var copiers = []string{"memset", "__memset_chk"}
 
+// tail returns the meaning of a tail call to target for the library's analyses.
 func (l *Library) tail(code *Text, target uint64) tail {
 	img := l.image
 	for _, s := range img.Symbols {
@@ -133,8 +134,8 @@ func (l *Library) tail(code *Text, target uint64) tail {
 	return tail{}
 }
 
-// Start returns the place where a return probe of a function may go: the function's first instruction, or the second
-// where the first only marks an entry.
+// Start returns the site for a return probe of a function: its first instruction, or the second if the first only marks
+// an entry.
 func (l *Library) Start(name string) Site {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -149,8 +150,9 @@ func (l *Library) Start(name string) Site {
 	return code.site(name, fn.Value, at, 0)
 }
 
-// Aliases returns the names of the function to which a function only jumps, of the names that the library was opened
-// with. It returns none where the function does more than jump. A probe on such a name sees the call.
+// Aliases returns the other names of a function that does nothing but jump: the names of the function it jumps to, as
+// far as the library was opened with them. A probe on one of these names sees the call. Aliases returns none for a
+// function that does more than jump.
 func (l *Library) Aliases(name string) (names []string) {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -178,12 +180,13 @@ func (l *Library) Aliases(name string) (names []string) {
 	return slices.DeleteFunc(names, func(n string) bool { return n == name || !slices.Contains(l.names, n) })
 }
 
-// stub returns the pointer through which code in the PLT jumps, as [isa.Architecture] knows stubs.
+// stub returns the pointer through which the PLT's stub at target jumps. It decodes a stub's instructions and more
+// further ones, see [isa.Architecture].
 func (t *Text) stub(target uint64, more int) (pointer uint64, ok bool) {
 	return t.arch.Stub(t.decode, target, more)
 }
 
-// linked returns the function that a place in the PLT jumps to.
+// linked returns the function to which the PLT's stub at target jumps.
 func (t *Text) linked(target uint64) (to elffile.Import, ok bool) {
 	pointer, ok := t.stub(target, 1)
 	if ok {
@@ -192,7 +195,7 @@ func (t *Text) linked(target uint64) (to elffile.Import, ok bool) {
 	return to, ok
 }
 
-// stubs calls f with each place at which code in the PLT may begin.
+// stubs calls f with each address at which a stub of the PLT may begin.
 func (t *Text) stubs(f func(addr uint64)) {
 	for _, s := range t.image.PLT() {
 		for at := s.Start; at < s.End && s.End-s.Start <= elffile.MaxTable; at += t.arch.StubStep {

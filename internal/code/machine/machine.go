@@ -1,13 +1,14 @@
-// Package machine reads machine code: the effects of instructions, the ways through a function, and the values that
-// registers and the stack hold on them. So it finds where a probe sees a function's arguments and its result. The
-// purpose of functions (internal/python/cpython, internal/python/numpy, internal/code/libc, internal/code/cuda) and
-// their place in files (internal/code/elffile) are others' business.
+// Package machine analyses machine code: the effects of instructions, the paths through a function, and the values that
+// registers and the stack hold on each path. From that it finds the instructions at which a probe sees a function's
+// arguments and its result.
 //
-// Analyses know instructions as internal/code/isa has them. The header of a file names its processor ([NewText]). A
-// package of its own decodes the instructions of each processor.
+// What a function is for is known elsewhere (internal/python/cpython, internal/python/numpy, internal/code/libc,
+// internal/code/cuda), and so is where it lies in a file (internal/code/elffile). Analyses see instructions in the form
+// of internal/code/isa. The header of a file names its processor ([NewText]); one package for each processor decodes
+// its instructions.
 //
-// It reads through [io.ReaderAt] and does nothing else. Code may be anything: all searches are bounded, code that is
-// not understood is not known, and nothing panics. Addresses are those of the file ("virtual").
+// The package's only effect is to read through [io.ReaderAt]. The code may be hostile: all searches are bounded, code
+// that is not understood counts as unknown, and nothing panics. Addresses are the file's virtual addresses.
 package machine
 
 import (
@@ -31,10 +32,10 @@ type Site struct {
 	Emulated bool
 }
 
-// Present reports whether there is such a place at all.
+// Present reports whether s is a site. The zero Site stands for none.
 func (s Site) Present() bool { return s.Symbol != "" }
 
-// site makes one of an instruction; it is not present where the instruction takes no probe.
+// site returns the site at an instruction, or the zero Site if the instruction takes no probe.
 func (t *Text) site(name string, entry, addr uint64, pushed int32) Site {
 	in, _ := t.decode(addr)
 	off, ok := t.image.FileOffset(addr)
@@ -45,13 +46,13 @@ func (t *Text) site(name string, entry, addr uint64, pushed int32) Site {
 	return Site{Symbol: name, Delta: delta, Address: addr, FileOffset: off, Pushed: pushed, Emulated: in.Emulated}
 }
 
-// refuses reports whether an instruction takes no probe.
+// refuses reports whether Linux refuses a probe on an instruction, or a probe there would break an exclusive access.
 func (t *Text) refuses(in *isa.Instruction) bool {
 	return in.Refused || t.arch.Unbroken != nil && t.arch.Unbroken(t.decode, in.Addr)
 }
 
-// At returns an instruction as a site, under a name of the caller's choice; the function around it is the one that
-// holds it.
+// At returns the site at an instruction, under a name of the caller's choice. Its Delta counts from the start of the
+// function that contains the instruction.
 func (t *Text) At(name string, addr uint64) Site {
 	start := addr
 	if s, ok := t.image.Fragment(addr); ok {
@@ -60,11 +61,12 @@ func (t *Text) At(name string, addr uint64) Site {
 	return t.site(name, start, addr, 0)
 }
 
-// maxFragment bounds how long the code in front of an instruction may be that is walked through to it, in bytes.
+// maxFragment is the largest distance from the start of a function to an instruction that is decoded from there, in
+// bytes.
 const maxFragment = 1 << 20
 
-// Begins reports whether an instruction begins at an address: one is decoded after the other from the start of the
-// function on. A probe anywhere else would destroy the code.
+// Begins reports whether an instruction begins at an address. It decodes the function from its start up to the address.
+// A probe inside an instruction would destroy the code.
 func (t *Text) Begins(addr uint64) bool {
 	s, ok := t.image.Fragment(addr)
 	if !ok || addr-s.Start > maxFragment {
@@ -82,8 +84,9 @@ func (t *Text) Begins(addr uint64) bool {
 	return s.Start == addr
 }
 
-// Thunk returns where a function jumps to that does nothing else, its first arguments being untouched.
-func (t *Text) Thunk(fn elffile.Symbol, arguments int) (uint64, bool) {
+// Thunk returns the address that fn jumps to, if fn only jumps: it leaves the stack and its first arguments as they
+// were. ok is false for any other function.
+func (t *Text) Thunk(fn elffile.Symbol, arguments int) (target uint64, ok bool) {
 	addr := fn.Value
 	for range 4 {
 		in, ok := t.decode(addr)
@@ -104,8 +107,8 @@ func (t *Text) Thunk(fn elffile.Symbol, arguments int) (uint64, bool) {
 	return 0, false
 }
 
-// Entry returns where to see an exported function's first arguments, see [Text.EntryIn]. It is not present where the
-// image does not define the function.
+// Entry returns a site at which an exported function's first arguments are seen, as [Text.EntryIn] chooses it. It
+// returns the zero Site if the image does not define the function.
 func (t *Text) Entry(name string, arguments int) Site {
 	fn, ok := t.image.Function(name)
 	if !ok {
@@ -114,34 +117,36 @@ func (t *Text) Entry(name string, arguments int) Site {
 	return t.EntryIn(name, fn, arguments)
 }
 
-// maxPrologue bounds how far from the entry a site is looked for, in instructions.
+// maxPrologue is how many instructions from the entry on a site is looked for.
 const maxPrologue = 24
 
-// maxPushed bounds how many bytes of the stack a site's function may have taken before it.
+// maxPushed is how many bytes a function may have put on the stack before a site.
 const maxPushed = 4096
 
-// EntryIn chooses a place for a probe at a function's entry. It is on the straight path that every call passes exactly
-// once, where so many arguments are still in place: the first emulated instruction, or else the first that takes a
-// probe.
+// EntryIn chooses a site near a function's entry. Every call passes the site exactly once, with the first arguments
+// still in their registers. EntryIn prefers the first emulated instruction, and else takes the first instruction that
+// takes a probe.
 func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 	return t.entryWith(name, fn, t.arguments(arguments))
 }
 
-// entryWith is EntryIn with some registers still in place.
+// entryWith does what EntryIn does. The registers in kept still have their contents at the site.
 func (t *Text) entryWith(name string, fn elffile.Symbol, kept isa.Registers) Site {
 	flow := exploreFunction(t, fn.Value, fn.Size)
 	sp := stack{known: true}
 	addr := fn.Value
-	dear := t.site(name, fn.Value, addr, 0)
+	fallback := t.site(name, fn.Value, addr, 0)
 	for range maxPrologue {
 		in, ok := t.decode(addr)
 		if !ok || flow.targets[addr] { // the target of a later jump may run more than once
 			break
 		}
-		if site := t.site(name, fn.Value, addr, int32(sp.pushed)); site.Emulated {
+		site := t.site(name, fn.Value, addr, int32(sp.pushed))
+		if site.Emulated {
 			return site
-		} else if !dear.Present() {
-			dear = site
+		}
+		if !fallback.Present() {
+			fallback = site
 		}
 		if in.MayWrite(kept) {
 			break
@@ -151,16 +156,16 @@ func (t *Text) entryWith(name string, fn elffile.Symbol, kept isa.Registers) Sit
 		}
 		addr = in.End()
 	}
-	return dear
+	return fallback
 }
 
-// Returns returns the places where an exported function's result is seen, see [ReturnSite]. complete is false where the
-// function may be left otherwise, as by a call that does not come back to it.
+// Returns returns the sites at which an exported function's result is seen. complete is false if the function may also
+// be left in another way, such as by a call that does not return to it.
 func (t *Text) Returns(name string) (sites []ReturnSite, complete bool) {
 	return t.returnSites(name, nil)
 }
 
-// arguments returns the registers of so many arguments.
+// arguments returns the registers of a function's first n arguments.
 func (t *Text) arguments(n int) isa.Registers {
 	return isa.SetOf(t.arch.Arguments[:min(n, len(t.arch.Arguments))]...)
 }

@@ -2,13 +2,12 @@ package machine
 
 import "ipytracer/internal/code/isa"
 
-// maxToCompare is the greatest number of instructions between a reference to a function, its call, and a comparison of
-// its result.
+// maxToCompare is how many instructions are searched from a reference to a function to the comparison of its result.
 const maxToCompare = 16
 
-// Asks reports whether some code calls an imported function and compares its result, an int, with a number. The
-// comparison is one that follows the call before any other call or jump that is always taken. ok is false where there
-// is too much to look at, see [Code.References].
+// Asks reports whether some code calls an imported function and compares its result, an int, with a number. Between the
+// call and the comparison there is no other call and no unconditional jump. ok is false if there is too much code to be
+// searched, see [Code.References].
 func (c *Code) Asks(name string, number int32, limit int) (asks, ok bool) {
 	addrs, ok := c.References(name, limit)
 	if !ok {
@@ -22,8 +21,8 @@ func (c *Code) Asks(name string, number int32, limit int) (asks, ok bool) {
 	return false, true
 }
 
-// comparesResult reports whether the function that is referred to at an address is called there, or a little later
-// through a register, and its result is compared with a number.
+// comparesResult reports whether the code at an address calls a function, at once or a little later through a register,
+// and then compares the result with a number.
 func (c *Code) comparesResult(addr uint64, number int32) bool {
 	called := false
 	for range maxToCompare {
@@ -42,7 +41,7 @@ func (c *Code) comparesResult(addr uint64, number int32) bool {
 	return false
 }
 
-// isInt reports whether an operand is an int that a function has given back.
+// isInt reports whether an operand is the result register of a function that returns an int.
 func (t *Text) isInt(o *isa.Operand) bool {
 	return o.Kind == isa.InRegister && o.Base == t.arch.Result && o.Width == 4
 }

@@ -9,35 +9,35 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// Bounds on the instructions that are followed from a load. Also bounds on what is kept of a function: its calls, and
-// the places that take its address.
+// Limits of the search for references.
 const (
-	maxToCall = 24
-	maxCalls  = 1 << 12
-	maxTaken  = 1 << 16
-	maxLoads  = 1 << 14 // loads of the variable that are followed
+	maxToCall = 24      // instructions from a load of the variable to a call
+	maxCalls  = 1 << 12 // addresses of calls that are kept for each function
+	maxTaken  = 1 << 16 // instructions that take a function's address
+	maxLoads  = 1 << 14 // loads of the variable
 )
 
-// maxSegmentBytes bounds the segments of a file that are looked through, together: NumPy's have 10 MiB, Arrow's 53.
+// maxSegmentBytes is the largest total size of the segments of a file that is searched. NumPy's have 10 MiB, Arrow's
+// 53 MiB.
 const maxSegmentBytes = 64 << 20
 
-// References are the places that refer to a variable and to some functions of an image. Bytes that only look like a
-// reference are rare enough to count all the same. Code that places a probe checks more.
+// References are the instructions of an image that refer to a variable or to some functions. Bytes that only look like
+// a reference count as well: they are rare, and code that places a probe checks more.
 type References struct {
 	text     *Text
 	variable string
-	address  uint64              // of the variable; 0 where the image does not define it
-	loads    []isa.Reference     // instructions that load its value, or its address from the global offset table
-	callers  map[string]int      // calls and jumps to a function from outside it, by its name
-	calls    map[string][]uint64 // the places of these, for each function up to one more than maxCalls
-	slots    map[uint64]string   // the global offset table: the symbol of each pointer
-	stubs    map[uint64]string   // the symbol of each place in the PLT
+	address  uint64              // of the variable; 0 if the image does not define it
+	loads    []isa.Reference     // instructions that load the variable's value, or its address from the offset table
+	callers  map[string]int      // by a function's name: how many calls and jumps to it are outside of it
+	calls    map[string][]uint64 // by a function's name: their addresses, at most maxCalls+1
+	slots    map[uint64]string   // by address of a pointer in the global offset table: its symbol
+	stubs    map[uint64]string   // by address of a function, or of a stub in the PLT: its symbol
 	bodies   map[string]elffile.Span
-	taken    map[uint64]string // instructions that take or load a function's address
+	taken    map[uint64]string // by address of an instruction: the function whose address it takes or loads
 }
 
-// Refer looks through the machine code for references to the variable and the functions, which must be among the
-// image's symbols.
+// Refer searches the machine code for references to the variable and the functions. These must be among the image's
+// symbols.
 func (t *Text) Refer(variable string, functions ...string) *References {
 	img := t.image
 	r := &References{
@@ -69,25 +69,27 @@ func (t *Text) Refer(variable string, functions ...string) *References {
 	return r
 }
 
-// scan looks through a segment.
+// scan searches a segment.
 func (r *References) scan(vaddr uint64, data []byte) {
 	r.text.arch.Scan(vaddr, data, func(at isa.Reference) bool {
 		switch at.Kind {
 		case isa.Calls:
-			r.count(at.At, r.stubs[at.To])
+			r.addCall(at.At, r.stubs[at.To])
 		case isa.Through:
-			r.count(at.At, r.slots[at.To])
+			r.addCall(at.At, r.slots[at.To])
 		case isa.Loads, isa.Takes:
-			if r.address != 0 && (at.To == r.address || r.slots[at.To] == r.variable) && len(r.loads) < maxLoads {
+			ofVariable := at.To == r.address || r.slots[at.To] == r.variable
+			if r.address != 0 && ofVariable && len(r.loads) < maxLoads {
 				r.loads = append(r.loads, at)
 			}
-			r.take(at.At, cmp.Or(r.slots[at.To], r.stubs[at.To]))
+			r.addTaken(at.At, cmp.Or(r.slots[at.To], r.stubs[at.To]))
 		}
 		return true
 	})
 }
 
-func (r *References) count(at uint64, name string) {
+// addCall counts a call or jump to a function, unless it is inside that function or in the PLT.
+func (r *References) addCall(at uint64, name string) {
 	if name == "" || r.bodies[name].Contains(at) || r.text.image.InPLT(at) {
 		return
 	}
@@ -97,14 +99,15 @@ func (r *References) count(at uint64, name string) {
 	}
 }
 
-// take keeps the places where a function's address is taken or loaded. If there are too many places, they count as one.
-func (r *References) take(at uint64, name string) {
+// addTaken keeps an instruction that takes or loads a function's address. Beyond maxTaken it keeps none: see takes.
+func (r *References) addTaken(at uint64, name string) {
 	if name != "" && len(r.taken) < maxTaken {
 		r.taken[at] = name
 	}
 }
 
-// takes reports whether an instruction takes or loads a function's address.
+// takes reports whether an instruction may take or load a function's address. Once too many instructions do, it is true
+// for all.
 func (r *References) takes(at uint64, name string) bool {
 	return r.taken[at] == name || len(r.taken) == maxTaken
 }
@@ -112,14 +115,13 @@ func (r *References) takes(at uint64, name string) bool {
 // Callers returns the number of calls and jumps to a function from outside it.
 func (r *References) Callers(name string) int { return r.callers[name] }
 
-// Calls returns the places of the calls and jumps to a function from outside it. ok is false where there are too many
-// to look at.
+// Calls returns the addresses of the calls and jumps to a function from outside it. ok is false if there are too many.
 func (r *References) Calls(name string) (addrs []uint64, ok bool) {
 	return r.calls[name], len(r.calls[name]) <= maxCalls
 }
 
-// Passing returns calls with the variable's value as first argument: the called function's name, by the call's address.
-// It returns only calls of the given functions. It follows the value from where it is loaded, and may not see all
+// Passing returns the calls of the given functions that pass the variable's value as first argument: a map from a
+// call's address to the called function's name. It follows the value from each instruction that loads it, and may miss
 // calls.
 func (r *References) Passing(functions []string) map[uint64]string {
 	calls := map[uint64]string{}
@@ -129,17 +131,24 @@ func (r *References) Passing(functions []string) map[uint64]string {
 	return calls
 }
 
-// walk is a place on the way from a load, with the registers that hold the variable's value and its address there.
+// walk is a position on a path from a load of the variable.
 type walk struct {
-	addr          uint64
-	value, addrOf locations
-	left          int
+	addr    uint64
+	value   locations // the registers that hold the variable's value
+	pointer locations // the registers that hold the variable's address
+	left    int       // how many more instructions are followed
 }
 
-// follow adds the calls that are reached from one load.
+// Limits of the walks from one load of the variable.
+const (
+	maxSteps = 8 * maxToCall // instructions of all walks together
+	maxWalks = 8             // walks that wait at once, one for each branch
+)
+
+// follow adds to calls the calls that are reached from one load.
 func (r *References) follow(load isa.Reference, functions []string, calls map[uint64]string) {
 	queue := []walk{{addr: load.At, left: maxToCall}}
-	for steps := 0; len(queue) > 0 && steps < 8*maxToCall; steps++ {
+	for steps := 0; len(queue) > 0 && steps < maxSteps; steps++ {
 		w := &queue[len(queue)-1]
 		in, ok := r.text.decode(w.addr)
 		if w.left--; !ok || w.left < 0 || in.Kind == isa.Return || in.Kind == isa.Trap {
@@ -148,7 +157,8 @@ func (r *References) follow(load isa.Reference, functions []string, calls map[ui
 		}
 		target, direct := in.Target()
 		if in.Kind == isa.Call || in.Kind == isa.Jump {
-			if to := r.called(&in); slices.Contains(functions, to) && w.value&general(r.text.arch.Arguments[0]) != 0 {
+			passesValue := w.value&general(r.text.arch.Arguments[0]) != 0
+			if to := r.called(&in); passesValue && slices.Contains(functions, to) {
 				calls[w.addr] = to
 			}
 			if in.Kind == isa.Call || !direct {
@@ -159,27 +169,27 @@ func (r *References) follow(load isa.Reference, functions []string, calls map[ui
 			continue
 		}
 		if in.Kind != isa.Branch {
-			w.load(&in, r, load)
+			w.step(&in, r, load)
 		}
 		w.addr = in.End()
-		if in.Kind == isa.Branch && direct && len(queue) < 8 {
+		if in.Kind == isa.Branch && direct && len(queue) < maxWalks {
 			other := *w
 			other.addr = target
 			queue = append(queue, other)
-		} else if w.value|w.addrOf == 0 {
+		} else if w.value|w.pointer == 0 {
 			queue = queue[:len(queue)-1]
 		}
 	}
 }
 
-// load follows an instruction's effect on the registers.
-func (w *walk) load(in *isa.Instruction, r *References, first isa.Reference) {
+// step updates the walk's registers for one instruction. first is the load at which the walk began.
+func (w *walk) step(in *isa.Instruction, r *References, first isa.Reference) {
 	if !in.Plain {
-		w.value, w.addrOf = 0, 0
+		w.value, w.pointer = 0, 0
 		return
 	}
 	to := general(in.Writes) | locations(in.Also)
-	value, addrOf := false, false
+	value, pointer := false, false // what the instruction puts into the registers that it writes
 	if from := &in.Operands[1]; in.Kind == isa.Move || in.Kind == isa.Address {
 		move, at := in.Kind == isa.Move, uint64(from.Value)
 		if in.Addr == first.At {
@@ -188,23 +198,24 @@ func (w *walk) load(in *isa.Instruction, r *References, first isa.Reference) {
 		switch {
 		case in.Addr == first.At, from.Relative() && from.Index == isa.None:
 			value = move && at == r.address
-			addrOf = !move && at == r.address || move && r.slots[at] == r.variable
+			pointer = !move && at == r.address || move && r.slots[at] == r.variable
 		case from.Memory():
-			value = move && at == 0 && from.Index == isa.None && w.addrOf&general(from.Base) != 0
+			value = move && at == 0 && from.Index == isa.None && w.pointer&general(from.Base) != 0
 		case from.Kind == isa.InRegister:
-			value, addrOf = w.value&general(from.Base) != 0, w.addrOf&general(from.Base) != 0
+			value, pointer = w.value&general(from.Base) != 0, w.pointer&general(from.Base) != 0
 		}
 	}
-	w.value, w.addrOf = w.value&^to, w.addrOf&^to
+	w.value, w.pointer = w.value&^to, w.pointer&^to
 	if value {
 		w.value |= to
 	}
-	if addrOf {
-		w.addrOf |= to
+	if pointer {
+		w.pointer |= to
 	}
 }
 
-// called returns the name of the wanted function to which a call or jump leads; "" for none.
+// called returns the name of the function that a call or jump reaches, if it is one that [Text.Refer] was asked for;
+// else "".
 func (r *References) called(in *isa.Instruction) string {
 	if pointer, ok := in.Through(); ok {
 		return r.slots[pointer]
@@ -215,8 +226,9 @@ func (r *References) called(in *isa.Instruction) string {
 	return ""
 }
 
-// Passed returns the first two arguments of a call, if they are constants or addresses that the code in front of the
-// call shows; 0 for any other. ok is false where the code in front of the call in its function is not known.
+// Passed returns the first two arguments of a call. An argument is 0 unless the code before the call shows that it is a
+// certain constant or address. ok is false if the start of the function around the call is not known, or is too far
+// away.
 func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 	body, ok := t.image.Fragment(call)
 	if !ok || call-body.Start > maxFragment {
@@ -256,20 +268,20 @@ func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 	return 0, 0, true
 }
 
-// callsOf returns the places in some code that may call or jump to one of some places, or through one of some pointers,
-// or load such a pointer to call through it later. ok is false where there are more than limit.
+// callsOf returns the addresses of the instructions in code that may call or jump to one of the places, call or jump
+// through one of the pointers, or load one of the pointers for a later call. ok is false if there are more than limit.
 func (t *Text) callsOf(
-	vaddr uint64, code []byte, direct, indirect map[uint64]bool, limit int,
+	vaddr uint64, code []byte, places, pointers map[uint64]bool, limit int,
 ) (addrs []uint64, ok bool) {
-	directly, indirectly := bounded(direct), bounded(indirect)
+	boundedPlaces, boundedPointers := bounded(places), bounded(pointers)
 	ok = true
 	t.arch.Scan(vaddr, code, func(r isa.Reference) bool {
 		found := false
 		switch r.Kind {
 		case isa.Calls, isa.Branches:
-			found = directly.has(r.To)
+			found = boundedPlaces.has(r.To)
 		case isa.Through, isa.Loads:
-			found = indirectly.has(r.To)
+			found = boundedPointers.has(r.To)
 		}
 		if found {
 			ok = len(addrs) < limit
@@ -283,7 +295,8 @@ func (t *Text) callsOf(
 	return addrs, true
 }
 
-// targets are some addresses, with the first and the last of them. These two alone rule out nearly all other addresses.
+// targets is a set of addresses, with its first and its last. A comparison with these two rules out nearly all other
+// addresses without a look into the map.
 type targets struct {
 	addrs       map[uint64]bool
 	first, last uint64

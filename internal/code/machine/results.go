@@ -2,10 +2,10 @@ package machine
 
 import "ipytracer/internal/code/isa"
 
-// locations is a set of places that hold a value: general registers, the constant 0, spill slots.
+// locations is a set of places that hold a value. The lowest bits are general registers, the highest bit is the
+// constant 0, and the bits between are spill slots (see [slotTable]).
 type locations uint64
 
-// Slots come behind the architecture's registers, see [slotTable].
 const (
 	zero     locations = 1 << 63
 	anywhere           = ^locations(0)
@@ -14,18 +14,18 @@ const (
 // general returns the location of a general register, 0 for none.
 func general(r isa.Register) locations { return locations(r.Set()) }
 
-// returned returns where a function leaves its result.
+// returned returns the location in which functions return their results.
 func (g *graph) returned() locations { return general(g.arch.Result) }
 
 // effect is an instruction's effect on the values that locations hold.
 type effect struct {
-	kills            locations // hold something else afterwards
-	source, copiedTo locations // copiedTo, if any, holds the value of source afterwards
-	// otherSource and otherCopiedTo are source and copiedTo of a second copy.
+	kills            locations // lose what they held
+	source, copiedTo locations // copiedTo receives the value of source; 0 if nothing is copied
+	// otherSource and otherCopiedTo are the source and the destination of a second copy.
 	otherSource, otherCopiedTo locations
 }
 
-// preimage returns the locations that held a value before the instruction, given the locations after that hold it
+// preimage returns the locations that must hold a value before the instruction so that the locations in after hold it
 // afterwards.
 func (e effect) preimage(after locations) locations {
 	before := after &^ e.kills
@@ -38,8 +38,9 @@ func (e effect) preimage(after locations) locations {
 	return before
 }
 
-// findResults works out for each node which locations hold the function's result. It goes backwards from the returns,
-// where the result is in its register. At a fork it keeps only the locations that hold the result on both ways.
+// findResults sets the field result of each node: the locations that hold the function's result there. It goes
+// backwards from the returns, where the result is in its register. At a fork it keeps only the locations that hold the
+// result on both paths.
 func (g *graph) findResults() {
 	g.findSlots()
 	effects := make([]effect, len(g.nodes))
@@ -63,7 +64,7 @@ func (g *graph) findResults() {
 	}
 }
 
-// effect describes an instruction. An instruction that it does not understand loses every value.
+// effect returns the effect of an instruction. An unknown instruction kills every location.
 func (g *graph) effect(n *node) effect {
 	top := -n.stack.pushed
 	switch n.Kind {
@@ -88,13 +89,13 @@ func (g *graph) effect(n *node) effect {
 	e.source, e.copiedTo = g.copied(n, &n.Operands[0], &n.Operands[1])
 	e.kills |= e.copiedTo
 	if n.Kind == isa.Pair {
-		g.second(n, &e)
+		g.addSecondCopy(n, &e)
 	}
 	return e
 }
 
-// second adds the second copy of a pair of copies (isa.Pair).
-func (g *graph) second(n *node, e *effect) {
+// addSecondCopy adds to e the second copy of an [isa.Pair].
+func (g *graph) addSecondCopy(n *node, e *effect) {
 	if m := &n.Operands[2]; m.Memory() {
 		e.kills |= g.written(n, m)
 	}
@@ -106,8 +107,8 @@ func (g *graph) second(n *node, e *effect) {
 // maxFrame is more than any stack frame.
 const maxFrame = 1 << 32
 
-// written returns the slots that a store to m may change. Memory other than the stack has no slots: the addresses of
-// slots were never handed out.
+// written returns the slots that a store to m may change. A store to memory other than the stack changes none, because
+// the function has handed out the address of no slot.
 func (g *graph) written(n *node, m *isa.Operand) locations {
 	if at, ok := g.slot(n, m); ok {
 		return g.slots.within(at, at+written(m))
@@ -129,8 +130,8 @@ func written(m *isa.Operand) int64 {
 	return int64(m.Width)
 }
 
-// copied returns the locations between which an instruction copies eight bytes, from its operand src to dst. It returns
-// 0 if the instruction does more than copy.
+// copied returns the locations of operands src and dst if the instruction copies eight bytes from src to dst. It
+// returns 0 and 0 if it does anything else.
 func (g *graph) copied(n *node, dst, src *isa.Operand) (from, to locations) {
 	switch {
 	case n.Kind == isa.Clear:
@@ -139,15 +140,15 @@ func (g *graph) copied(n *node, dst, src *isa.Operand) (from, to locations) {
 	case dst.Fills() && src.Kind == isa.Constant && src.Value == 0:
 		return zero, general(dst.Base)
 	default:
-		if from, to = g.lies(n, src), g.lies(n, dst); from != 0 && to != 0 {
+		if from, to = g.location(n, src), g.location(n, dst); from != 0 && to != 0 {
 			return from, to
 		}
 	}
 	return 0, 0
 }
 
-// lies returns the location of an operand: a whole register or a slot of the stack.
-func (g *graph) lies(n *node, o *isa.Operand) locations {
+// location returns the location of an operand that is a whole register or a slot of the stack; 0 for any other.
+func (g *graph) location(n *node, o *isa.Operand) locations {
 	if o.Whole() {
 		return general(o.Base)
 	}
@@ -157,17 +158,18 @@ func (g *graph) lies(n *node, o *isa.Operand) locations {
 	return 0
 }
 
-// Register is where a function's result lies at a [ReturnSite]; [Returned] where functions return it.
+// Register is the place of a function's result at a [ReturnSite].
 type Register = isa.Result
 
 // Returned is the register that functions return in.
 const Returned = isa.Returned
 
-// Condition is the state of the flags in which a hit counts.
+// Condition is the state of the processor's flags in which a hit counts.
 type Condition = isa.Condition
 
-// resultRegister chooses one of the locations that hold a result. It prefers zero to any other.
-func (g *graph) resultRegister(l locations) (Register, bool) {
+// resultRegister chooses one of the locations that hold a result: zero if it can, else the architecture's first choice.
+// ok is false if the result is in none that a site may name.
+func (g *graph) resultRegister(l locations) (r Register, ok bool) {
 	best, found := Register(0), false
 	for r, place := range g.arch.Results {
 		switch {

@@ -7,20 +7,19 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// ReturnSite is a place on the way out of a function where its result is settled: a ret, or an emulated instruction
-// before it.
+// ReturnSite is a site at which a function's result is final: a ret, or an emulated instruction before it.
 type ReturnSite struct {
 	Site
-	// Result is the place of the function's later result.
+	// Result is the place of the result at the site.
 	Result Register
-	// Condition selects the hits that count. Only a conditional jump has one, and then the others are calls that go on
-	// and pass another site later.
+	// Condition selects the hits that count. Only a site at a conditional jump has one. The hits that do not count are
+	// of calls that go on, and pass another site later.
 	Condition Condition
 }
 
-// returnSites returns the places where a function's result is seen, in order of address: the cheapest set of sites of
-// which every call that returns passes exactly one that counts, exactly once. Where the analysis is not sure they are
-// the ret instructions. complete is false where the function may also be left otherwise.
+// returnSites returns the sites at which a function's result is seen, in order of address. They are the cheapest set of
+// which every call that returns passes exactly one, once, with its condition fulfilled. If the analysis is not sure,
+// the sites are the ret instructions. complete is false if the function may also be left in another way.
 func (t *Text) returnSites(name string, tails func(uint64) tail) (sites []ReturnSite, complete bool) {
 	fn, ok := t.image.Function(name)
 	if !ok {
@@ -38,8 +37,8 @@ func (t *Text) returnSites(name string, tails func(uint64) tail) (sites []Return
 	return sites, ok && flow.complete && len(sites) > 0
 }
 
-// atReturns returns the ret instructions of a function, in order of address. One that takes no probe is stood for by
-// the instruction in front of it. ok is false where that may be passed otherwise, or takes none either.
+// atReturns returns sites at the ret instructions of a function, in order of address. If a ret takes no probe, the site
+// is at the instruction before it. ok is false if some ret gets no site in either way.
 func (t *Text) atReturns(f *flow, name string, entry uint64) (sites []ReturnSite, ok bool) {
 	ok = true
 	for _, addr := range slices.Sorted(slices.Values(f.returns)) {
@@ -54,8 +53,8 @@ func (t *Text) atReturns(f *flow, name string, entry uint64) (sites []ReturnSite
 	return sites, ok
 }
 
-// beforeReturn returns the instruction in front of a ret, if control comes to the ret from there alone, always, and the
-// result is in its register.
+// beforeReturn returns a site at the instruction before a ret. It returns the zero Site if control may come to the ret
+// from elsewhere, may go elsewhere from that instruction, or the result is not in its register there.
 func (t *Text) beforeReturn(f *flow, name string, entry, ret uint64) Site {
 	for addr, at := range f.seen {
 		in, ok := t.decode(addr)
@@ -68,7 +67,7 @@ func (t *Text) beforeReturn(f *flow, name string, entry, ret uint64) Site {
 	return Site{}
 }
 
-// cutSites returns the sites where the cheapest cut of a graph crosses it, none if there is no usable one.
+// cutSites returns the sites of the cheapest cut of a graph, and none if there is no usable cut.
 func (t *Text) cutSites(g *graph, name string, entry uint64) (sites []ReturnSite) {
 	behind, ok := newCut(g).solve(g.entry)
 	if !ok {
@@ -81,20 +80,20 @@ func (t *Text) cutSites(g *graph, name string, entry uint64) (sites []ReturnSite
 	}
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		if behind[2*i+1] {
-			if !behind[2*i] {
+		if behind[exitOf(i)] {
+			if !behind[entranceOf(i)] {
 				add(n, n.result, Condition{})
 			}
 			continue
 		}
-		straight := n.straight != none && behind[2*n.straight]
-		jump := n.taken != none && behind[2*n.taken]
+		cutStraight := n.straight != none && behind[entranceOf(n.straight)]
+		cutTaken := n.taken != none && behind[entranceOf(n.taken)]
 		switch {
-		case straight && jump: // two probes in one place
+		case cutStraight && cutTaken: // this would need two probes at one instruction
 			return nil
-		case straight:
+		case cutStraight:
 			add(n, g.nodes[n.straight].result, n.Condition.Otherwise())
-		case jump:
+		case cutTaken:
 			add(n, g.nodes[n.taken].result, n.Condition)
 		}
 	}

@@ -1,13 +1,14 @@
 package machine
 
 import (
+	"cmp"
 	"slices"
 
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/code/isa"
 )
 
-// Routine is a function with known control flow and values.
+// Routine is an analysed function: its control flow, and the values at each of its instructions.
 type Routine struct {
 	code  *Code
 	entry uint64
@@ -18,18 +19,17 @@ type Routine struct {
 // Call is a call in a [Routine], or a jump out of it.
 type Call struct {
 	Address uint64
-	Import  string // the called function's name, where it is called through the linkage table
+	Import  string // the called function's name, if the call goes through the linkage table
 	Target  uint64 // the called function's address in this file; 0 for a function of another file
-	// Slot is the pointer's offset in its structure, for a call through a pointer in a structure; -1 where the offset
-	// is not seen.
+	// Slot is for an indirect call: the offset of the function's pointer in its structure; -1 if the offset is unknown.
 	Slot     int64
-	Indirect bool
-	Tail     bool // a jump: it does not come back
-	node     int
+	Indirect bool // through a pointer to an unknown function
+	Tail     bool // a jump, so the callee does not return to the routine
+	node     int  // of the routine's graph
 }
 
-// Routine analyses the function that begins at an address. ok is false where its control flow or its stack is not known
-// for sure. ok is also false once too much of the file has been analysed.
+// Routine analyses the function that begins at an address. ok is false if its control flow or its stack is not
+// certainly known, or if too much of the file has been analysed already (maxWork).
 func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 	body, ok := c.image.Fragment(entry)
 	if !ok || body.Start != entry || c.work > maxWork {
@@ -67,23 +67,17 @@ func (r *Routine) Entry() uint64 { return r.entry }
 // Has reports whether an address is one of the routine's instructions.
 func (r *Routine) Has(addr uint64) bool {
 	_, ok := slices.BinarySearchFunc(r.graph.nodes, addr, func(n node, addr uint64) int {
-		switch {
-		case n.Addr < addr:
-			return -1
-		case n.Addr > addr:
-			return 1
-		}
-		return 0
+		return cmp.Compare(n.Addr, addr)
 	})
 	return ok
 }
 
-// Argument returns one of the first six arguments of the routine itself.
+// Argument returns the routine's own argument i, from 0 to 5.
 func (r *Routine) Argument(i int) Value {
 	return r.track.terms.of(term{kind: termArgument, a: uint64(i)})
 }
 
-// Calls returns the calls that the routine makes, in order of address.
+// Calls returns the routine's calls and its jumps out, in order of address.
 func (r *Routine) Calls() (calls []Call) {
 	for i := range r.graph.nodes {
 		n := &r.graph.nodes[i]
@@ -97,7 +91,7 @@ func (r *Routine) Calls() (calls []Call) {
 		}
 		to := r.code.imported(&n.Instruction)
 		if to.Name == "" && !direct {
-			to = r.held(i)
+			to = r.importedInRegister(i)
 		}
 		switch {
 		case to.Name != "":
@@ -117,9 +111,9 @@ func (r *Routine) Calls() (calls []Call) {
 	return calls
 }
 
-// held returns the imported function that an indirect call reaches through a register. The register holds a pointer
-// that the dynamic linker has filled in. The function has no name where it is not known.
-func (r *Routine) held(i int) (to elffile.Import) {
+// importedInRegister returns the imported function that node i calls through a register. The register holds a pointer
+// that the dynamic linker has filled in. The function has no name if it is not known.
+func (r *Routine) importedInRegister(i int) (to elffile.Import) {
 	reg, ok := r.graph.nodes[i].ThroughRegister()
 	if !ok {
 		return to
@@ -131,8 +125,8 @@ func (r *Routine) held(i int) (to elffile.Import) {
 	return r.code.image.Imports[t.a]
 }
 
-// loadedFrom returns the offset, in its structure, of the pointer that an indirect call takes out of a register; -1
-// where the offset is not seen.
+// loadedFrom looks back from node i, an indirect call through a register, for the instruction that loads the pointer
+// from a structure. It returns the pointer's offset in the structure, or -1 if it finds none.
 func (r *Routine) loadedFrom(i int) int64 {
 	reg, ok := r.graph.nodes[i].ThroughRegister()
 	if !ok {
@@ -160,7 +154,7 @@ func (r *Routine) loadedFrom(i int) int64 {
 	return -1
 }
 
-// Passed returns one of the first six arguments that a call passes.
+// Passed returns argument i of a call, from 0 to 5.
 func (r *Routine) Passed(c Call, i int) Value {
 	return r.track.before[c.node].in(r.graph.arch.Arguments[i])
 }
@@ -170,7 +164,7 @@ func (r *Routine) Result(c Call) Value {
 	return r.track.terms.of(term{kind: termResult, a: c.Address})
 }
 
-// Product returns the value that the routine has at the place where it has multiplied two values.
+// Product returns the value that is the product of x and y. The routine has it where it multiplies them.
 func (r *Routine) Product(x, y Value) Value { return r.track.terms.product(x, y) }
 
 // Loaded returns the address in the file that a value was loaded from; ok is false for any other value.

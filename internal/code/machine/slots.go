@@ -6,18 +6,18 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// slotTable has the function's spill slots: eight bytes on the stack that only the function itself can reach. A slot is
-// named by its distance from the stack pointer at entry, which is negative.
+// slotTable has the function's spill slots: words on the stack that only the function itself can reach. A slot is
+// identified by its offset from the stack pointer at entry, which is negative.
 type slotTable struct {
-	// escaped is the lowest stack address that the function hands out. An object lies above its address, so everything
-	// below escaped belongs to the function alone.
+	// escaped is the lowest stack offset whose address the function hands out. An object extends upwards from its
+	// address, so everything below escaped belongs to the function alone.
 	escaped int64
 	offsets []int64   // the slots that are copied to or from; offsets[i] is location first<<i
-	first   locations // behind those of the registers
-	room    int       // for slots, among locations
+	first   locations // the first bit behind those of the registers
+	room    int       // the number of bits for slots
 }
 
-// newSlotTable returns a table without slots.
+// newSlotTable returns a table without slots. The highest bit of [locations] is no slot but the constant 0.
 func newSlotTable(a *isa.Architecture) slotTable {
 	return slotTable{first: 1 << a.Count, room: 63 - a.Count}
 }
@@ -62,7 +62,8 @@ func (t *slotTable) within(from, to int64) (l locations) {
 	return l
 }
 
-// pointer reports whether a register holds a known stack address before an instruction, and which.
+// pointer returns the stack address that a register holds before an instruction, as an offset. ok is false if the
+// register is not known to hold one.
 func (g *graph) pointer(n *node, r isa.Register) (at int64, ok bool) {
 	switch {
 	case r == isa.None:
@@ -74,8 +75,8 @@ func (g *graph) pointer(n *node, r isa.Register) (at int64, ok bool) {
 	return 0, false
 }
 
-// slot returns the stack offset of an operand in memory. ok is false for other memory, and where an index chooses the
-// place on the stack.
+// slot returns the stack offset of an operand. ok is false if the operand is not on the stack, or its address also
+// depends on an index.
 func (g *graph) slot(n *node, m *isa.Operand) (at int64, ok bool) {
 	if m.Kind != isa.InMemory || m.Index != isa.None || m.Apart {
 		return 0, false
@@ -94,11 +95,12 @@ func (g *graph) ofStack(n *node, m *isa.Operand) bool {
 	return base || index
 }
 
-// everything stands for the address of the whole stack.
+// everything is the offset that escape returns if any word of the stack may have been handed out.
 const everything = math.MinInt64
 
-// escape returns the lowest stack offset whose address an instruction hands out, so that others may write there. It
-// returns 0 if the instruction hands out none, and everything where that is not known.
+// escape returns the lowest stack offset whose address an instruction hands out: it copies the address to where other
+// code may find it and write there. escape returns 0 if the instruction hands out no address, and everything if the
+// offset is not known.
 func (g *graph) escape(n *node) int64 {
 	switch n.Kind {
 	case isa.Call, isa.Compare, isa.CompareIf, isa.Test, isa.Leave, isa.Return:
@@ -129,10 +131,10 @@ func (g *graph) escapeMove(n *node, dst, src *isa.Operand) int64 {
 		return 0
 	}
 	at, ok := g.pointer(n, src.Base)
-	whole := dst.Whole() && (dst.Base == g.arch.StackPointer ||
-		dst.Base == g.arch.FramePointer && src.Whole() && src.Base == g.arch.StackPointer)
-	if !ok || whole {
-		return 0 // type stack follows these
+	setsStack := dst.Whole() && dst.Base == g.arch.StackPointer
+	setsFrame := dst.Whole() && dst.Base == g.arch.FramePointer && src.Whole() && src.Base == g.arch.StackPointer
+	if !ok || setsStack || setsFrame {
+		return 0 // the type stack follows this change of the stack or frame pointer
 	}
 	return at
 }
@@ -141,7 +143,7 @@ func (g *graph) escapeMove(n *node, dst, src *isa.Operand) int64 {
 func (g *graph) escapeAddress(n *node) int64 {
 	dst, m := &n.Operands[0], &n.Operands[1]
 	if dst.Whole() && dst.Base == g.arch.StackPointer || n.Frame == isa.FrameSet || !g.ofStack(n, m) {
-		return 0 // type stack follows these
+		return 0 // the type stack follows this change of the stack or frame pointer
 	}
 	if at, ok := g.slot(n, m); ok {
 		return min(at, 0)

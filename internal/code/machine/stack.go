@@ -2,17 +2,18 @@ package machine
 
 import "ipytracer/internal/code/isa"
 
-// stack follows the stack pointer through straight-line code.
+// stack is the state of the stack pointer and the frame pointer at a place in a function. The unit is bytes.
 type stack struct {
-	pushed int64 // the stack pointer at the function's entry minus that now
+	pushed int64 // the stack pointer at the function's entry minus the stack pointer here, if known
 	known  bool
-	frame  int64 // the same for the frame pointer, where framed
+	frame  int64 // the stack pointer at the function's entry minus the frame pointer here, if framed
 	framed bool
 }
 
-// same reports whether two paths meet with their stacks alike.
-func (s stack) same(o stack) bool {
-	return s.pushed == o.pushed && s.known == o.known && s.framed == o.framed && (!s.framed || s.frame == o.frame)
+// same reports whether two states are equal.
+func (s stack) same(other stack) bool {
+	sameFrame := s.framed == other.framed && (!s.framed || s.frame == other.frame)
+	return s.pushed == other.pushed && s.known == other.known && sameFrame
 }
 
 // step updates the state for one instruction that is not a jump. Calls leave the stack pointer as it was.

@@ -1,24 +1,24 @@
 package machine
 
-// Value names the contents of a register or of a word of the stack: places with the same Value hold the same. The zero
-// Value is not known.
+// Value identifies the contents of a register or of a word of the stack. Two places with the same Value hold the same
+// bits. The zero Value stands for unknown contents.
 type Value uint32
 
-// termKind is the origin of a value.
+// termKind is the kind of a value's origin.
 type termKind uint8
 
+// The comments give the meaning of a term's a and b.
 const (
-	termArgument termKind = 1 + iota // a: which one
-	termEntry                        // a: the register that held it at the function's entry
+	termArgument termKind = 1 + iota // a: the argument's number, from 0
+	termEntry                        // a: the register that held the value at the function's entry
 	termResult                       // a: the address of the call
-	termProduct                      // a, b: Values
-	termConstant                     // a
-	termMade                         // a: the address of the instruction that made it, b: of a copy, where to
-	termAddress                      // a: an address in the file
-	termLoad                         // a: the address that was loaded from, b: of the instruction
-	termAtMost                       // a: a Value that is at most b where the lowest byte is zero
-	// a: the address of the pointer to a symbol of another file, filled in by the dynamic linker
-	termImport
+	termProduct                      // a, b: the factors, as Values
+	termConstant                     // a: the constant
+	termMade                         // a: the address of the instruction that made it; b: for a copy, the register
+	termAddress                      // a: the value, an address in the file
+	termLoad                         // a: the address that was loaded from; b: the address of the instruction
+	termAtMost                       // if the lowest byte of the value is zero, then the Value a is at most b
+	termImport                       // a: the address of a pointer that the dynamic linker fills in
 )
 
 // term is the origin of a Value.
@@ -27,12 +27,13 @@ type term struct {
 	a, b uint64
 }
 
-// terms numbers the known values, each once.
+// terms gives each term a Value, the same Value for equal terms.
 type terms struct {
 	numbers map[term]Value
-	known   []term // by number, from 1 on
+	known   []term // the term of Value v is known[v-1]
 }
 
+// of returns the Value of a term.
 func (t *terms) of(x term) Value {
 	v, ok := t.numbers[x]
 	if !ok {

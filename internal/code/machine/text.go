@@ -5,10 +5,10 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// pieceSize is how many bytes of code are read at a time. It is no page of a machine's memory.
+// pieceSize is how many bytes of code are read at a time. It need not be the size of a page of memory.
 const pieceSize = 4096
 
-// Text is the machine code of an image. Its pieces are read and decoded when they are asked for. Not safe for
+// Text is the machine code of an image. It reads and decodes code when an analysis asks for it. It is not safe for
 // concurrent use.
 type Text struct {
 	image  *elffile.Image
@@ -16,7 +16,7 @@ type Text struct {
 	pieces map[uint64][]byte
 }
 
-// NewText makes one, of the architecture that the file is for; nothing is read yet.
+// NewText returns the machine code of an image, for the architecture in the file's header. It reads nothing yet.
 func NewText(img *elffile.Image) *Text { return textFor(img, architectureOf(img.Machine())) }
 
 func textFor(img *elffile.Image, arch *isa.Architecture) *Text {
@@ -30,7 +30,7 @@ func (t *Text) decode(addr uint64) (in isa.Instruction, ok bool) {
 		return in, false
 	}
 	code := t.from(addr)
-	if len(code) < isa.MaxLength { // it may go on in the next piece
+	if len(code) < isa.MaxLength { // the instruction may go on in the next piece
 		var whole [isa.MaxLength]byte
 		n := copy(whole[:], code)
 		n += copy(whole[n:], t.from(addr+uint64(n)))
@@ -39,6 +39,7 @@ func (t *Text) decode(addr uint64) (in isa.Instruction, ok bool) {
 	return t.arch.Decode(code, addr)
 }
 
+// piece returns the bytes from address n*pieceSize on, or nil if the file does not have all of them.
 func (t *Text) piece(n uint64) []byte {
 	p, ok := t.pieces[n]
 	if !ok {
@@ -51,6 +52,7 @@ func (t *Text) piece(n uint64) []byte {
 	return p
 }
 
+// from returns some bytes from an address on, at most up to the end of their piece.
 func (t *Text) from(addr uint64) []byte {
 	if p := t.piece(addr / pieceSize); p != nil {
 		return p[addr%pieceSize:]

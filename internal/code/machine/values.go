@@ -7,11 +7,11 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// holdings are the contents of registers and words of the stack before an instruction, with the known limits on their
-// sizes.
+// holdings are the values in registers and in words of the stack before an instruction, with the values' known upper
+// limits.
 type holdings struct {
 	registers [isa.MaxRegisters]Value // by their numbers
-	slots     map[int64]Value
+	slots     map[int64]Value         // by offset from the stack pointer at entry
 	atMost    map[Value]uint64
 }
 
@@ -30,25 +30,26 @@ func (h *holdings) clone() *holdings {
 	return c
 }
 
-// meet keeps what is the same in both holdings. It reports whether that is less than before.
-func (h *holdings) meet(o *holdings) (changed bool) {
+// meet keeps in h only what is also true in other: equal contents, and the weaker of two limits. It reports whether h
+// changed.
+func (h *holdings) meet(other *holdings) (changed bool) {
 	for i, v := range h.registers {
-		if v != 0 && v != o.registers[i] {
+		if v != 0 && v != other.registers[i] {
 			h.registers[i], changed = 0, true
 		}
 	}
 	for at, v := range h.slots {
-		if o.slots[at] != v {
+		if other.slots[at] != v {
 			delete(h.slots, at)
 			changed = true
 		}
 	}
-	for v, n := range h.atMost {
-		if other, ok := o.atMost[v]; !ok {
+	for v, limit := range h.atMost {
+		if otherLimit, ok := other.atMost[v]; !ok {
 			delete(h.atMost, v)
 			changed = true
-		} else if other > n {
-			h.atMost[v], changed = other, true
+		} else if otherLimit > limit {
+			h.atMost[v], changed = otherLimit, true
 		}
 	}
 	return changed
@@ -83,14 +84,14 @@ type tracking struct {
 	image  *elffile.Image
 	terms  terms
 	before []*holdings // by node
-	steps  int         // instructions that have been gone through
+	steps  int         // instructions carried out so far
 }
 
-// maxKnown bounds how many slots, and how many bounds of values, are known at one place. Others count as unknown.
+// maxKnown is how many slots, and how many limits of values, are kept for one instruction. Others count as unknown.
 const maxKnown = 128
 
 // track works out the contents of registers and of the stack before each instruction. It goes forwards from the entry.
-// Where ways meet, it keeps only what is the same on both. ok is false where that takes more steps than allowed.
+// Where paths meet, it keeps only what is true on both. ok is false if that takes more steps than allowed.
 func track(g *graph, img *elffile.Image, allowed int) (t *tracking, ok bool) {
 	t = &tracking{
 		graph: g, image: img, terms: terms{numbers: map[term]Value{}}, before: make([]*holdings, len(g.nodes)),
@@ -165,18 +166,18 @@ func (t *tracking) step(n *node, h *holdings) {
 	}
 }
 
-// lose makes the values of registers unknown.
+// lose makes the contents of registers unknown.
 func (t *tracking) lose(h *holdings, registers isa.Registers) {
 	for r := range registers.All {
 		h.set(r, 0)
 	}
 }
 
-// pair carries out two copies at once.
+// pair carries out an [isa.Pair]: two copies at once.
 func (t *tracking) pair(n *node, h *holdings) {
 	t.lose(h, n.Also)
 	first, second := &n.Operands[0], &n.Operands[2]
-	if first.Memory() { // neither copy reaches the other's word
+	if first.Memory() { // the two words do not overlap, so the order does not matter
 		t.move(n, h, first, &n.Operands[1])
 		t.move(n, h, second, &n.Operands[3])
 		return
@@ -189,7 +190,7 @@ func (t *tracking) pair(n *node, h *holdings) {
 	}
 }
 
-// insert carries out a change of some bits of a register.
+// insert returns the value that an [isa.Insert] leaves in its register.
 func (t *tracking) insert(n *node, h *holdings) Value {
 	x, ok := t.terms.term(h.in(n.Writes))
 	if !ok || x.kind != termConstant || n.Operands[2].Kind != isa.Constant {
@@ -243,21 +244,21 @@ func (t *tracking) compute(n *node, h *holdings) {
 	}
 }
 
-// product returns the value that an instruction makes if it multiplies two registers; 0 for any other instruction.
+// product returns the value that an [isa.Multiply] makes from two registers; 0 if a factor is anything else.
 func (t *tracking) product(n *node, h *holdings) Value {
-	one, other := &n.Operands[0], &n.Operands[1]
+	x, y := &n.Operands[0], &n.Operands[1]
 	switch third := &n.Operands[2]; {
-	case !one.Whole():
+	case !x.Whole():
 		return 0
-	case third.Kind == isa.InRegister:
-		one, other = other, third
+	case third.Kind == isa.InRegister: // the first operand is only the destination
+		x, y = y, third
 	case third.Kind != isa.NoOperand:
 		return 0
 	}
-	return t.terms.product(t.read(n, h, one), t.read(n, h, other))
+	return t.terms.product(t.read(n, h, x), t.read(n, h, y))
 }
 
-// destination returns the register that the first operand is, or is a part of.
+// destination returns the register of the first operand, or None if that is in memory.
 func destination(n *node) isa.Register {
 	if n.Operands[0].Kind == isa.InRegister {
 		return n.Operands[0].Base
@@ -288,8 +289,8 @@ func (t *tracking) move(n *node, h *holdings, to, from *isa.Operand) {
 	}
 }
 
-// load returns the value that a copy takes from an address in the file. Where the instruction makes the address, load
-// returns the address.
+// load returns the value that an instruction reads at m, if m is at a known address in the file, or else 0. For an
+// [isa.Address], which reads nothing, load returns the address.
 func (t *tracking) load(n *node, h *holdings, m *isa.Operand) Value {
 	if !m.Memory() || m.Index != isa.None || m.Apart {
 		return 0
@@ -314,13 +315,14 @@ func (t *tracking) load(n *node, h *holdings, m *isa.Operand) Value {
 	return t.terms.of(term{termLoad, at, n.Addr})
 }
 
+// store puts v in the slot at an offset, if only the function itself can reach the slot.
 func (t *tracking) store(h *holdings, at int64, v Value) {
 	if v != 0 && at < 0 && at+isa.Word <= t.graph.slots.escaped && len(h.slots) < maxKnown {
 		h.slots[at] = v
 	}
 }
 
-// read returns the value of an operand of eight bytes, or of a constant.
+// read returns the value of an operand that is a constant, a whole register or a word of the stack; 0 for any other.
 func (t *tracking) read(n *node, h *holdings, o *isa.Operand) Value {
 	switch {
 	case o.Kind == isa.Constant:
@@ -335,8 +337,7 @@ func (t *tracking) read(n *node, h *holdings, o *isa.Operand) Value {
 	return 0
 }
 
-// written drops the slots that an instruction may change by a store to an operand. It drops none where the operand is
-// not in memory.
+// written forgets the slots that an instruction may change if it writes operand m.
 func (t *tracking) written(n *node, h *holdings, m *isa.Operand) {
 	if at, ok := t.graph.slot(n, m); ok {
 		h.forget(at, at+written(m))

@@ -2,11 +2,12 @@ package machine
 
 import "slices"
 
-// Limits are upper limits of some values. A value at or below its limit is of no interest.
+// Limits are upper limits of some values. A path on which a comparison shows that a value is at most its limit does not
+// count.
 type Limits map[Value]uint64
 
-// Passes reports whether every way from the routine's entry to where it is left leads through one of some calls. Ways
-// on which a comparison shows that a value is at most its limit do not count.
+// Passes reports whether every path from the routine's entry to an exit leads through one of the calls. Paths that
+// apart excludes do not count.
 func (r *Routine) Passes(calls []Call, apart Limits) bool {
 	passed := make([]bool, len(r.graph.nodes))
 	for _, c := range calls {
@@ -20,8 +21,8 @@ func (r *Routine) Passes(calls []Call, apart Limits) bool {
 	return true
 }
 
-// reached returns for each node whether it is reached from the entry otherwise than through some nodes, or on a way
-// that does not count.
+// reached returns for each node whether a path from the entry leads there that avoids the nodes in without and that
+// counts (apart).
 func (r *Routine) reached(without []bool, apart Limits) []bool {
 	reached := make([]bool, len(r.graph.nodes))
 	queue := []int{r.graph.entry}
@@ -38,26 +39,26 @@ func (r *Routine) reached(without []bool, apart Limits) []bool {
 	return reached
 }
 
-// onward are the nodes behind one, but for ways that do not count.
+// onward returns the nodes that come next after node i, none for a branch that does not count.
 func (r *Routine) onward(i int, apart Limits) (straight, taken int) {
 	n := &r.graph.nodes[i]
 	straight, taken = n.straight, n.taken
-	within := func(limits []limit) bool {
+	excluded := func(limits []limit) bool {
 		return slices.ContainsFunc(limits, func(l limit) bool {
 			most, known := apart[l.value]
 			return known && l.most <= most
 		})
 	}
 	b := r.track.bound(i)
-	if within(b.straight) {
+	if excluded(b.straight) {
 		straight = none
 	}
-	if within(b.taken) {
+	if excluded(b.taken) {
 		taken = none
 	}
 	return straight, taken
 }
 
-// leaves reports whether the routine is left where the instruction is: by a return, or by a jump to a function. Nodes
-// that lead to no return are not in the graph.
+// leaves reports whether the routine is left at n, by a return or by a jump to a function. A node without a successor
+// is an exit, because the graph has no nodes that lead to no return.
 func (n *node) leaves() bool { return n.straight == none && n.taken == none }

@@ -2,21 +2,20 @@ package native
 
 import "debug/elf"
 
-// processor is what unwinding has to know of a processor.
+// processor has the facts about a processor that unwinding needs.
 type processor struct {
-	// The DWARF numbers of the registers for which there are rules: the frame pointer, the stack pointer and the return
-	// address.
+	// The DWARF numbers of the frame pointer, the stack pointer and the return address.
 	bp, sp, ra uint64
-	// linked: a call leaves the return address in a register, and the called function stores it where it likes. Else a
-	// call stores the return address right below the frame's address.
+	// linked: a call leaves the return address in a register, and the called function stores it anywhere. On other
+	// processors a call stores the return address directly below the frame's address.
 	linked bool
-	// signed: the return address may have a signature in its highest bits. Call frame instructions say whether it has.
+	// signed: the return address may have a signature in its highest bits.
 	signed bool
-	// userBits is how many bits addresses of a process have.
+	// userBits is the number of bits of an address in a process.
 	userBits uint
 }
 
-// processors are the processors whose files are read. x86-64: System V ABI, AMD64, figure 3.36; 47 bits with page
+// processors has the facts about each known processor. x86-64: System V ABI, AMD64, figure 3.36; 47 bits with page
 // tables of four levels (Documentation/arch/x86/x86_64/mm.rst). arm64: DWARF for the Arm 64-bit Architecture, section
 // 4.1; 48 bits unless a process asks for more (Documentation/arch/arm64/memory.rst).
 var processors = map[elf.Machine]*processor{
@@ -28,7 +27,7 @@ var processors = map[elf.Machine]*processor{
 // stores it in memory.
 const returnAddress = -8
 
-// code returns the address of code in a word that was kept as a return address.
+// code returns a return address without its signature.
 func (p *processor) code(word uint64) uint64 {
 	if !p.signed {
 		return word
@@ -36,13 +35,13 @@ func (p *processor) code(word uint64) uint64 {
 	return word & (1<<p.userBits - 1)
 }
 
-// frameRecord is the size of arm64's frame record: the caller's frame pointer, and behind it the return address
-// (Procedure Call Standard for the Arm 64-bit Architecture, 6.4.6).
+// frameRecord is the size in bytes of arm64's frame record: the caller's frame pointer, and behind it the return
+// address (Procedure Call Standard for the Arm 64-bit Architecture, 6.4.6).
 const frameRecord = 16
 
-// above returns a row in which the frame's address lies above the frame record, where the record lies at that address.
-// Libffi's ffi_call_SYSV has its record in a part of its caller's frame that has no fixed size. So the caller's frame
-// is found from the frame pointer, and not from this address.
+// above moves the frame's address from the beginning of the frame record to its end, and returns any other row
+// unchanged. Libffi's ffi_call_SYSV has such a row: its record lies in a part of its caller's frame that has no fixed
+// size.
 func (p *processor) above(r row) row {
 	if p.linked && r.cfaRegister == p.bp && !r.cfaDeref && r.bp == (kept{kind: keptAt}) &&
 		r.ra == (kept{kind: keptAt, offset: frameRecord / 2}) {

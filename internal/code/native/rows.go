@@ -5,7 +5,7 @@ import "ipytracer/internal/code/elffile"
 // The call frame instructions of DWARF 5, section 6.4.2, as far as they concern the frame's address, the frame
 // pointer and the return address.
 
-// kept is the place of the caller's value of a register.
+// kept says where the caller's value of a register is kept.
 type kept struct {
 	kind   keptKind
 	offset int64 // keptAt: from the frame's address
@@ -14,36 +14,39 @@ type kept struct {
 type keptKind uint8
 
 const (
-	keptSame keptKind = iota // in the register
-	keptUndefined
-	keptAt
-	keptAtBP  // where the frame pointer points
-	keptOther // in another way
+	keptSame      keptKind = iota // in the register itself
+	keptUndefined                 // nowhere: the caller's value is lost
+	keptAt                        // in memory, at an offset from the frame's address
+	keptAtBP                      // in memory, where the frame pointer points
+	keptOther                     // in another way
 )
 
-// row is one row of the table that call frame instructions describe: how to get from some addresses to the caller.
+// row is a row of the table that call frame instructions describe. It says, for a range of addresses, how to get to the
+// caller. The frame's address is cfaRegister plus cfaOffset.
 type row struct {
 	cfaRegister uint64
 	cfaOffset   int64
-	cfaDeref    bool // the frame's address lies in memory, at the frame pointer plus cfaOffset
-	bp, ra      kept
+	cfaDeref    bool // the frame's address is the word in memory at the frame pointer plus cfaOffset
+	bp, ra      kept // the frame pointer and the return address
 }
 
-// noRegister is a frame's address that is not known.
+// noRegister is the cfaRegister of a row whose frame address is not known.
 const noRegister = ^uint64(0)
 
+// maxRemembered is how many rows may be remembered at once.
 const maxRemembered = 64
 
+// state is the state of executing call frame instructions.
 type state struct {
 	*processor
-	row, initial row
+	row, initial row // initial: after the instructions of the common entry
 	remembered   []row
 }
 
 func newState(p *processor) *state { return &state{processor: p, row: row{cfaRegister: noRegister}} }
 
-// run executes instructions until the row of an address is reached. ok is false where one is not understood. Every
-// instruction takes at least a byte, so the program's length bounds it.
+// run executes instructions until s.row is the row of address target. start is the address of the first row. ok is
+// false if an instruction is not known. run ends, because every instruction takes at least a byte of the program.
 func (s *state) run(c *elffile.Common, program []byte, start, target uint64) (ok bool) {
 	r := elffile.Numbers{Data: program}
 	at := start
@@ -71,7 +74,7 @@ func (s *state) run(c *elffile.Common, program []byte, start, target uint64) (ok
 	return !r.Failed
 }
 
-// The instructions that have a byte of their own.
+// The instructions whose opcode is a whole byte.
 const (
 	cfaNop              = 0x00
 	cfaSetLoc           = 0x01
@@ -96,13 +99,13 @@ const (
 	cfaValOffset        = 0x14
 	cfaValOffsetSF      = 0x15
 	cfaValExpression    = 0x16
-	cfaNegateRAStatePC  = 0x2c // the return address is signed from here on, or no longer
-	cfaNegateRAState    = 0x2d // the same
+	cfaNegateRAStatePC  = 0x2c // from here on the return address is signed, or no longer
+	cfaNegateRAState    = 0x2d // has the same meaning
 	cfaGNUArgsSize      = 0x2e
 	cfaGNUNegative      = 0x2f
 )
 
-// extended executes one of them and returns how far the location advances.
+// extended executes an instruction whose opcode is a whole byte, and returns by how many bytes the address advances.
 func (s *state) extended(c *elffile.Common, r *elffile.Numbers, op byte) (advance uint64, known bool) {
 	switch op {
 	case cfaNop:
@@ -125,7 +128,7 @@ func (s *state) extended(c *elffile.Common, r *elffile.Numbers, op byte) (advanc
 		s.row, s.remembered = s.remembered[n-1], s.remembered[:n-1]
 	case cfaGNUArgsSize:
 		r.ULEB()
-	case cfaNegateRAState, cfaNegateRAStatePC: // unwinding takes a signature off, whether there is one or not
+	case cfaNegateRAState, cfaNegateRAStatePC: // need no action: unwinding removes a signature wherever one may be
 		return 0, s.signed
 	default:
 		return 0, s.defineCFA(c, r, op) || s.defineRegister(c, r, op)
@@ -133,7 +136,7 @@ func (s *state) extended(c *elffile.Common, r *elffile.Numbers, op byte) (advanc
 	return 0, true
 }
 
-// defineCFA executes an instruction that defines the frame's address; false if it is another one.
+// defineCFA executes an instruction that defines the frame's address. It returns false for any other instruction.
 func (s *state) defineCFA(c *elffile.Common, r *elffile.Numbers, op byte) bool {
 	deref := false
 	switch op {
@@ -159,8 +162,8 @@ func (s *state) defineCFA(c *elffile.Common, r *elffile.Numbers, op byte) bool {
 	return true
 }
 
-// defineRegister executes an instruction that defines the place of the caller's value of a register; false if it is
-// another one.
+// defineRegister executes an instruction that says where the caller's value of a register is kept. It returns false for
+// any other instruction.
 func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) bool {
 	register := r.ULEB()
 	switch op {
@@ -197,6 +200,7 @@ func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) b
 	return true
 }
 
+// keep notes where the caller's value of a register is kept, if it is the frame pointer or the return address.
 func (s *state) keep(c *elffile.Common, register uint64, where kept) {
 	switch register {
 	case s.bp:
@@ -206,6 +210,7 @@ func (s *state) keep(c *elffile.Common, register uint64, where kept) {
 	}
 }
 
+// restore undoes what the entry's own instructions have said about a register.
 func (s *state) restore(c *elffile.Common, register uint64) {
 	switch register {
 	case s.bp:
@@ -215,8 +220,8 @@ func (s *state) restore(c *elffile.Common, register uint64) {
 	}
 }
 
-// atBP reads an expression that is the frame pointer plus an offset, or the word there if deref (DW_OP_breg of it,
-// DW_OP_deref).
+// atBP returns the offset of an expression that is the frame pointer plus an offset (DW_OP_breg). With deref the
+// expression must be the word at that address (DW_OP_deref). ok is false for any other expression.
 func (p *processor) atBP(expression []byte, deref bool) (offset int64, ok bool) {
 	const opBreg0, opDeref = 0x70, 0x06
 	r := elffile.Numbers{Data: expression}

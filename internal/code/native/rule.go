@@ -2,33 +2,33 @@ package native
 
 import "ipytracer/internal/code/elffile"
 
-// Base is the register from which a frame's address is reckoned: the CFA of DWARF, the value of the stack pointer
+// Base says how a frame's address is computed. The address is the CFA of DWARF: the value that the stack pointer had
 // before the call.
 type Base uint32
 
 // The bases, in the order of bpf/wire.h.
 const (
-	Unknown   Base = iota // no way to go on
-	Outermost             // it has no caller: a thread begins here
+	Unknown   Base = iota // there is no rule
+	Outermost             // the function has no caller, because the thread begins with it
 	SP                    // the stack pointer plus CFAOffset
 	BP                    // the frame pointer plus CFAOffset
-	// BPDeref is the word in memory at the frame pointer plus CFAOffset, where a function has realigned its stack; the
-	// caller's lies where the frame pointer points. GCC writes that as DW_OP_breg6 -8; DW_OP_deref.
+	// BPDeref is for functions that have realigned their stack: the word in memory at the frame pointer plus CFAOffset.
+	// The caller's frame pointer lies where the frame pointer points. GCC writes this as DW_OP_breg6 -8; DW_OP_deref.
 	BPDeref
 )
 
-// Rule leads from a place to its caller.
+// Rule leads from an instruction to the caller of its function.
 type Rule struct {
 	Base      Base
 	CFAOffset int32
-	BPOffset  int32 // from the frame's address to where the caller's frame pointer is kept; 0: it is in its register
-	// Return is how many words below the frame's address the return address was put; 0: it is where a call leaves it,
-	// which is right below the frame's address, or in a register.
+	BPOffset  int32 // from the frame's address to the caller's frame pointer in memory; 0: it is still in its register
+	// Return is the distance from the frame's address down to the return address, in words. 0 stands for the place
+	// where a call leaves the return address: directly below the frame's address, or in a register.
 	Return uint32
 }
 
-// Rule returns the rule that leads from an instruction to the caller. For a return address ask for the byte before it:
-// the call may be the last instruction of its function.
+// Rule returns the rule that leads from an instruction to the caller. For a return address, vaddr must be the byte
+// before it, because the call may be the last instruction of its function.
 func (m *Module) Rule(vaddr uint64) Rule {
 	entry, ok := m.frames.At(vaddr)
 	if !ok {
@@ -50,18 +50,15 @@ func (p *processor) ruleAt(entry elffile.Entry, vaddr uint64) Rule {
 	return p.rule(&s.row)
 }
 
-// rule turns a row into a [Rule]. A rule has few forms: those that the code of compilers and of libffi needs. Any other
-// row becomes the zero Rule.
+// rule turns a row into a [Rule]. A Rule can express only what the code of compilers and of libffi needs. Any other row
+// becomes the zero Rule.
 func (p *processor) rule(given *row) Rule {
 	r := p.above(*given)
 	if r.ra.kind == keptUndefined {
 		return Rule{Base: Outermost}
 	}
-	below, ok := p.returns(r.ra)
-	if !ok {
-		return Rule{}
-	}
-	if !small(r.cfaOffset) || !small(r.bp.offset) {
+	below, ok := p.wordsToReturn(r.ra)
+	if !ok || !small(r.cfaOffset) || !small(r.bp.offset) {
 		return Rule{}
 	}
 	out := Rule{CFAOffset: int32(r.cfaOffset), Return: below}
@@ -83,7 +80,7 @@ func (p *processor) rule(given *row) Rule {
 	case keptSame, keptUndefined:
 	case keptAt:
 		if out.BPOffset = int32(r.bp.offset); out.BPOffset == 0 {
-			return Rule{} // would be in the caller's frame
+			return Rule{} // at the frame's address lies the caller's frame
 		}
 	default:
 		return Rule{}
@@ -94,8 +91,9 @@ func (p *processor) rule(given *row) Rule {
 // maxReturn is more words than a frame has between its address and the return address.
 const maxReturn = 1 << 23
 
-// returns is the Return of a rule. ok is false where the return address is kept in another way.
-func (p *processor) returns(ra kept) (below uint32, ok bool) {
+// wordsToReturn returns the field Return of a rule for a return address that is kept in ra. ok is false if a Rule
+// cannot express that.
+func (p *processor) wordsToReturn(ra kept) (below uint32, ok bool) {
 	switch {
 	case !p.linked:
 		return 0, ra.kind == keptAt && ra.offset == returnAddress
@@ -109,4 +107,5 @@ func (p *processor) returns(ra kept) (below uint32, ok bool) {
 	return uint32(-ra.offset / 8), true
 }
 
+// small reports whether an offset fits into the fields of a [Rule], with room for sums.
 func small(n int64) bool { return n > -1<<30 && n < 1<<30 }

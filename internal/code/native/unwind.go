@@ -6,25 +6,25 @@ import (
 	"ipytracer/internal/code/elffile"
 )
 
-// Registers are those of a thread's registers that unwinding needs. Link is the register with the return address, on
-// processors that have one.
+// Registers are the registers of a thread that unwinding needs. Link is the register with the return address, on
+// processors that have such a register.
 type Registers struct{ IP, SP, BP, Link uint64 }
 
 // End is the reason why a chain of calls ends.
 type End uint8
 
-// The ends.
+// The reasons.
 const (
-	EndFull      End = iota // there are more calls than are kept, or more of the stack than was copied
-	EndOutermost            // the thread begins here
-	EndStopped              // stop said so
-	EndUnknown              // no rule leads on
+	EndFull      End = iota // the limit of calls, or the end of the copy of the stack
+	EndOutermost            // the first function of the thread
+	EndStopped              // the caller's stop returned true
+	EndUnknown              // there is no rule for the address
 )
 
 // Unwind returns the return addresses of a thread's calls, the innermost first, at most limit. stack is a copy of the
-// stack's memory from the stack pointer upwards. rule returns the rule for an address: leaf says that it is the
-// instruction pointer, else it is a return address. stop reports whether the chain is to end at a return address.
-// Unwind does the same as next_native_frame in bpf/native.h.
+// stack's memory from the stack pointer upwards. rule returns the rule for an address; leaf tells it that the address
+// is the instruction pointer, and not a return address. stop reports whether the chain ends at a return address. Unwind
+// does the same as next_native_frame in bpf/native.h.
 func Unwind(r Registers, stack []byte, limit int,
 	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
 	return processors[elffile.Native].unwind(r, stack, limit, rule, stop)
@@ -33,7 +33,7 @@ func Unwind(r Registers, stack []byte, limit int,
 // unwind does what [Unwind] does, for a thread on a processor.
 func (p *processor) unwind(r Registers, stack []byte, limit int,
 	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
-	at := r // the frame looked at
+	at := r // the registers in the current frame
 	word := func(address uint64) (uint64, bool) {
 		if address < r.SP || address-r.SP > uint64(len(stack)) || uint64(len(stack))-(address-r.SP) < 8 {
 			return 0, false
@@ -44,12 +44,12 @@ func (p *processor) unwind(r Registers, stack []byte, limit int,
 		if at.IP >= 1<<p.userBits {
 			return calls, EndUnknown
 		}
-		how := rule(at.IP, leaf)
-		frame, bp, end := at.caller(how, leaf && p.linked, word)
+		toCaller := rule(at.IP, leaf)
+		frame, bp, end := at.caller(toCaller, leaf && p.linked, word)
 		if end != EndStopped {
 			return calls, end
 		}
-		pc, end := p.returnAddress(how, frame, r, leaf, word)
+		pc, end := p.returnAddress(toCaller, frame, r, leaf, word)
 		if end != EndStopped {
 			return calls, end
 		}
@@ -66,11 +66,11 @@ func (p *processor) unwind(r Registers, stack []byte, limit int,
 	}
 }
 
-// returnAddress reads the return address of the frame that a rule leads to. Only at the beginning of the chain can the
-// address be in a register. end is EndStopped if there is an address.
-func (p *processor) returnAddress(how Rule, frame uint64, r Registers, leaf bool,
+// returnAddress reads the return address of the frame at an address, which a rule has led to. Only in the leaf, the
+// innermost frame, can the return address be in a register. end is EndStopped if there is a return address.
+func (p *processor) returnAddress(rule Rule, frame uint64, r Registers, leaf bool,
 	word func(uint64) (uint64, bool)) (pc uint64, end End) {
-	below := uint64(how.Return)
+	below := uint64(rule.Return)
 	switch {
 	case below == 0 && !p.linked:
 		below = 1
@@ -86,21 +86,21 @@ func (p *processor) returnAddress(how Rule, frame uint64, r Registers, leaf bool
 	return p.code(pc), EndStopped
 }
 
-// caller applies a rule. It returns the frame's address and the caller's frame pointer. A frame is empty where the
-// function has put nothing on the stack yet. end is EndStopped if there is a caller.
-func (r Registers) caller(how Rule, mayBeEmpty bool,
+// caller applies a rule to the registers of a frame. It returns the frame's address and the caller's frame pointer. A
+// frame is empty if the function has put nothing on the stack yet. end is EndStopped if there is a caller.
+func (r Registers) caller(rule Rule, mayBeEmpty bool,
 	word func(uint64) (uint64, bool)) (frame, bp uint64, end End) {
 	bp = r.BP
 	var ok bool
-	switch how.Base {
+	switch rule.Base {
 	case Outermost:
 		return 0, 0, EndOutermost
 	case SP:
-		frame = r.SP + uint64(int64(how.CFAOffset))
+		frame = r.SP + uint64(int64(rule.CFAOffset))
 	case BP:
-		frame = r.BP + uint64(int64(how.CFAOffset))
+		frame = r.BP + uint64(int64(rule.CFAOffset))
 	case BPDeref:
-		if frame, ok = word(r.BP + uint64(int64(how.CFAOffset))); !ok {
+		if frame, ok = word(r.BP + uint64(int64(rule.CFAOffset))); !ok {
 			return 0, 0, EndFull
 		}
 		if bp, ok = word(r.BP); !ok {
@@ -112,8 +112,8 @@ func (r Registers) caller(how Rule, mayBeEmpty bool,
 	if frame < r.SP || frame == r.SP && !mayBeEmpty {
 		return 0, 0, EndUnknown
 	}
-	if how.BPOffset != 0 {
-		if bp, ok = word(frame + uint64(int64(how.BPOffset))); !ok {
+	if rule.BPOffset != 0 {
+		if bp, ok = word(frame + uint64(int64(rule.BPOffset))); !ok {
 			return 0, 0, EndFull
 		}
 	}

@@ -8,16 +8,15 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// sets are the capabilities of a thread, 32 to a word (capset(2)).
+// sets are the sets of capabilities of a thread, in two parts of 32 capabilities (capset(2)).
 type sets [2]unix.CapUserData
 
-// KeepCapabilities gives up, in all threads and for good, every capability but some. Of these it keeps the ones that
-// the program has. It forbids new privileges ([NoNewPrivileges]). After it the inheritable and ambient sets are empty.
+// KeepCapabilities gives up all capabilities except those in keep, in all threads and for good. It forbids new
+// privileges ([NoNewPrivileges]), and empties the inheritable and ambient sets.
 //
-// The bounding set stays as it is. It limits the capabilities that a program gains when it is executed. Without new
-// privileges a program gains none: Linux cuts its set down to the earlier one (cap_bprm_creds_from_file,
-// security/commoncap.c). To empty the bounding set would take a system call for each of its 41 capabilities, in one
-// thread after the other.
+// It leaves the bounding set as it is. That set limits the capabilities that the process gains when it executes a
+// program. With NoNewPrivileges it gains none (cap_bprm_creds_from_file, security/commoncap.c). To empty the bounding
+// set would take a system call for each of the 41 capabilities in each thread.
 func KeepCapabilities(keep ...uint) error {
 	now, err := capabilities()
 	if err != nil {
@@ -26,13 +25,12 @@ func KeepCapabilities(keep ...uint) error {
 	if err := NoNewPrivileges(); err != nil {
 		return err
 	}
-	// ambient capabilities are inheritable ones and go with them (capabilities(7))
+	// Without inheritable capabilities there are no ambient ones (capabilities(7)).
 	return setCapabilities(now.only(keep))
 }
 
-// WithholdCapabilities empties the set of inheritable capabilities, which a service manager may have filled. Programs
-// that this program starts then inherit none. They get no ambient ones either, because ambient capabilities are
-// inheritable (capabilities(7)).
+// WithholdCapabilities empties the set of inheritable capabilities, which a service manager may have filled. That also
+// empties the ambient set (capabilities(7)). So programs that this program starts inherit no capabilities.
 func WithholdCapabilities() error {
 	now, err := capabilities()
 	if err != nil {
@@ -45,9 +43,9 @@ func WithholdCapabilities() error {
 	return setCapabilities(now)
 }
 
-// WithOnly runs a function on a thread of its own, with only some of this program's capabilities in effect. The
-// function's result then shows whether these are enough. The restriction does not hold for goroutines that the function
-// starts.
+// WithOnly runs a function on a thread of its own, with only some of this program's capabilities in effect, and returns
+// its result. That shows whether these capabilities are enough. The restriction does not hold for goroutines that the
+// function starts.
 func WithOnly(some []uint, f func() error) error {
 	failed := make(chan error)
 	go OnOwnThread(func() {
@@ -57,7 +55,7 @@ func WithOnly(some []uint, f func() error) error {
 			for i := range now {
 				now[i].Effective = only[i].Effective
 			}
-			// The capabilities stay permitted: all threads of a program must be permitted the same (psx).
+			// The capabilities stay permitted, because psx wants the same permitted ones in all threads.
 			header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 			err = unix.Capset(&header, &now[0])
 		}
@@ -69,7 +67,7 @@ func WithOnly(some []uint, f func() error) error {
 	return <-failed
 }
 
-// only returns those of some capabilities that are held. None of them is inheritable.
+// only returns s with some capabilities only, and with no inheritable ones.
 func (s sets) only(some []uint) (kept sets) {
 	for _, c := range some {
 		bit := uint32(1) << (c % 32)
@@ -79,6 +77,7 @@ func (s sets) only(some []uint) (kept sets) {
 	return kept
 }
 
+// capabilities returns the capabilities of this thread.
 func capabilities() (now sets, err error) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	if err := unix.Capget(&header, &now[0]); err != nil {
@@ -87,13 +86,13 @@ func capabilities() (now sets, err error) {
 	return now, nil
 }
 
-// setCapabilities sets the capabilities of all threads: capabilities belong to threads. psx is
-// syscall.AllThreadsSyscall where there is no cgo. With cgo, where AllThreadsSyscall does not work, psx does the same
-// by a signal to each thread.
+// setCapabilities sets the capabilities of all threads. In a build without cgo, psx calls syscall.AllThreadsSyscall.
+// With cgo, where that does not work, psx sends a signal to each thread.
 func setCapabilities(s sets) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	if _, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&s[0])),
-		0); errno != 0 {
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET,
+		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&s[0])), 0)
+	if errno != 0 {
 		return fmt.Errorf("set the capabilities: %w", errno)
 	}
 	return nil

@@ -2,9 +2,10 @@ package confine
 
 import "golang.org/x/sys/unix"
 
-const x32 = 0x40000000 // __X32_SYSCALL_BIT (asm/unistd.h): the same calls by other numbers
+const x32 = 0x40000000 // __X32_SYSCALL_BIT (asm/unistd.h): other numbers for the same calls
 
-// ownCalls begins a filter: it denies calls by the numbers of other machines, and loads the number of the call.
+// ownCalls returns the beginning of a filter. It denies calls with the numbers of other machines, and loads the number
+// of the call.
 func ownCalls() []unix.SockFilter {
 	return []unix.SockFilter{
 		load(offsetMachine), unless(unix.AUDIT_ARCH_X86_64, 2), load(offsetCall),
@@ -12,7 +13,7 @@ func ownCalls() []unix.SockFilter {
 	}
 }
 
-// Calls that machines of later architectures have only newer forms of.
+// The calls that are replaced by newer ones on later architectures.
 var (
 	olderWaiting = []uintptr{unix.SYS_EPOLL_WAIT, unix.SYS_POLL}
 	olderReading = []uintptr{unix.SYS_READLINK, unix.SYS_ACCESS}

@@ -2,7 +2,8 @@ package confine
 
 import "golang.org/x/sys/unix"
 
-// ownCalls begins a filter: it denies calls by the numbers of other machines, and loads the number of the call.
+// ownCalls returns the beginning of a filter. It denies calls with the numbers of other machines, and loads the number
+// of the call.
 func ownCalls() []unix.SockFilter {
 	return []unix.SockFilter{
 		load(offsetMachine), unless(unix.AUDIT_ARCH_AARCH64, 1), {Code: unix.BPF_JMP | unix.BPF_JA, K: 1}, deny(),
@@ -10,5 +11,5 @@ func ownCalls() []unix.SockFilter {
 	}
 }
 
-// This architecture has no calls that later ones have only newer forms of.
+// This architecture has none of the calls that newer ones have replaced.
 var olderWaiting, olderReading []uintptr

@@ -9,34 +9,35 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// ErrNoLandlock is the error where the kernel has no Landlock (Linux 5.13), or does not use it.
+// ErrNoLandlock is the error if Linux has no Landlock (before 5.13), or does not use it.
 var ErrNoLandlock = errors.New("the kernel has no Landlock")
 
-// Paths are the allowed uses of files by name. A path may be /proc/self/fd/N.
+// Paths are the files that may be used by name. A path may be /proc/self/fd/N. For a folder, a right also holds for
+// everything below it.
 type Paths struct {
-	Make  []string // folders in which files are made and replaced
-	Read  []string // files that are read, and folders that are read with all below them
-	Drive []string // devices that are read, written, and asked by ioctl(2), and all below
+	Make  []string // folders in which files may be made and replaced
+	Read  []string // files and folders that may be read
+	Drive []string // devices, or folders of devices, that may be read, written, and used with ioctl(2)
 }
 
-// OnlyPaths takes from all threads, also from later ones, every other use of files by name. Open files stay open, and a
-// path that does not exist is left out. It is not for programs that look into others: Landlock forbids that, too,
-// whatever the capabilities (security/landlock/task.c). The error may be [ErrNoLandlock].
+// OnlyPaths forbids all threads, also later ones, every other use of files by name. Open files stay open. Paths that do
+// not exist are left out. Landlock also forbids to look into other processes, whatever the capabilities
+// (security/landlock/task.c), so OnlyPaths is not for programs that do that. The error may match [ErrNoLandlock].
 func OnlyPaths(p Paths) error {
 	if version, err := ll.LandlockGetABIVersion(); err != nil || version < 1 {
 		return fmt.Errorf("%w: %w", ErrNoLandlock, err)
 	}
 	var rules []landlock.Rule
-	for _, f := range p.Make {
-		rules = append(rules, landlock.PathAccess(ll.AccessFSMakeReg|ll.AccessFSRemoveFile|ll.AccessFSWriteFile,
-			f).IgnoreIfMissing())
+	const makeFiles = ll.AccessFSMakeReg | ll.AccessFSRemoveFile | ll.AccessFSWriteFile
+	for _, path := range p.Make {
+		rules = append(rules, landlock.PathAccess(makeFiles, path).IgnoreIfMissing())
 	}
 	for _, path := range p.Read {
 		rules = append(rules, landlock.PathAccess(readFiles(path), path).IgnoreIfMissing())
 	}
 	for _, path := range p.Drive {
-		rules = append(rules, landlock.PathAccess(readFiles(path)|ll.AccessFSWriteFile|ll.AccessFSIoctlDev,
-			path).IgnoreIfMissing())
+		drive := readFiles(path) | ll.AccessFSWriteFile | ll.AccessFSIoctlDev
+		rules = append(rules, landlock.PathAccess(drive, path).IgnoreIfMissing())
 	}
 	if err := landlock.V11.BestEffort().RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("restrict files: %w", err)
@@ -44,7 +45,8 @@ func OnlyPaths(p Paths) error {
 	return nil
 }
 
-// readFiles is the right to read the file at a path. Folders are a right of their own, which a file cannot have.
+// readFiles returns the right to read the file or folder at a path. Reading a folder is a right that a rule for a file
+// cannot have.
 func readFiles(path string) landlock.AccessFSSet {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return ll.AccessFSReadFile | ll.AccessFSReadDir

@@ -15,7 +15,7 @@ func Always(calls ...uintptr) (rules []Rule) {
 	return rules
 }
 
-// OneOf allows a call where an int argument has one of these values.
+// OneOf returns a rule that allows a call if an int argument has one of the values.
 func OneOf(call uintptr, argument int, values ...uint32) Rule {
 	r := Rule{Call: call}
 	for _, v := range values {
@@ -24,8 +24,8 @@ func OneOf(call uintptr, argument int, values ...uint32) Rule {
 	return r
 }
 
-// Program returns rules for the calls of any Go program that reads and writes open files, and of the C library and the
-// threads in it. None of these calls opens a file, starts a program or a process, or reaches another process.
+// Program returns rules for the calls that any Go program, and the C library and threads in it, make to read and write
+// open files. None of these calls opens a file, starts a program or a process, or reaches another process.
 func Program() []Rule {
 	return slices.Concat(Always(
 		unix.SYS_PREAD64, unix.SYS_FUTEX, unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_NANOSLEEP,
@@ -44,11 +44,11 @@ func Program() []Rule {
 		unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 	), Always(olderWaiting...), []Rule{
 		{Call: unix.SYS_CLONE, When: [][]Test{{{0, unix.CLONE_THREAD, unix.CLONE_THREAD}}}},
-		{Call: unix.SYS_CLONE3, Refuse: unix.ENOSYS}, // its arguments lie in memory, and clone serves
+		{Call: unix.SYS_CLONE3, Refuse: unix.ENOSYS}, // its arguments cannot be tested; programs then call clone
 		{Call: unix.SYS_TGKILL, When: [][]Test{{Is(0, uint32(os.Getpid()))}}},
 		{Call: unix.SYS_MMAP, When: [][]Test{{Without(2, unix.PROT_EXEC)}}},
 		{Call: unix.SYS_MPROTECT, When: [][]Test{{Without(2, unix.PROT_EXEC)}}},
-		{Call: unix.SYS_PRLIMIT64, When: [][]Test{{Nil(2)}}}, // to read
+		{Call: unix.SYS_PRLIMIT64, When: [][]Test{{Nil(2)}}}, // only to read limits
 		// never TIOCSTI, which types into the terminal
 		OneOf(unix.SYS_IOCTL, 1, unix.TCGETS, unix.TIOCGWINSZ, unix.TIOCINQ),
 		// never F_SETOWN and F_SETSIG, which send signals
@@ -58,13 +58,13 @@ func Program() []Rule {
 	})
 }
 
-// openFlags is the argument of openat(2) that has its flags.
+// openFlags is the number of openat(2)'s argument flags.
 const openFlags = 2
 
 // Writing are the flags of open(2) with which files can be changed or made.
 const Writing = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | (unix.O_TMPFILE &^ unix.O_DIRECTORY)
 
-// Reading returns rules for the calls that read files and folders by name. A file is opened for reading only.
+// Reading returns rules for the calls that read files and folders by name. They allow to open files only for reading.
 func Reading() []Rule {
 	newer := Always(
 		unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_FSTATFS, unix.SYS_STATFS, unix.SYS_READLINKAT,
@@ -74,12 +74,12 @@ func Reading() []Rule {
 	return slices.Concat(Always(olderReading...), newer, []Rule{open})
 }
 
-// Making returns rules for the calls that make new files, and name, rename and remove files. No existing file is opened
-// for writing.
+// Making returns rules for the calls that make new files, and that name, rename and remove files. They do not allow to
+// open existing files for writing.
 func Making() []Rule {
 	const made = Writing | unix.O_EXCL
 	return append(Always(unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_UNLINKAT, unix.SYS_FCHMOD,
-		unix.SYS_CAPGET, unix.SYS_CAPSET), // the thread with a user's rights makes sure that it has no others
+		unix.SYS_CAPGET, unix.SYS_CAPSET), // a thread with a user's rights checks that it has no capability
 		Rule{Call: unix.SYS_OPENAT, When: [][]Test{
 			{{openFlags, made, unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL}},
 			{{openFlags, made, unix.O_WRONLY | unix.O_TMPFILE&^unix.O_DIRECTORY}},

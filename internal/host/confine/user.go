@@ -8,10 +8,9 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// Become makes this program, in all its threads and for good, a program of a user, with groups besides the user's own,
-// and without any capability or new privileges ([NoNewPrivileges]). The program must be root's, or that user's.
+// Become makes this program a program of a user with some further groups, in all its threads and for good. It keeps no
+// capability, and can gain no privileges ([NoNewPrivileges]). The program must be root's, or that user's.
 func Become(uid, gid uint32, groups []uint32) error {
-	// which are in effect in all threads then
 	if err := KeepCapabilities(unix.CAP_SETUID, unix.CAP_SETGID); err != nil {
 		return err
 	}
@@ -29,20 +28,21 @@ func Become(uid, gid uint32, groups []uint32) error {
 	return setCapabilities(sets{})
 }
 
+// setGroups sets the further groups of all threads.
 func setGroups(groups []uint32) error {
-	var all []int
+	var gids []int
 	for _, g := range groups {
-		all = append(all, int(g))
+		gids = append(gids, int(g))
 	}
-	if err := syscall.Setgroups(all); err != nil {
+	if err := syscall.Setgroups(gids); err != nil {
 		return fmt.Errorf("set the groups: %w", err)
 	}
 	return nil
 }
 
-// FilesAs gives all threads of a program of root's the rights of a user on files, with groups besides the user's own.
-// Capabilities stay in effect. It is for good once nothing can set ids any more ([Allow]). Signals, and the right of
-// others to look into the program, go by root's ids as before.
+// FilesAs gives all threads of a program of root's the rights of a user, with some further groups, on files.
+// Capabilities stay in effect. It is for good once [Allow] forbids to set ids. Signals to the program, and looks into
+// it, still need root's rights.
 func FilesAs(uid, gid uint32, groups []uint32) error {
 	before, err := capabilities()
 	if err != nil {
@@ -54,8 +54,8 @@ func FilesAs(uid, gid uint32, groups []uint32) error {
 	if err := setGroups(groups); err != nil {
 		return err
 	}
-	// The ids of files follow the effective ones. They are the same in all threads then. That matters because
-	// setfsuid(2) returns the earlier id, and psx ends a program with threads that get different results.
+	// Setting the effective ids also sets the file system ids, to the same values in all threads. That matters because
+	// setfsuid(2) returns the earlier id, and psx ends a program whose threads get different results.
 	if err := syscall.Setresgid(-1, syscall.Getegid(), -1); err != nil {
 		return fmt.Errorf("set the group: %w", err)
 	}
@@ -67,5 +67,5 @@ func FilesAs(uid, gid uint32, groups []uint32) error {
 	if now, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0); uint32(now) != uid {
 		return fmt.Errorf("take on the files of user %d: the kernel does not allow it", uid)
 	}
-	return setCapabilities(before) // those on files have gone out of effect with root's id (capabilities(7))
+	return setCapabilities(before) // without root's id, those on files are out of effect (capabilities(7))
 }

@@ -1,17 +1,15 @@
-// Package filecache keeps the results of analyses of code in files, for later sessions. To the cache a result is a
-// value of some bytes, under a key of some bytes. Its users define both, and the files for which a result holds.
+// Package filecache keeps the results of analyses of code in files, for later sessions. A result is a value of some
+// bytes under a key of some bytes. The users of the package define both.
 //
-// A session parses files that a traced process has mapped, and by then the session has given up its rights
-// ([ipytracer/internal/host/confine]). So a [Cache] is opened before that, as root. Afterwards the cache has two
-// descriptors left: one of a file that is only read, and one of a file that is appended to. Nothing else can be reached
-// any more, least of all the folder.
+// A [Cache] is opened as root, because a session gives up its rights (internal/host/confine) before it analyses the
+// files of a traced process. From then on the cache only appends to one file, and it cannot reach the folder.
 //
-// The files are hostile in turn: a process may take over its session, and the session then writes what the process
-// likes. So each cache belongs to one [Domain]: the user of a process, and the root in which its names are looked up.
-// Only sessions for a user's processes read what a session for that user's processes has written.
+// The files may be hostile: a traced process may take over its session, which then writes anything. Therefore each
+// cache belongs to one [Domain]: a user, and the root in which the user's processes look up names. Only sessions for
+// processes of that user read what sessions for processes of that user have written.
 //
-// A cache is never needed. Where the folder or a file is not as it should be, there is no room, or the file is damaged,
-// nothing is found and nothing is kept, and a session takes longer.
+// A session can do without a cache, but then takes longer. If the folder or a file is not as expected, there is no
+// room, or a file is damaged, the cache finds nothing and keeps nothing.
 package filecache
 
 import (
@@ -22,44 +20,44 @@ import (
 	"sync"
 )
 
-// Domain names the user and the root of the files of a cache: everything that is read there was written on behalf of
-// that user's processes in the same root.
+// Domain identifies a user and a root. All entries of its cache come from sessions for processes of that user in that
+// root.
 type Domain struct {
-	UID    uint32 // of the process, as the tracer's user namespace has it
+	UID    uint32 // of the process, in the tracer's user namespace
 	Device uint64 // of the process's root
-	Inode  uint64
+	Inode  uint64 // of the process's root
 }
 
-// name returns the name of the domain's files for a build of the program. Builds that are used in turns do not drop
-// each other's files.
+// name returns the name of the domain's file for a build of the program. Each build has its own files, so that builds
+// that are used in turns do not drop each other's entries.
 func (d Domain) name(program string) string {
-	return fmt.Sprintf("%d-%x-%x-%x", d.UID, d.Device, d.Inode, header(program)[len(magic):][:8])
+	const programBytes = 8
+	return fmt.Sprintf("%d-%x-%x-%x", d.UID, d.Device, d.Inode, header(program)[len(magic):][:programBytes])
 }
 
-// Bounds of a cache, in bytes. The places in an interpreter and in NumPy take some 10 KiB each.
+// Limits for a cache. The places in an interpreter and in NumPy take some 10 KiB each.
 const (
-	maxValue = 64 << 10
-	// maxFile is the largest size of a file. When a file has reached the size turn, a session begins another file. Each
-	// entry of the older file is moved to the new one when a session finds it. The older file's other entries are
-	// dropped at the next turn.
+	maxValue = 64 << 10 // bytes
+	// maxFile is the largest size of a file in bytes. Once a file has reached the size turn, the next session begins
+	// another file, and the older file becomes its predecessor. An entry of the predecessor is copied to the new file
+	// when a session finds it. The others are dropped with the predecessor, when the new file has reached turn.
 	maxFile, turn = 1 << 20, 512 << 10
-	// maxDomains is the number of domains that are kept, with those of other builds. Each domain has a file and the
-	// file's predecessor. A file takes only as much room as its contents.
+	// maxDomains is the number of domains that are kept, where each build of the program counts. Each domain has a file
+	// and a predecessor.
 	maxDomains = 64
 )
 
-// Cache has the entries of one domain. The zero value and nil keep nothing. Safe for concurrent use.
+// Cache has the entries of one domain. The zero Cache, and a nil one, keep nothing. It is safe for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
-	entries map[[sha256.Size]byte][]byte
-	older   map[[sha256.Size]byte][]byte // the predecessor's entries, which are kept anew when they are found
+	entries map[[sha256.Size]byte][]byte // by hash of the key
+	older   map[[sha256.Size]byte][]byte // the predecessor's entries
 	file    *os.File                     // open for appending; nil: nothing is kept any more
 	size    int64
 	found   int
 }
 
-// Get returns the value that was kept under a key. The caller must not change the value. ok is false where there is
-// none.
+// Get returns the value that was kept under a key. The caller must not change the value. ok is false if there is none.
 func (c *Cache) Get(key []byte) (value []byte, ok bool) {
 	if c == nil {
 		return nil, false
@@ -78,7 +76,7 @@ func (c *Cache) Get(key []byte) (value []byte, ok bool) {
 	return value, ok
 }
 
-// Put keeps a value under a key, if there is room and no such value is there yet.
+// Put keeps a value under a key, unless the same value is there or there is no room.
 func (c *Cache) Put(key, value []byte) {
 	if c == nil || len(value) > maxValue {
 		return
@@ -92,8 +90,8 @@ func (c *Cache) Put(key, value []byte) {
 	c.append(at, value)
 }
 
-// append adds an entry to the file. Where a file is open for appending, no other write comes between the bytes of one
-// write.
+// append adds an entry to the file, in one write: then other programs that append to the file cannot write between its
+// bytes.
 func (c *Cache) append(at [sha256.Size]byte, value []byte) {
 	if c.file == nil {
 		return
@@ -102,7 +100,7 @@ func (c *Cache) append(at [sha256.Size]byte, value []byte) {
 	if c.size += int64(len(record)); c.size > maxFile {
 		return
 	}
-	// A cut entry is recognized by its sum, and ends the file.
+	// Readers recognize an incomplete entry by its sum, and read nothing behind it.
 	if n, err := c.file.Write(record); err != nil || n != len(record) {
 		_ = c.file.Close()
 		c.file = nil
@@ -114,7 +112,7 @@ func (c *Cache) append(at [sha256.Size]byte, value []byte) {
 	c.entries[at] = value
 }
 
-// Found returns how many values were asked for and found.
+// Found returns how often Get has found a value.
 func (c *Cache) Found() int {
 	if c == nil {
 		return 0
@@ -124,7 +122,7 @@ func (c *Cache) Found() int {
 	return c.found
 }
 
-// Close gives the files back. Nothing is kept from then on.
+// Close closes the file. From then on nothing is kept.
 func (c *Cache) Close() {
 	if c == nil {
 		return
@@ -137,24 +135,26 @@ func (c *Cache) Close() {
 	}
 }
 
-// A file is a header, and entries one behind the other. The header says which build of which program may read it.
+// A file has a header and then entries. The header identifies the build of the program that may read the file. Sizes
+// are in bytes:
 //
-//	header: magic (8 bytes), the program's identity (32)
-//	entry:  key (32), size of the value (4, little endian), value, sum of all of these (8)
+//	header: magic (8), hash of the program's identity (32)
+//	entry:  hash of the key (32), size of the value (4, little endian), value, sum of all before it (8)
 const (
 	magic      = "ipykept1"
 	headerSize = len(magic) + sha256.Size
+	lengthSize = 4
 	sumSize    = 8
-	entrySize  = sha256.Size + 4 + sumSize // without the value
+	entrySize  = sha256.Size + lengthSize + sumSize // without the value
 )
 
-// header is the beginning of every file of a program.
+// header returns the beginning of a program's files.
 func header(program string) []byte {
 	id := sha256.Sum256([]byte(program))
 	return append([]byte(magic), id[:]...)
 }
 
-// encode makes an entry.
+// encode returns an entry.
 func encode(at [sha256.Size]byte, value []byte) []byte {
 	record := append(make([]byte, 0, entrySize+len(value)), at[:]...)
 	record = binary.LittleEndian.AppendUint32(record, uint32(len(value)))
@@ -163,8 +163,7 @@ func encode(at [sha256.Size]byte, value []byte) []byte {
 	return append(record, sum[:sumSize]...)
 }
 
-// decode takes a file apart. whole is false where something that is no entry follows the last entry: no entry behind
-// that can be found.
+// decode returns the entries of a file, up to the first damage. whole is false if the file is damaged.
 func decode(data []byte, program string) (entries map[[sha256.Size]byte][]byte, whole bool) {
 	entries = map[[sha256.Size]byte][]byte{}
 	if len(data) < headerSize || string(data[:headerSize]) != string(header(program)) {
@@ -178,12 +177,12 @@ func decode(data []byte, program string) (entries map[[sha256.Size]byte][]byte, 
 		if size > maxValue || len(data) < entrySize+int(size) {
 			return entries, false
 		}
-		end := sha256.Size + 4 + int(size)
+		end := sha256.Size + lengthSize + int(size)
 		sum := sha256.Sum256(data[:end])
 		if string(sum[:sumSize]) != string(data[end:end+sumSize]) {
 			return entries, false
 		}
-		entries[[sha256.Size]byte(data)] = data[sha256.Size+4 : end : end]
+		entries[[sha256.Size]byte(data)] = data[sha256.Size+lengthSize : end : end]
 		data = data[end+sumSize:]
 	}
 	return entries, true

@@ -17,15 +17,15 @@ import (
 // Folder is the folder of the tracer's caches. The tracer opens it as root.
 const Folder = "/var/cache/ipytracer"
 
-// ErrUnsafe is the error for a folder or a file that is not this user's alone.
+// ErrUnsafe is the error for a folder or a file that other users may have written to.
 var ErrUnsafe = errors.New("others may have written there")
 
-// before is the end of the name of a file's predecessor.
+// before is the suffix of the name of a file's predecessor.
 const before = ".before"
 
-// Open opens the cache of a domain in a folder. It makes the folder if it is missing. program tells builds of this
-// program from each other: entries of another build are not read. Open must be called while the program still has the
-// right to open the files. It waits for no other program. With every error the cache is nil.
+// Open opens the cache of a domain in a folder. It makes the folder if it is missing. program identifies the build of
+// this program, as entries of other builds are not read. Open must be called while the program still has the right to
+// open the files. It does not wait for other programs. If it fails, the cache is nil.
 func Open(folder string, d Domain, program string) (*Cache, error) {
 	if program == "" {
 		return nil, errors.New("it is not known which build of the program this is")
@@ -44,15 +44,14 @@ func Open(folder string, d Domain, program string) (*Cache, error) {
 	return c, nil
 }
 
-// The number of attempts to lock the folder, and the wait between two attempts. The program that has locked the folder
-// has as little to do there as this one.
+// The number of attempts to lock the folder, and the time between two attempts. Another program locks the folder only
+// for a moment.
 const (
 	lockTries = 10
 	lockWait  = 2 * time.Millisecond
 )
 
-// lock locks the folder against changes by other programs, and reports whether it could. If not, the files are read as
-// they are.
+// lock locks the folder, and reports whether it could. Without the lock, the files are only read and appended to.
 func (o *opener) lock() bool {
 	for try := range lockTries {
 		if try > 0 {
@@ -65,7 +64,7 @@ func (o *opener) lock() bool {
 	return false
 }
 
-// openFolder opens a folder that is this user's alone. create: the folder is made if it is missing.
+// openFolder opens a folder that only this user can use. With create, it makes the folder if it is missing.
 func openFolder(folder string, create bool) (*os.File, error) {
 	if create {
 		if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
@@ -85,10 +84,12 @@ func openFolder(folder string, create bool) (*os.File, error) {
 	return dir, nil
 }
 
-// isOurs reports whether a file or folder is of a given kind, is this user's, and lets nobody else read or write.
+// isOurs reports whether a file or folder is of a kind, belongs to this user, and cannot be used by others. A file must
+// have no other name.
 func isOurs(st *unix.Stat_t, kind uint32) bool {
-	return st.Mode&unix.S_IFMT == kind && st.Uid == uint32(os.Geteuid()) && st.Mode&0o077 == 0 &&
-		(kind == unix.S_IFDIR || st.Nlink == 1)
+	private := st.Uid == uint32(os.Geteuid()) && st.Mode&0o077 == 0
+	singleName := kind == unix.S_IFDIR || st.Nlink == 1
+	return st.Mode&unix.S_IFMT == kind && private && singleName
 }
 
 // opener opens a domain's files in a folder.
@@ -96,26 +97,28 @@ type opener struct {
 	dir     *os.File
 	name    string
 	program string
-	alone   bool // no other program changes the folder now
+	alone   bool // this program has locked the folder
 }
 
+// open reads the domain's file and its predecessor, and begins another file if the present one is full or useless.
 func (o *opener) open() (*Cache, error) {
 	c := &Cache{}
 	whole, err := o.readInto(c)
-	if o.alone && (!whole || c.size >= turn) {
+	switch {
+	case o.alone && (!whole || c.size >= turn):
 		if c.file != nil {
 			_ = c.file.Close()
 		}
 		if err := o.begin(c, whole); err != nil {
 			return nil, err
 		}
-	} else if err != nil {
+	case err != nil:
 		return nil, err
-	} else if !whole {
-		_ = c.file.Close() // no reader would find entries that are appended there
+	case !whole:
+		_ = c.file.Close() // no reader would find entries that are appended behind damage
 		c.file = nil
 	}
-	if c.file != nil { // files in use stay the longest
+	if c.file != nil { // the time of the last use decides which files makeRoom removes
 		_ = unix.Utime(fmt.Sprintf("/proc/self/fd/%d", c.file.Fd()), nil)
 	}
 	if old, data, err := o.read(o.name + before); err == nil {
@@ -127,9 +130,9 @@ func (o *opener) open() (*Cache, error) {
 	return c, nil
 }
 
-// readInto reads the domain's file into a cache, and reports whether all of it is sound. A program that appends to the
-// file at this moment may have written half an entry, which looks like damage. So the file is read again, as many times
-// as there are attempts to lock the folder.
+// readInto reads the domain's file into a cache, and reports whether the file is whole. Another program that is
+// appending may have written only a part of an entry, which looks like damage. Therefore readInto reads a damaged file
+// again, up to lockTries times.
 func (o *opener) readInto(c *Cache) (whole bool, err error) {
 	for try := range lockTries {
 		if try > 0 {
@@ -149,7 +152,7 @@ func (o *opener) readInto(c *Cache) (whole bool, err error) {
 	return whole, nil
 }
 
-// read opens one of the files and reads it, unless another program has made it.
+// read opens a file and reads it. It fails with [ErrUnsafe] if other users may have written to the file.
 func (o *opener) read(name string) (*os.File, []byte, error) {
 	fd, err := unix.Openat(int(o.dir.Fd()), name,
 		unix.O_RDWR|unix.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -173,7 +176,7 @@ func (o *opener) read(name string) (*os.File, []byte, error) {
 	return file, data, nil
 }
 
-// begin begins a new file in the place of a full or useless one. A full file becomes the new file's predecessor.
+// begin begins a new file. With keep, the present file becomes its predecessor; without, the new file replaces it.
 func (o *opener) begin(c *Cache, keep bool) error {
 	if !keep {
 		o.makeRoom()
@@ -187,7 +190,7 @@ func (o *opener) begin(c *Cache, keep bool) error {
 	file := os.NewFile(uintptr(fd), o.name)
 	head := header(o.program)
 	_, err = file.Write(head)
-	err = cmp.Or(err, unix.Fchmod(fd, 0o600)) // whatever the umask
+	err = cmp.Or(err, unix.Fchmod(fd, 0o600)) // because the umask may have changed the mode
 	if err == nil && keep {
 		err = unix.Renameat(at, o.name, at, o.name+before)
 	}
@@ -200,6 +203,6 @@ func (o *opener) begin(c *Cache, keep bool) error {
 		return err
 	}
 	c.file, c.size = file, int64(len(head))
-	c.older, c.entries = c.entries, nil // those in front of damage
+	c.older, c.entries = c.entries, nil // of a damaged file, the entries in front of the damage
 	return nil
 }

@@ -1,7 +1,7 @@
 package filecache
 
-// A table of [Refusals] remembers files that are not looked through again while they are the same: nothing was found in
-// them, or it took too long. Everybody can make any number of such files, and any number of processes map them.
+// [Refusals] remember files that need not be analysed again while they are unchanged: the analysis found nothing, or
+// took too long. The table is bounded, because any user can make any number of such files.
 
 import (
 	"encoding/binary"
@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileState distinguishes a file in its present state from all others. Only the kernel sets Changed, except of files
-// with a server of their own.
+// FileState identifies a file and its state. If the file changes, so does Changed, which only Linux can set, except for
+// files whose file system has a server.
 type FileState struct {
 	Device, Inode, Size uint64
-	Written, Changed    [2]int64 // the last change of its content, and of its inode, in s and ns
+	Written, Changed    [2]int64 // the last change of the contents, and of the inode: seconds and nanoseconds
 }
 
-// StateOf returns the file of a result of stat(2).
+// StateOf returns the state of a file by the result of stat(2).
 func StateOf(st *unix.Stat_t) FileState {
 	return FileState{st.Dev, st.Ino, uint64(st.Size), [2]int64{int64(st.Mtim.Sec), int64(st.Mtim.Nsec)},
 		[2]int64{int64(st.Ctim.Sec), int64(st.Ctim.Nsec)}}
@@ -33,14 +33,14 @@ func (f FileState) Append(key []byte) []byte {
 	return key
 }
 
-// most is how many refusals a table holds.
+// most is how many refusals a table has at most.
 const most = 1024
 
-// Refusals has the files that were refused, each for somebody or something: nobody's look at a file decides about those
-// of others. The zero value holds as many as there is room for, until there is none. It is safe for concurrent use.
+// Refusals is a table of files that were refused. Each refusal is for a certain user or thing, of type For, and has no
+// effect on others. If the table is full, a new refusal replaces the oldest. It is safe for concurrent use.
 type Refusals[For comparable] struct {
-	MostOf int           // the most of one; 0: no bound of its own
-	Lasts  time.Duration // how long a refusal stays; 0: until its room is needed
+	MostOf int           // how many refusals one For may have; 0: no limit
+	Lasts  time.Duration // how long a refusal is kept; 0: until another replaces it
 
 	mu    sync.Mutex
 	known map[key[For]]refusal
@@ -56,7 +56,7 @@ type refusal struct {
 	at  time.Time
 }
 
-// Add notes that a file was refused. The oldest makes room.
+// Add notes that a file was refused.
 func (t *Refusals[For]) Add(of For, file FileState, why error, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,14 +70,14 @@ func (t *Refusals[For]) Add(of For, file FileState, why error, now time.Time) {
 	t.trim(most, func(key[For]) bool { return true })
 }
 
-// trim removes the oldest of some refusals if there are too many.
+// trim removes the oldest refusal for whose key among returns true, if there are more than most of these.
 func (t *Refusals[For]) trim(most int, among func(key[For]) bool) {
 	n, oldest := 0, key[For]{}
-	for k, one := range t.known {
+	for k, r := range t.known {
 		if !among(k) {
 			continue
 		}
-		if n++; n == 1 || one.at.Before(t.known[oldest].at) {
+		if n++; n == 1 || r.at.Before(t.known[oldest].at) {
 			oldest = k
 		}
 	}
@@ -86,32 +86,33 @@ func (t *Refusals[For]) trim(most int, among func(key[For]) bool) {
 	}
 }
 
-// Why returns why a file was refused; nil if it was not.
+// Why returns why a file was refused, or nil if it was not.
 func (t *Refusals[For]) Why(of For, file FileState, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	one := t.known[key[For]{of, file}]
-	if t.isOver(one, now) {
+	r := t.known[key[For]{of, file}]
+	if t.isOver(r, now) {
 		return nil
 	}
-	return one.why
+	return r.why
 }
 
-// Files returns the files that are refused for somebody.
-func (t *Refusals[For]) Files(of For, now time.Time) (all []FileState) {
+// Files returns the files that are refused for a user or thing.
+func (t *Refusals[For]) Files(of For, now time.Time) (files []FileState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for k, one := range t.known {
+	for k, r := range t.known {
 		switch {
-		case t.isOver(one, now):
+		case t.isOver(r, now):
 			delete(t.known, k)
 		case k.of == of:
-			all = append(all, k.file)
+			files = append(files, k.file)
 		}
 	}
-	return all
+	return files
 }
 
-func (t *Refusals[For]) isOver(one refusal, now time.Time) bool {
-	return t.Lasts > 0 && now.Sub(one.at) >= t.Lasts
+// isOver reports whether a refusal has been kept for long enough.
+func (t *Refusals[For]) isOver(r refusal, now time.Time) bool {
+	return t.Lasts > 0 && now.Sub(r.at) >= t.Lasts
 }

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hiddenPrefix is the beginning of the name of a file that is not in its place yet.
+// hiddenPrefix is the beginning of the name of a file that is not complete yet.
 const hiddenPrefix = ".new-"
 
-// makeRoom removes the remains of programs that ended while they began a file, and the domains without a new entry for
-// the longest time, until there is room for another one. The caller has the folder alone.
+// makeRoom removes incomplete files of programs that have ended. It also removes the domains that were not used for the
+// longest time, until there is room for another domain. The caller must have locked the folder.
 func (o *opener) makeRoom() {
 	names, err := o.dir.Readdirnames(-1)
 	if err != nil {
@@ -20,7 +20,7 @@ func (o *opener) makeRoom() {
 	}
 	type domain struct {
 		name string
-		used int64 // nanoseconds
+		used int64 // the time of the last use, in nanoseconds
 	}
 	var domains []domain
 	for _, name := range names {
@@ -40,8 +40,8 @@ func (o *opener) makeRoom() {
 	}
 }
 
-// Measure returns the bytes of the caches in a folder. The error matches [os.ErrNotExist] where nothing has been kept
-// yet.
+// Measure returns the total size in bytes of the caches in a folder. The error matches [os.ErrNotExist] if there is no
+// folder yet.
 func Measure(folder string) (size int64, err error) {
 	dir, err := openFolder(folder, false)
 	if err != nil {

@@ -11,21 +11,20 @@ import (
 	"ipytracer/internal/host/confine"
 )
 
-// File is a file under way, the user's own from its first moment and readable by nobody else (mode 0600). It has no
-// name that anybody has chosen until Commit puts it in its place: so it is there whole or not at all.
+// File is a file that is being written. It belongs to the user, and only the user may read it (mode 0600). It gets its
+// path from Commit, so that there is never an incomplete file at the path.
 type File struct {
 	*os.File
 	rights  *Rights
 	place   *place
 	replace bool
-	hidden  string // its name until then; "" where the file system gives files without one
-	others  bool   // the file in its place is another user's, in a folder where every user removes only the own ones
+	hidden  string // the name until Commit; "" if the file system has files without names
+	others  bool   // the file at the path is another user's, in a folder with the sticky bit
 	over    bool   // committed or discarded
 }
 
-// Create begins a file that shall be at path. An existing file there must be a regular one. It stays as it is until
-// Commit, which with replace puts the new one in its place. Without replace, an existing file is an error that is
-// [fs.ErrExist].
+// Create begins a file for a path. A file that exists there must be a regular one, and stays as it is until Commit
+// replaces it. Without replace, Create fails with [fs.ErrExist] if a file exists.
 func (r *Rights) Create(path string, replace bool) (f *File, err error) {
 	err = r.Do(func() (err error) {
 		f, err = r.create(path, replace)
@@ -34,6 +33,7 @@ func (r *Rights) Create(path string, replace bool) (f *File, err error) {
 	return f, err
 }
 
+// create does what Create does, on the thread with the user's rights.
 func (r *Rights) create(path string, replace bool) (*File, error) {
 	p, err := r.find(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Rights) create(path string, replace bool) (*File, error) {
 	return f, nil
 }
 
-// check refuses at once a file that Commit could not replace.
+// check fails if Commit could not put the file at its path.
 func (f *File) check() error {
 	fd, st, err := f.place.look()
 	if fd < 0 {
@@ -66,7 +66,8 @@ func (f *File) check() error {
 	return f.removable(&st)
 }
 
-// removable predicts the result of rename(2): in a folder with the sticky bit every user removes only the own files.
+// removable fails if rename(2) could not replace the file: in a folder with the sticky bit, users may remove only their
+// own files.
 func (f *File) removable(st *unix.Stat_t) error {
 	var folder unix.Stat_t
 	if err := unix.Fstat(f.place.folder, &folder); err != nil {
@@ -80,9 +81,10 @@ func (f *File) removable(st *unix.Stat_t) error {
 	return nil
 }
 
-// noUnnamed makes every file have a name from the beginning, as some file systems do (NFS, FUSE). For tests.
+// noUnnamed makes every file have a name from the beginning, as on some file systems (NFS, FUSE). It is for tests.
 var noUnnamed bool
 
+// begin opens the new file, without a name if the file system can do that.
 func (f *File) begin() error {
 	fd, err := unix.Openat(f.place.folder, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
 	if err != nil || noUnnamed {
@@ -96,18 +98,18 @@ func (f *File) begin() error {
 		f.hidden = name
 	}
 	f.File = os.NewFile(uintptr(fd), f.place.path)
-	if err := unix.Fchmod(fd, 0o600); err != nil { // whatever the umask
+	if err := unix.Fchmod(fd, 0o600); err != nil { // because the umask may have changed the mode
 		return pathError("chmod", f.place.path, err)
 	}
 	return nil
 }
 
-// newFile are the flags that take nothing that is there, and follow nothing.
+// newFile are the flags with which open(2) makes a new file, and fails if anything has the name.
 const newFile = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
 func hiddenName() string { return ".tracer-" + rand.Text()[:12] }
 
-// Commit puts the file in its place. It can go on being written to. Where it fails there is no file.
+// Commit gives the file its path. The file can be written afterwards, too. If Commit fails, the file is removed.
 func (f *File) Commit() error {
 	if f.over {
 		return nil
@@ -123,6 +125,7 @@ func (f *File) Commit() error {
 	})
 }
 
+// put gives the file its path.
 func (f *File) put() error {
 	at := f.place.folder
 	switch {
@@ -135,7 +138,8 @@ func (f *File) put() error {
 		}
 		f.hidden = name
 	case !f.replace:
-		// No flag of rename and no link that every file system knows: an empty file takes the place, and is replaced.
+		// Not every file system has hard links, or renames that replace nothing. So an empty file takes the path first,
+		// and is then replaced.
 		fd, err := unix.Openat(at, f.place.name, newFile, 0o600)
 		if err != nil {
 			return err
@@ -145,12 +149,13 @@ func (f *File) put() error {
 	return unix.Renameat(at, f.hidden, at, f.place.name)
 }
 
-// link gives a file without a name one that nothing has yet.
+// link gives a file without a name a name that no other file has.
 func (f *File) link(name string) error {
 	self := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 	return unix.Linkat(unix.AT_FDCWD, self, f.place.folder, name, unix.AT_SYMLINK_FOLLOW)
 }
 
+// unlink removes the hidden name.
 func (f *File) unlink() {
 	if f.hidden != "" {
 		_ = unix.Unlinkat(f.place.folder, f.hidden, 0)
@@ -162,6 +167,7 @@ func (f *File) Discard() {
 	_ = f.rights.Do(func() error { f.discard(); return nil })
 }
 
+// discard does what Discard does, on the thread with the user's rights.
 func (f *File) discard() {
 	if !f.over {
 		f.over = true
@@ -173,8 +179,8 @@ func (f *File) discard() {
 	}
 }
 
-// Folder returns a path to the folder of the file. It stays valid whatever becomes of the typed path, until Commit, and
-// in this program only.
+// Folder returns a path to the folder of the file. It is valid in this program until Commit, even if the folder gets
+// another path.
 func (f *File) Folder() string { return fmt.Sprintf("/proc/self/fd/%d", f.place.folder) }
 
 // Gone reports whether the file was removed since it was committed.
@@ -183,8 +189,8 @@ func (f *File) Gone() bool {
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// NeedsOverride reports whether Commit takes CAP_DAC_OVERRIDE and CAP_FOWNER: for root itself, in a folder of another
-// user. Nobody else has use for them.
+// NeedsOverride reports whether Commit needs CAP_DAC_OVERRIDE and CAP_FOWNER. Only root needs them, for folders of
+// other users.
 func (f *File) NeedsOverride() bool {
 	if f.rights.jobs != nil || os.Geteuid() != 0 {
 		return false

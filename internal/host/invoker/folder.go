@@ -7,17 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is a name in a folder that is held by descriptor: whatever becomes of the path that led there, it is this
-// folder.
+// place is a name in a folder. The folder is identified by its descriptor, so that it stays the same if its path
+// changes.
 type place struct {
-	path   string // as it was typed, for words
+	path   string // as the user typed it, for messages
 	folder int    // O_PATH
 	name   string
 }
 
 func (p *place) close() { unix.Close(p.folder) }
 
-// find opens the folder of a typed path, and returns it with the name in it.
+// find opens the folder of a typed path, and returns the place of the path's last part.
 func (r *Rights) find(typed string) (*place, error) {
 	folder, name := path.Split(typed)
 	if name == "" || name == "." || name == ".." {
@@ -33,12 +33,12 @@ func (r *Rights) find(typed string) (*place, error) {
 	return &place{path: typed, folder: fd, name: name}, nil
 }
 
-// maxLinks is how many symbolic links a path may lead through, as in the kernel (MAXSYMLINKS of linux/namei.h).
+// maxLinks is how many symbolic links a path may lead through, as in Linux (MAXSYMLINKS of linux/namei.h).
 const maxLinks = 40
 
-// walk opens a folder part by part, from the working directory or the root. Links are followed if they are root's or
-// the user's: a link of anybody else could lead to where only the user can write.
-func (r *Rights) walk(folder string) (int, error) {
+// walk opens a folder part by part, from the working directory or the root. It follows only links of root and of the
+// user. Another user's link could lead to a folder that only this user can write to.
+func (r *Rights) walk(folder string) (fd int, err error) {
 	at, err := start(folder)
 	if err != nil {
 		return -1, err
@@ -75,7 +75,8 @@ func (r *Rights) walk(folder string) (int, error) {
 	return at, nil
 }
 
-func start(folder string) (int, error) {
+// start opens the folder that a path begins at: the root or the working directory.
+func start(folder string) (fd int, err error) {
 	from := "."
 	if strings.HasPrefix(folder, "/") {
 		from = "/"
@@ -83,7 +84,8 @@ func start(folder string) (int, error) {
 	return unix.Open(from, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// step opens one folder, or reads where the link in its place leads.
+// step opens a part of a path in folder at. If the part is a folder, it returns that folder as next. If it is a
+// symbolic link, it returns the link's text.
 func (r *Rights) step(at int, part string) (next int, link string, err error) {
 	next, err = unix.Openat(at, part, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != unix.ENOTDIR {
@@ -115,7 +117,7 @@ func (r *Rights) step(at int, part string) (next int, link string, err error) {
 	return -1, string(to[:n]), nil
 }
 
-// look finds the file at a place without opening it. The descriptor is O_PATH, and -1 where there is nothing.
+// look returns an O_PATH descriptor of the file at a place, and its status. fd is -1 if nothing is there.
 func (p *place) look() (fd int, st unix.Stat_t, err error) {
 	fd, err = unix.Openat(p.folder, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {
@@ -132,7 +134,7 @@ func (p *place) look() (fd int, st unix.Stat_t, err error) {
 	return fd, st, nil
 }
 
-// kind puts into words the kind of a file that is no regular one.
+// kind returns the kind of a file that is not a regular one, for messages.
 func kind(mode uint32) string {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFLNK:

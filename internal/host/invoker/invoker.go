@@ -1,5 +1,5 @@
-// Package invoker finds the user who typed the command, also behind sudo, pkexec or doas, and starts commands as that
-// user. It opens and creates files with that user's rights; the callers decide which files.
+// Package invoker finds the user who typed the command, even if it runs through sudo, pkexec or doas. It starts
+// commands as that user, and opens and creates files with that user's rights. The callers decide which files.
 package invoker
 
 import (
@@ -19,40 +19,41 @@ import (
 	"ipytracer/internal/host/confine"
 )
 
-// Invoker is the user who typed the command. Files are opened and commands are started with that user's rights, never
-// with those of a root that somebody was lent.
+// Invoker is the user who typed the command. Files are opened and commands are started with this user's rights, even if
+// sudo made the program root's.
 type Invoker struct {
 	User
-	entry *user.User // nil where the user has none
+	entry *user.User // nil if the user has no entry in the database
 }
 
 // Error is the reason why the user who typed the command is not known.
 type Error string
 
+// Error returns the reason, and what to do.
 func (e Error) Error() string {
 	return string(e) +
 		": so it is not known whose rights files and commands are to have; type 'sudo tracer …' as yourself, " +
 		"or unset the variable as root"
 }
 
-// Find finds the user who typed the command: the user who runs it, if that is not root; the user whom sudo, pkexec or
-// doas names; or root.
+// Find finds the user who typed the command. If root runs this program, it is the user whom sudo, pkexec or doas names,
+// or else root. If another user runs this program, it is that user.
 func Find() (*Invoker, error) {
 	self, err := Self()
 	if err != nil {
 		return nil, err
 	}
 	if self.UID == 0 {
-		return lent(os.Getenv)
+		return behindRoot(os.Getenv)
 	}
 	entry, _ := user.LookupId(strconv.Itoa(int(self.UID)))
 	return &Invoker{User: self, entry: entry}, nil
 }
 
-// lent finds the user to whom a program that runs as root was lent. The lending program names the user in the
-// environment, which it sets itself: sudo(8), pkexec(1), doas(1). A variable that makes no sense is refused: it may
-// stand for anybody.
-func lent(getenv func(string) string) (*Invoker, error) {
+// behindRoot finds the user who started this program as root, by the environment variables that sudo(8), pkexec(1) and
+// doas(1) set. It returns root if none is set. It refuses variables that make no sense, because they may stand for any
+// user.
+func behindRoot(getenv func(string) string) (*Invoker, error) {
 	var found []*Invoker
 	for _, by := range []func(func(string) string) (*Invoker, error){bySudo, byPkexec, byDoas} {
 		i, err := by(getenv)
@@ -75,6 +76,7 @@ func lent(getenv func(string) string) (*Invoker, error) {
 	return &Invoker{User: self}, err
 }
 
+// bySudo returns the user whom sudo names, or nil for none.
 func bySudo(getenv func(string) string) (*Invoker, error) {
 	id := getenv("SUDO_UID")
 	if id == "" {
@@ -92,6 +94,7 @@ func bySudo(getenv func(string) string) (*Invoker, error) {
 	return i, i.setGroup(getenv("SUDO_GID"))
 }
 
+// byPkexec returns the user whom pkexec names, or nil for none.
 func byPkexec(getenv func(string) string) (*Invoker, error) {
 	id := getenv("PKEXEC_UID")
 	if id == "" {
@@ -104,6 +107,7 @@ func byPkexec(getenv func(string) string) (*Invoker, error) {
 	return i, err
 }
 
+// byDoas returns the user whom doas names, or nil for none.
 func byDoas(getenv func(string) string) (*Invoker, error) {
 	name := getenv("DOAS_USER")
 	if name == "" {
@@ -116,7 +120,8 @@ func byDoas(getenv func(string) string) (*Invoker, error) {
 	return newInvoker("DOAS_USER", entry.Uid)
 }
 
-// newInvoker returns the user of a number, with the groups that the database has (initgroups(3)).
+// newInvoker returns the user with a number, and with the user's groups in the database (initgroups(3)). variable is
+// the source of the number, for errors.
 func newInvoker(variable, number string) (*Invoker, error) {
 	uid, err := ParseID(number)
 	if err != nil {
@@ -129,7 +134,7 @@ func newInvoker(variable, number string) (*Invoker, error) {
 	if i.GID, err = ParseID(i.entry.Gid); err != nil {
 		return nil, Error(fmt.Sprintf("the group of user %s is %q", i.entry.Username, i.entry.Gid))
 	}
-	groups, _ := i.entry.GroupIds() // none, if they cannot be read: never more than the user has
+	groups, _ := i.entry.GroupIds() // none if they cannot be read, so never more than the user has
 	for _, g := range groups {
 		if id, err := ParseID(g); err == nil && id != i.GID {
 			i.Groups = append(i.Groups, id)
@@ -138,8 +143,8 @@ func newInvoker(variable, number string) (*Invoker, error) {
 	return i, nil
 }
 
-// setGroup takes the group that the user had when sudo was typed, which can be another than the database's (newgrp(1)).
-// Root's own is taken from the database only.
+// setGroup sets the group to the one that the user had when sudo was typed. It may differ from the database's
+// (newgrp(1)). Root's group is accepted only if the database has it for the user.
 func (i *Invoker) setGroup(number string) error {
 	if number == "" && i.entry != nil {
 		return nil
@@ -159,8 +164,8 @@ func (i *Invoker) setGroup(number string) error {
 	return nil
 }
 
-// ParseID reads a number of a user or a group as the kernel has them: 32 bits, without the one that means "leave as it
-// is".
+// ParseID parses the number of a user or a group: 32 bits, without the largest number, which means "do not change" in
+// system calls.
 func ParseID(text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err == nil && (uint32(n) == ^uint32(0) || text[0] == '+') {
@@ -169,10 +174,10 @@ func ParseID(text string) (uint32, error) {
 	return uint32(n), err
 }
 
-// itself reports whether the invoker runs this program anyway.
+// itself reports whether this program already runs as the invoker.
 func (i *Invoker) itself() bool { return int(i.UID) == os.Geteuid() && int(i.UID) == os.Getuid() }
 
-// Heir returns the user that a program of root's is to become, nil where the program stays root's.
+// Heir returns the user that this program must become: the invoker if root runs it for another user, else nil.
 func (i *Invoker) Heir() *User {
 	if os.Geteuid() == 0 && i.UID != 0 {
 		return &i.User
@@ -180,7 +185,7 @@ func (i *Invoker) Heir() *User {
 	return nil
 }
 
-// Home is the invoker's home folder, "" where none is known.
+// Home returns the invoker's home folder, or "" if it is not known.
 func (i *Invoker) Home() string {
 	if i.entry != nil {
 		return i.entry.HomeDir
@@ -191,9 +196,9 @@ func (i *Invoker) Home() string {
 	return ""
 }
 
-// Dress makes a command run as the invoker, in the invoker's surroundings. The command has standard input, output and
-// error, and of this program no other descriptor and no capability. It keeps the umask, the working directory, PATH as
-// sudo has left it, and the terminal. A session of its own (setsid(2)) would take Ctrl-C from it.
+// Dress makes a command run as the invoker, with an environment of the invoker's. The command inherits standard input,
+// output and error, but no other descriptor and no capability. It also inherits the umask, the working directory,
+// sudo's PATH, and the terminal: in a session of its own (setsid(2)) it would not get Ctrl-C.
 func (i *Invoker) Dress(cmd *exec.Cmd) error {
 	if err := errors.Join(sealDescriptors(), confine.WithholdCapabilities()); err != nil {
 		return err
@@ -210,8 +215,8 @@ func (i *Invoker) Dress(cmd *exec.Cmd) error {
 	return nil
 }
 
-// sealDescriptors closes every descriptor but the first three to programs that are started. That includes descriptors
-// with which this program was started, and those that a library has opened.
+// sealDescriptors makes programs that are started inherit only the first three descriptors. That also concerns
+// descriptors that this program has inherited itself, and those that a library has opened.
 func sealDescriptors() error {
 	const first = 3
 	if unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
@@ -229,7 +234,7 @@ func sealDescriptors() error {
 	return nil
 }
 
-// environ is an environment as the invoker would have it, had it not been root's.
+// environ turns an environment of root's into the one that the invoker would have had.
 func (i *Invoker) environ(env []string) []string {
 	set := map[string]string{"HOME": "/", "USER": "", "LOGNAME": "", "USERNAME": "", "MAIL": "", "SHELL": "/bin/sh",
 		"XDG_RUNTIME_DIR": ""}
@@ -254,6 +259,7 @@ func (i *Invoker) environ(env []string) []string {
 	return out
 }
 
+// owns reports whether a folder exists and belongs to the invoker.
 func (i *Invoker) owns(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
@@ -263,13 +269,13 @@ func (i *Invoker) owns(dir string) bool {
 	return ok && st.Uid == i.UID
 }
 
-// shellOf reads a user's shell from passwd(5); where the user is not in it the shell is the system's.
+// shellOf returns a user's shell by passwd(5), or /bin/sh if the user is not there.
 func shellOf(name string) string {
 	data, err := os.ReadFile("/etc/passwd")
 	if err == nil {
 		for line := range strings.Lines(string(data)) {
-			if fields := strings.Split(strings.TrimSpace(line), ":"); len(fields) == 7 && fields[0] == name &&
-				fields[6] != "" {
+			fields := strings.Split(strings.TrimSpace(line), ":")
+			if len(fields) == 7 && fields[0] == name && fields[6] != "" {
 				return fields[6]
 			}
 		}
@@ -277,12 +283,13 @@ func shellOf(name string) string {
 	return "/bin/sh"
 }
 
-// Rights opens files as the invoker. The caller closes it.
+// Rights returns the invoker's rights on files. The caller closes them.
 func (i *Invoker) Rights() (*Rights, error) {
 	return Of(i.User)
 }
 
-// Named finds a user by name, for a root who names whom to be: nobody else may. The user is not root.
+// Named finds a user by name, if root wants a command to run as that user. It fails for root. Callers must check that
+// this program is root's.
 func Named(name string) (*Invoker, error) {
 	entry, err := user.Lookup(name)
 	if err != nil {
@@ -295,8 +302,8 @@ func Named(name string) (*Invoker, error) {
 	return i, err
 }
 
-// Lend makes this program take a user for the one who typed it: it sets the variables that sudo sets. Only root may
-// call it, before the program has found out who typed it.
+// Lend makes i the user whom [Find] returns, by setting the variables that sudo sets. Only a program of root's may call
+// it, and before Find.
 func (i *Invoker) Lend() error {
 	err := errors.Join(os.Unsetenv("PKEXEC_UID"), os.Unsetenv("DOAS_USER"), os.Unsetenv("SUDO_COMMAND"))
 	for name, value := range map[string]string{
@@ -307,7 +314,7 @@ func (i *Invoker) Lend() error {
 	return err
 }
 
-// Name is the invoker's name, or the number of a user without one.
+// Name returns the invoker's name, or the number of a user without a name.
 func (i *Invoker) Name() string {
 	if i.entry != nil {
 		return i.entry.Username

@@ -20,7 +20,7 @@ func TestWhoTypedSudo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range lentCases(t, nobody) {
-		got, err := lent(func(name string) string {
+		got, err := behindRoot(func(name string) string {
 			for variable := range strings.FieldsSeq(c.env) {
 				if value, ok := strings.CutPrefix(variable, name+"="); ok {
 					return value

@@ -9,22 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kept is a folder in which a program keeps some files of its own for a user.
+// Kept is a folder of a user's in which this program keeps files of its own.
 type Kept struct {
 	rights *Rights
 	fd     int // O_PATH
 	path   string
 }
 
-// maxNames bounds the names of a folder that are read: the folder is the user's, and the user may have put any number
-// of files there.
+// maxNames is how many names of a folder are read. The user may put any number of files there.
 const maxNames = 10000
 
-// ErrCrowded is the error for a folder with more files than are looked through.
+// ErrCrowded is the error for a folder with more than maxNames files.
 var ErrCrowded = errors.New("there are too many files in it")
 
-// MakeFolder opens the folder at an absolute path, and keeps it open. It makes the folder, and the folders above it,
-// where they are missing. They are for the user alone (mode 0700).
+// MakeFolder opens the folder at an absolute path. It makes the folder, and the folders above it, if they are missing.
+// Only the user may use the folders that it makes (mode 0700).
 func (r *Rights) MakeFolder(path string) (k *Kept, err error) {
 	err = r.Do(func() error {
 		fd, err := r.makeFolder(filepath.Clean(path))
@@ -37,27 +36,28 @@ func (r *Rights) MakeFolder(path string) (k *Kept, err error) {
 	return k, err
 }
 
+// makeFolder does what MakeFolder does, and returns an O_PATH descriptor.
 func (r *Rights) makeFolder(path string) (fd int, err error) {
-	above, name := filepath.Split(path)
+	parent, name := filepath.Split(path)
 	if fd, err = r.walk(path); err != unix.ENOENT || name == "" {
 		return fd, err
 	}
-	up, err := r.makeFolder(filepath.Clean(above))
+	parentFD, err := r.makeFolder(filepath.Clean(parent))
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(up)
-	if err := unix.Mkdirat(up, name, 0o700); err != nil && err != unix.EEXIST {
+	defer unix.Close(parentFD)
+	if err := unix.Mkdirat(parentFD, name, 0o700); err != nil && err != unix.EEXIST {
 		return -1, err
 	}
-	return unix.Openat(up, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	return unix.Openat(parentFD, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
 // Close closes the folder.
 func (k *Kept) Close() { unix.Close(k.fd) }
 
-// Thin removes files whose names belong here, in the order of the names, until at most a number of them are left. It
-// removes only regular files of the user's.
+// Thin removes files until at most most of them are left, in the order of their names. It counts and removes only
+// regular files of the user's for whose names belongs returns true.
 func (k *Kept) Thin(most int, belongs func(name string) bool) error {
 	return k.rights.Do(func() error {
 		names, err := k.names()
@@ -75,6 +75,7 @@ func (k *Kept) Thin(most int, belongs func(name string) bool) error {
 	})
 }
 
+// names returns the names of all files in the folder.
 func (k *Kept) names() ([]string, error) {
 	fd, err := unix.Openat(k.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -92,6 +93,7 @@ func (k *Kept) names() ([]string, error) {
 	return names, err
 }
 
+// isOwn reports whether a name is that of a regular file of the user's.
 func (k *Kept) isOwn(name string) bool {
 	var st unix.Stat_t
 	err := unix.Fstatat(k.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a file to read it: a regular one, or a pipe. Links are followed: a file that the user may read he may read
-// by any name.
+// Open opens a regular file or a pipe for reading. It follows links.
 func (r *Rights) Open(path string) (f *os.File, err error) {
 	err = r.Do(func() error {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -32,7 +31,7 @@ func (r *Rights) Open(path string) (f *os.File, err error) {
 	return f, err
 }
 
-// Exists reports whether the user finds something at a path.
+// Exists reports whether there is anything at a path that the user can see.
 func (r *Rights) Exists(path string) bool {
 	return r.Do(func() error {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -43,8 +42,7 @@ func (r *Rights) Exists(path string) bool {
 	}) == nil
 }
 
-// reopen opens the file that an O_PATH descriptor holds, so that the file that was looked at is the one that is opened.
-// It never waits.
+// reopen opens the file of an O_PATH descriptor, which is certainly the file whose kind was checked. It never waits.
 func reopen(fd int, path string, flags int) (*os.File, error) {
 	open, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), flags|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -53,9 +51,9 @@ func reopen(fd int, path string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(open), path), nil
 }
 
-// Special opens the file at a path to write to it, if it is no regular file but a pipe with a reader, a terminal,
-// /dev/null or /dev/full. It returns nil where there is a regular file or nothing, and an error that is [ErrNotRegular]
-// where there is something else: a link, a folder, a block device, any other device.
+// Special opens the file at a path for writing, if it is a pipe with a reader, a terminal, /dev/null or /dev/full. It
+// returns nil if a regular file or nothing is there. It fails with [ErrNotRegular] for anything else, such as a link, a
+// folder or another device.
 func (r *Rights) Special(path string) (f *os.File, err error) {
 	err = r.Do(func() error {
 		p, err := r.find(path)
@@ -83,7 +81,8 @@ func (r *Rights) Special(path string) (f *os.File, err error) {
 	return f, err
 }
 
-// harmless devices do nothing by being opened and written to: numbers of Documentation/admin-guide/devices.txt.
+// harmless reports whether opening and writing a device has no other effect, by its numbers in
+// Documentation/admin-guide/devices.txt.
 func harmless(device uint64) bool {
 	major, minor := unix.Major(device), unix.Minor(device)
 	memory := major == 1 && (minor == 3 || minor == 7) // null, full
@@ -91,13 +90,13 @@ func harmless(device uint64) bool {
 	return memory || terminal
 }
 
-// A reader may be a process that is just being started.
+// The attempts to open a pipe for writing. Its reader may be a process that is just being started.
 const (
 	readerTries = 100
 	readerWait  = 10 * time.Millisecond
 )
 
-// pipe opens a pipe that root or the user has made, if somebody reads from it.
+// pipe opens a pipe for writing, if root or the user has made it and a process reads from it.
 func (r *Rights) pipe(fd int, st *unix.Stat_t, path string) (*os.File, error) {
 	if st.Uid != 0 && st.Uid != r.user.UID {
 		return nil, &kindError{path, "somebody else's pipe"}

@@ -2,7 +2,7 @@ package invoker
 
 import "fmt"
 
-// initPID is the process that all others descend from, in the pid namespace of this program. Nobody changes it.
+// initPID is the first process in the pid namespace of this program. No user may change it.
 const initPID = 1
 
 // Refusal is the error for a process that the invoker may not change.
@@ -19,10 +19,10 @@ func (e *Refusal) Error() string {
 		"own ('sudo su -'), but 'sudo tracer' may only what you may", e.PID, e.Owner)
 }
 
-// MayChange reports whether the invoker may change a process that runs as owner, such as limit it or move its GPU
-// memory. The owner may, and root that typed the command itself. It fails with a [*Refusal]. It decides only who may
-// ask. A process may become another user's afterwards, so the code that acts takes the owner's rights, or holds the
-// process.
+// MayChange returns nil if the invoker may change a process that runs as owner, such as limit it or move its GPU
+// memory. The owner may, and so may root if root typed the command itself. Else the error is a [*Refusal]. A process
+// may become another user's afterwards. Therefore the code that changes the process must take the owner's rights, or
+// check the process's identity.
 func (i *Invoker) MayChange(pid int, owner uint32) error {
 	if pid != initPID && (i.UID == 0 || i.UID == owner) {
 		return nil

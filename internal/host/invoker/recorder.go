@@ -1,6 +1,6 @@
 package invoker
 
-// A [Recording] lies in a file that belongs to a user. Package recording writes its contents.
+// A [Recording] is a file that belongs to a user. Package recording writes its contents.
 
 import (
 	"errors"
@@ -13,25 +13,25 @@ import (
 // ErrRemoved is the error for a recording that was deleted while it was written.
 var ErrRemoved = errors.New("the file was deleted meanwhile")
 
-// RecordingOptions are those of [CreateRecording].
+// RecordingOptions are the options of [CreateRecording].
 type RecordingOptions struct {
 	Version string // of the tracer
-	Force   bool   // replace a recording, or any other regular file, of that name
+	Force   bool   // replace an existing regular file
 }
 
-// Recording is a recording under way. Its Writer's methods write to it.
+// Recording is a recording that is being written, by the methods of its Writer.
 type Recording struct {
 	*recording.Writer
 	file *File // nil for standard output
 }
 
-// CreateRecording begins a recording, with a user's rights, in a file that only that user may read: notebooks contain
-// secrets. It has no name until Keep gives it its path. "-" and "/dev/stdout" mean standard output. An existing file is
-// refused with an error that is [fs.ErrExist] unless o.Force is set. A symbolic link, a device, a pipe or a directory
-// is refused always, with [ErrNotRegular].
+// CreateRecording begins a recording with a user's rights. Only that user may read the file, because notebooks contain
+// secrets. The file has no name until Keep gives it its path. The paths "-" and "/dev/stdout" mean standard output. If
+// a file exists at the path, CreateRecording fails with [fs.ErrExist], unless o.Force is set. If a symbolic link, a
+// device, a pipe or a directory is there, it always fails with [ErrNotRegular].
 //
-// With o.Force the old file is replaced, not overwritten: programs that have it open keep it, and a hard link that
-// somebody laid in the way loses nothing.
+// With o.Force the old file is replaced, not overwritten. So programs that have it open keep its contents, and so do
+// hard links to it.
 func CreateRecording(rights *Rights, path string, o RecordingOptions) (*Recording, error) {
 	if path == "-" || path == "/dev/stdout" {
 		w, err := recording.NewWriter(os.Stdout, o.Version)
@@ -52,10 +52,10 @@ func CreateRecording(rights *Rights, path string, o RecordingOptions) (*Recordin
 	return &Recording{Writer: w, file: f}, nil
 }
 
-// Place is the file, nil for standard output.
+// Place returns the file, or nil for standard output.
 func (f *Recording) Place() *File { return f.file }
 
-// Keep gives the recording its name. Until then a failure leaves whatever was there as it was.
+// Keep gives the recording its path. Before that, and if it fails, a file at that path stays as it is.
 func (f *Recording) Keep() error {
 	if f.file == nil {
 		return nil
@@ -66,15 +66,15 @@ func (f *Recording) Keep() error {
 	return nil
 }
 
-// Discard gives up a recording that was not kept, and closes it.
+// Discard closes a recording, and removes it if Keep was not called.
 func (f *Recording) Discard() {
 	if f.file != nil {
 		f.file.Discard()
 	}
 }
 
-// Close ends the recording and closes the file, also where writing has failed before. If the file was removed
-// meanwhile, the error is [ErrRemoved].
+// Close ends the recording and closes the file, even if writing has failed before. If the file was removed meanwhile,
+// the error matches [ErrRemoved].
 func (f *Recording) Close() error {
 	err := f.Writer.Close()
 	if f.file == nil {

@@ -11,10 +11,10 @@ import (
 	"ipytracer/internal/host/confine"
 )
 
-// User is a user with whose rights files are opened: ids of the kernel, Groups without GID.
+// User is a user with whose rights files are opened.
 type User struct {
 	UID, GID uint32
-	Groups   []uint32
+	Groups   []uint32 // without GID
 }
 
 // Self returns the user who runs the program, by its real ids.
@@ -34,16 +34,17 @@ func Self() (User, error) {
 // up its own privileges.
 type Rights struct {
 	user User
-	jobs chan job // nil: everything is done as this program
+	jobs chan job // to the thread with the user's rights; nil: the program's own rights are used
 }
 
+// job is a function that the thread with the user's rights runs.
 type job struct {
 	do   func() error
 	done chan error
 }
 
-// Of returns the rights of a user. One thread takes them on, until Close. Where the user is root, nothing is forbidden
-// and nothing changes. For any other user the program must run as root, or as that user.
+// Of returns the rights of a user. It starts a thread that has these rights until Close. If the user is root and the
+// program is root's, it starts none. For any other user, the program must run as root or as that user.
 func Of(u User) (*Rights, error) {
 	r := &Rights{user: u}
 	if u.UID == 0 && os.Geteuid() == 0 {
@@ -65,8 +66,7 @@ func (r *Rights) Close() {
 	}
 }
 
-// Do runs a function with the user's rights. The function must start no threads, and no goroutines that are to have
-// these rights.
+// Do runs a function with the user's rights. Goroutines that the function starts do not have these rights.
 func (r *Rights) Do(f func() error) error {
 	if r.jobs == nil {
 		return f()
@@ -76,6 +76,7 @@ func (r *Rights) Do(f func() error) error {
 	return <-j.done
 }
 
+// serve takes on the user's rights, reports that on begun, and runs jobs until Close.
 func (r *Rights) serve(begun chan<- error) {
 	if err := become(r.user); err != nil {
 		begun <- err
@@ -83,7 +84,7 @@ func (r *Rights) serve(begun chan<- error) {
 	}
 	begun <- nil
 	for j := range r.jobs {
-		// A function that sets the capabilities of all threads may have given this thread some again.
+		// Code that sets the capabilities of all threads may have put this thread's into effect again.
 		if err := disarm(); err != nil {
 			j.done <- fmt.Errorf("do without capabilities: %w", err)
 			continue
@@ -92,13 +93,14 @@ func (r *Rights) serve(begun chan<- error) {
 	}
 }
 
-// become gives this thread, and no other, a user's groups and file system ids. It sets the groups only as root: a
-// program that runs as the user has the right groups already.
+// become gives only this thread a user's groups and file system ids. It sets the groups only if the program is root's:
+// a program of the user's has the right groups already.
 func become(u User) error {
 	if os.Geteuid() == 0 {
 		groups := append([]uint32{u.GID}, u.Groups...)
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])),
-			0); errno != 0 {
+		first := unsafe.Pointer(&groups[0])
+		_, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0)
+		if errno != 0 {
 			return fmt.Errorf("set the groups: %w", errno)
 		}
 	}
@@ -113,8 +115,8 @@ func become(u User) error {
 
 var errRefused = errors.New("the kernel does not allow it")
 
-// setID calls setfsuid(2) or setfsgid(2), which report no error: the second call returns the id that the first one has
-// set.
+// setID calls setfsuid(2) or setfsgid(2). These report no error, so setID calls them twice: the second call returns the
+// id that the first one has set.
 func setID(call uintptr, id uint32) error {
 	unix.RawSyscall(call, uintptr(id), 0, 0)
 	if now, _, _ := unix.RawSyscall(call, uintptr(id), 0, 0); uint32(now) != id {
@@ -123,8 +125,8 @@ func setID(call uintptr, id uint32) error {
 	return nil
 }
 
-// disarm takes every capability of this thread out of effect. The capabilities stay permitted: all threads of a program
-// must be permitted the same (psx).
+// disarm takes every capability of this thread out of effect. They stay permitted, because package psx wants all
+// threads of a program to have the same permitted capabilities.
 func disarm() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData

@@ -1,14 +1,14 @@
 package invoker
 
-// [Rights] open the files that somebody names to a program that runs as root, with that person's rights. The
-// kernel itself decides about the user's rights, on a thread that has the user's file system ids and groups and no
-// capability (setfsuid(2), credentials(7)). So a rule that lets somebody run the program as root lets nobody write, or
-// learn about, a file that they could not have written or seen before. The callers decide about the contents.
+// [Rights] open the files that a user names to a program that runs as root, with that user's rights. Linux itself
+// checks the rights: the files are opened on a thread that has the user's file system ids and groups, and no capability
+// (setfsuid(2), credentials(7)). So a user who may run the program as root cannot use it to write, or find out about,
+// other files than before. The callers decide about the contents.
 //
-// In folders that others can write to nothing can be put in the way of a file. A folder is held by descriptor from the
-// beginning. A link as the last part of a path is never followed, one before it only if it is root's or the user's own.
-// A file is looked at on its descriptor, and nothing that is opened can block or do anything by being opened. A new
-// file has no name, where the file system can do without, until it is put in its place.
+// In folders that other users can write to, these cannot replace a file by another thing. A folder is used by its
+// descriptor from the beginning. A link as the last part of a path is never followed; a link before that only if it is
+// root's or the user's own. The kind of a file is checked on its descriptor, before it is opened, so that opening never
+// blocks or has another effect. On file systems that allow that, a new file has no name until it is complete.
 
 import (
 	"errors"
@@ -16,10 +16,10 @@ import (
 )
 
 var (
-	// ErrNotRegular is the error for a path that leads to something that is no file to be written: a link, a folder, a
-	// block device, …
+	// ErrNotRegular is the error for a path that leads to a link, a folder, a device or another thing that cannot be
+	// written as a file.
 	ErrNotRegular = errors.New("not a regular file")
-	// ErrForeignLink is the error for a path with a folder that is a link of a user who is neither root nor this one.
+	// ErrForeignLink is the error for a path with a symbolic link that belongs neither to root nor to the user.
 	ErrForeignLink = errors.New("a symbolic link of somebody else is part of the path; " +
 		"name the folder that it leads to")
 	// ErrNobodyReads is the error for a pipe without a reader.

@@ -1,9 +1,8 @@
 package limit
 
-// A [Meter] measures the memory of this program, with the memory that the Linux kernel keeps for it, and the limits on
-// that memory: of the control groups that the program is in, and its own (RLIMIT_DATA, RLIMIT_AS). The OOM killer kills
-// a program that goes beyond a limit of a control group, without a message. Go's runtime ends a program that goes
-// beyond its own limit.
+// A [Meter] measures the memory of this program, with that of its maps in Linux, and the limits on that memory: those
+// of the program's control groups, and its own (RLIMIT_DATA, RLIMIT_AS). Beyond a limit of a control group, the OOM
+// killer kills the program without a message. Beyond its own limit, Go's runtime ends the program.
 
 import (
 	"cmp"
@@ -18,18 +17,19 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// Bound is a limit on the memory of this program, alone or with other programs of a control group.
+// Bound is a limit on the memory of this program, alone or with other programs of a control group. Sizes are in bytes.
 type Bound struct {
-	// Name is the limit's name for administrators, such as "memory.max of control group /a/b". It is hostile where it
-	// names a group.
-	Name string
-	// Bytes is the limit. Used is the memory that counts against it now. It leaves out memory that Linux takes back
-	// before it refuses anything, and memory that Go has mapped and does not use. Own is the part of Used that is
-	// certainly this program's.
-	Bytes, Used, Own int64
+	// Name is the limit's name for administrators, such as "memory.max of control group /a/b". The name of a group is
+	// hostile text.
+	Name  string
+	Bytes int64 // the limit
+	// Used is the memory that counts against the limit now. It leaves out memory that Linux reclaims before it refuses
+	// anything, and memory that Go has mapped but does not use.
+	Used int64
+	Own  int64 // the part of Used that is certainly this program's
 }
 
-// Room returns how many bytes are left; never negative.
+// Room returns how many bytes are left. It is never negative.
 func (b *Bound) Room() int64 { return max(0, b.Bytes-b.Used) }
 
 // Footprint is the program's memory at one moment.
@@ -38,7 +38,7 @@ type Footprint struct {
 	Resident int64
 	// Kernel is the memory of the kernel half's maps, which Linux charges to the program's control group since 5.11.
 	Kernel int64
-	// Bound is the limit with the least room left; nil where there is none.
+	// Bound is the limit with the least room; nil if there is no limit.
 	Bound *Bound
 }
 
@@ -46,15 +46,15 @@ type Footprint struct {
 type Meter struct {
 	fs     process.FS
 	kernel func() int64
-	free   func() int64 // memory that Go has and does not use
+	free   func() int64 // returns the memory that Go has but does not use
 	pid    int
-	group  string
+	group  string // the name of the group that groups begins with
 	groups []process.Cgroup
-	limit  int64 // Go's limit; 0: it was not set
-	before int64 // the limit before it was set
+	limit  int64 // Go's memory limit as KeepBelow has set it; 0: not set
+	before int64 // Go's memory limit before that
 }
 
-// NewMeter returns a meter. kernel returns the kernel half's memory in bytes; nil: it has none.
+// NewMeter returns a meter. kernel returns the kernel half's memory in bytes; a nil kernel stands for 0.
 func NewMeter(fs process.FS, kernel func() int64) *Meter {
 	if kernel == nil {
 		kernel = func() int64 { return 0 }
@@ -65,27 +65,29 @@ func NewMeter(fs process.FS, kernel func() int64) *Meter {
 // Kernel sets the function that returns the kernel half's memory.
 func (m *Meter) Kernel(kernel func() int64) { m.kernel = kernel }
 
-// Look measures the footprint. A limit that cannot be read counts as none.
+// Look measures the footprint. A limit that cannot be read is left out.
 func (m *Meter) Look() Footprint {
 	status, err := m.fs.Proc(m.pid).Status()
 	if err != nil {
 		return Footprint{}
 	}
 	f := Footprint{Resident: status.ResidentBytes, Kernel: m.kernel()}
-	var all []Bound
+	var bounds []Bound
 	for _, c := range m.cgroups() {
-		all = append(all, cgroupBounds(c, status.ResidentAnonBytes+status.ResidentShmemBytes+f.Kernel)...)
+		own := status.ResidentAnonBytes + status.ResidentShmemBytes + f.Kernel
+		bounds = append(bounds, cgroupBounds(c, own)...)
 	}
-	all = append(all, m.rlimits(status)...)
-	if len(all) > 0 {
-		least := slices.MinFunc(all,
-			func(a, b Bound) int { return cmp.Or(cmp.Compare(a.Room(), b.Room()), cmp.Compare(a.Bytes, b.Bytes)) })
+	bounds = append(bounds, m.rlimits(status)...)
+	if len(bounds) > 0 {
+		least := slices.MinFunc(bounds, func(a, b Bound) int {
+			return cmp.Or(cmp.Compare(a.Room(), b.Room()), cmp.Compare(a.Bytes, b.Bytes))
+		})
 		f.Bound = &least
 	}
 	return f
 }
 
-// cgroups returns the groups that the program is in now: the user who started it may move it to others.
+// cgroups returns the groups that the program is in now. The user who started the program may move it to other groups.
 func (m *Meter) cgroups() []process.Cgroup {
 	group, known := m.fs.Proc(m.pid).MemoryGroup()
 	if !known || group != m.group || len(m.groups) == 0 {
@@ -101,14 +103,14 @@ func (m *Meter) cgroups() []process.Cgroup {
 	return m.groups
 }
 
-// cgroupBounds are the limits of one group.
-func cgroupBounds(c process.Cgroup, own int64) (all []Bound) {
+// cgroupBounds returns the limits of one group. own is the memory of this program that counts against them.
+func cgroupBounds(c process.Cgroup, own int64) (bounds []Bound) {
 	used := max(0, c.Usage-c.Cache)
 	own = min(own, used)
 	add := func(limit int64, format string) {
 		if limit != process.NoLimit {
-			all = append(all, Bound{Name: fmt.Sprintf(format, strings.ToValidUTF8(c.Path, "?")), Bytes: limit,
-				Used: used, Own: own})
+			name := fmt.Sprintf(format, strings.ToValidUTF8(c.Path, "?"))
+			bounds = append(bounds, Bound{Name: name, Bytes: limit, Used: used, Own: own})
 		}
 	}
 	if c.Version == 1 {
@@ -116,76 +118,89 @@ func cgroupBounds(c process.Cgroup, own int64) (all []Bound) {
 		if c.Above < c.Limit {
 			add(c.Above, "the memory limit of a control group around %s")
 		}
-		return all
+		return bounds
 	}
 	add(c.Limit, "memory.max of control group %s")
 	add(c.High, "memory.high of control group %s")
-	return all
+	return bounds
 }
 
-// rlimits are the program's own limits. They count mapped memory, touched or not.
-func (m *Meter) rlimits(status process.Status) (all []Bound) {
+// rlimits returns the program's own limits. They count mapped memory, touched or not.
+func (m *Meter) rlimits(status process.Status) (bounds []Bound) {
 	limits, err := m.fs.Proc(m.pid).Rlimits()
 	if err != nil {
 		return nil
 	}
 	free := m.free()
-	for _, one := range []struct {
+	for _, own := range []struct {
 		name        string
 		limit, used int64
-	}{{"RLIMIT_DATA", limits.Data.Soft, status.DataBytes},
-		{"RLIMIT_AS", limits.AddressSpace.Soft, status.AddressSpaceBytes}} {
-		if used := max(0, one.used-free); one.limit != process.NoLimit {
-			all = append(all, Bound{Name: one.name, Bytes: one.limit, Used: used, Own: used})
+	}{
+		{"RLIMIT_DATA", limits.Data.Soft, status.DataBytes},
+		{"RLIMIT_AS", limits.AddressSpace.Soft, status.AddressSpaceBytes},
+	} {
+		if used := max(0, own.used-free); own.limit != process.NoLimit {
+			bounds = append(bounds, Bound{Name: own.name, Bytes: own.limit, Used: used, Own: used})
 		}
 	}
-	return all
+	return bounds
 }
 
-// goMemory returns all memory that Go has mapped, and the part that Go does not use. It does not matter whether Go has
-// given that part back to Linux.
-var goMemory = []string{"/memory/classes/total:bytes", "/memory/classes/heap/free:bytes",
-	"/memory/classes/heap/released:bytes"}
+// goMemory is Go's own memory in bytes.
+type goMemory struct {
+	total    int64 // that Go has mapped
+	free     int64 // the unused part that Go has not given back to Linux
+	released int64 // the unused part that Go has given back to Linux
+}
 
-func readGo() (all [3]int64) {
-	samples := make([]metrics.Sample, len(goMemory))
-	for i, name := range goMemory {
-		samples[i].Name = name
+// unused returns the part that Go does not use.
+func (g goMemory) unused() int64 { return g.free + g.released }
+
+// readGo reads the sizes of Go's memory.
+func readGo() (g goMemory) {
+	samples := []metrics.Sample{
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
 	}
 	metrics.Read(samples)
-	for i := range samples {
+	for i, size := range []*int64{&g.total, &g.free, &g.released} {
 		if samples[i].Value.Kind() == metrics.KindUint64 {
-			all[i] = int64(min(samples[i].Value.Uint64(), math.MaxInt64))
+			*size = int64(min(samples[i].Value.Uint64(), math.MaxInt64))
 		}
 	}
-	return all
+	return g
 }
 
-// InUse returns how many bytes Go has in use, with garbage. The call takes a microsecond or two.
+// InUse returns how many bytes Go uses, with garbage. The call takes a microsecond or two.
 func InUse() int64 {
-	all := readGo()
-	return all[0] - all[1] - all[2]
+	g := readGo()
+	return g.total - g.unused()
 }
 
-func unusedByGo() int64 {
-	all := readGo()
-	return all[1] + all[2]
-}
+func unusedByGo() int64 { return readGo().unused() }
 
-// leastForGo is the least that Go's memory is limited to, in bytes: with less its collector would run all the time.
+// leastForGo is the lowest memory limit for Go in bytes. With less, its collector would run all the time.
 const leastForGo = 20 << 20
 
-// KeepBelow sets Go's soft memory limit (debug.SetMemoryLimit) so that about margin bytes stay free below the bound:
-// its collector runs more often before anything is refused. At least a quarter of the bound is this program's, whatever
-// else shares the bound. KeepBelow does nothing where there is no bound, or where GOMEMLIMIT sets the limit.
+const (
+	// ownShare is the part of a bound, one in so many, that this program may always use.
+	ownShare = 4
+	// leastChange is the part of Go's memory limit, one in so many, by which the limit must change to be set again.
+	leastChange = 64
+)
+
+// KeepBelow sets Go's soft memory limit (debug.SetMemoryLimit) so that about margin bytes stay free below the bound.
+// Go's collector then runs more often before Linux refuses memory. This program may always use a quarter of the bound,
+// whatever other programs use. KeepBelow does nothing if there is no bound, or if GOMEMLIMIT sets Go's limit.
 func (m *Meter) KeepBelow(f *Footprint, margin int64) {
 	if f.Bound == nil || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	all := readGo()
-	limit := max(all[0]-all[2]+f.Bound.Room()-margin, f.Bound.Bytes/4-f.Kernel, leastForGo)
-	if away := limit - m.limit; m.limit != 0 && max(away, -away) < limit/64 {
-		return // each change stops the program for a moment
+	g := readGo()
+	limit := max(g.total-g.released+f.Bound.Room()-margin, f.Bound.Bytes/ownShare-f.Kernel, leastForGo)
+	if change := limit - m.limit; m.limit != 0 && max(change, -change) < limit/leastChange {
+		return // setting a limit stops the program for a moment
 	}
 	if before := debug.SetMemoryLimit(limit); m.limit == 0 {
 		m.before = before
@@ -201,16 +216,16 @@ func (m *Meter) Restore() {
 	}
 }
 
-// Near reports whether less than margin bytes are left below the bound, and at least a quarter of it is this program's.
-// Where another program fills a control group, it gains nothing to give something up.
+// Near reports whether this program should give up memory: less than margin bytes are left below the bound, and at
+// least a quarter of the bound is this program's. If another program fills a control group, it would be of no use.
 func (f *Footprint) Near(margin int64) bool {
-	return f.Bound != nil && f.Bound.Room() < margin && f.Bound.Own >= f.Bound.Bytes/4
+	return f.Bound != nil && f.Bound.Room() < margin && f.Bound.Own >= f.Bound.Bytes/ownShare
 }
 
-// Collect has Go's collector run, and gives the freed memory back to the kernel.
+// Collect runs Go's collector, and gives the freed memory back to Linux.
 func Collect() { debug.FreeOSMemory() }
 
-// TooSmallError says that a bound leaves less memory than is needed.
+// TooSmallError is the error for a bound that leaves less memory than is needed.
 type TooSmallError struct {
 	Bound Bound
 	Needs int64 // bytes

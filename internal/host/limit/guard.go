@@ -16,9 +16,9 @@ import (
 // [Serve].
 const GuardCommand = "limit-guard"
 
-// Guard is a process that sets limits. It puts the earlier limits back on request, or when its pipe is closed: that is
-// when the tracer has gone, by whatever cause. It runs as the target's user, without capabilities, in a session of its
-// own that no terminal's signals reach.
+// Guard is a process that sets limits. It restores the earlier limits on request, or when its pipe is closed because
+// the tracer has ended, for whatever reason. The process runs as the target's user, without capabilities, and in a
+// session of its own, so that it gets no signals from a terminal.
 type Guard struct {
 	cmd *exec.Cmd
 	to  io.WriteCloser
@@ -28,9 +28,9 @@ type Guard struct {
 
 // request is a line to the guard.
 type request struct {
-	Impose *process.Identity `json:",omitempty"` // one process, Bytes
+	Impose *process.Identity `json:",omitempty"` // the process to limit to Bytes
 	Bytes  int64             `json:",omitempty"`
-	// the end: besides those that were set, the processes that they have started
+	// End restores all earlier limits. Restore has further processes that may have inherited a limit.
 	Restore []process.Identity `json:",omitempty"`
 	End     bool               `json:",omitempty"`
 }
@@ -38,14 +38,14 @@ type request struct {
 // response is the guard's answer to each request.
 type response struct {
 	Restored int    `json:",omitempty"`
-	Failed   []int  `json:",omitempty"` // pids of processes with limits that could not be put back
+	Failed   []int  `json:",omitempty"` // pids of the processes whose limits could not be restored
 	Kind     string `json:",omitempty"` // the kind of error
 	PID      int    `json:",omitempty"`
 	Size     int64  `json:",omitempty"`
 	Text     string `json:",omitempty"`
 }
 
-// kinds are the errors that cross the pipe.
+// kinds are the kinds of errors in responses, by their names there.
 var kinds = map[string]error{
 	"mapped": ErrMapped, "hard": ErrHard, "tighter": ErrTighter, "rights": ErrNoRights, "gone": process.ErrNoProcess,
 }
@@ -80,14 +80,15 @@ func (g *Guard) Impose(id process.Identity, bytes int64) error {
 	return err
 }
 
-// Restore puts the earlier limits back: in the processes that were limited, in running ones that they have started
-// since, and in others that may have been started by one that has ended. Limits that another program has changed
-// meanwhile are left alone. It returns the processes with limits that could not be put back.
+// Restore restores the earlier limits of the processes that were limited, of their descendants, and of others, which
+// may be descendants of limited processes that have ended. It leaves limits alone that another program has changed
+// meanwhile. failed has the processes whose limits could not be restored.
 func (g *Guard) Restore(others []process.Identity) (failed []int, err error) {
 	answer, err := g.ask(request{Restore: others, End: true})
 	return answer.Failed, err
 }
 
+// ask sends a request, and waits for the response.
 func (g *Guard) ask(r request) (answer response, err error) {
 	if err := g.out.Encode(r); err != nil {
 		return answer, fmt.Errorf("the guard of limits has gone: %w", err)
@@ -98,6 +99,7 @@ func (g *Guard) ask(r request) (answer response, err error) {
 	return answer, answer.err()
 }
 
+// err returns the error of a response, or nil.
 func (a response) err() error {
 	kind := kinds[a.Kind]
 	switch {
@@ -111,7 +113,7 @@ func (a response) err() error {
 	return nil
 }
 
-// Close ends the guard, which puts the remaining limits back, and waits for it.
+// Close ends the guard, which restores the remaining limits, and waits for it.
 func (g *Guard) Close() error {
 	_ = g.to.Close()
 	return g.cmd.Wait()

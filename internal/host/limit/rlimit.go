@@ -12,14 +12,14 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// unlimited is RLIM_INFINITY as sizes are kept here.
+// unlimited is RLIM_INFINITY as an int64.
 const unlimited = process.NoLimit
 
-// proc is where processes are looked at. Limits are of living processes only.
+// proc is the running system's /proc, as limits can only be set for running processes.
 var proc process.FS
 
-// held is a process with a limit that is about to change: after the change the pidfd shows whether the pid was still
-// its own.
+// held is a process whose limit is about to change. After the change, its pidfd shows whether the process still had its
+// pid.
 type held struct{ *process.Handle }
 
 func hold(id process.Identity) (held, error) {
@@ -27,9 +27,10 @@ func hold(id process.Identity) (held, error) {
 	return held{h}, err
 }
 
-// change sets the soft limit that decide returns for the present one, if it returns any. prlimit(2) takes a pid. If the
-// process has ended by the time it returns, the pid may already have been another process's, and that one is relieved
-// of the limit again.
+// change sets the soft limit to what decide returns for the present limit. It returns the present limit.
+//
+// prlimit(2) takes a pid. If the process has ended by the time that prlimit returns, another process may have had the
+// pid and got the limit. Then change restores that process's limit, and fails with [process.ErrNoProcess].
 func (h held) change(decide func(now unix.Rlimit) (soft uint64, err error)) (before unix.Rlimit, err error) {
 	pid := h.Identity().PID
 	if err := prlimit(pid, nil, &before); err != nil {
@@ -53,6 +54,7 @@ func (h held) change(decide func(now unix.Rlimit) (soft uint64, err error)) (bef
 	return before, nil
 }
 
+// prlimit gets or sets a process's limit, or both.
 func prlimit(pid int, set, got *unix.Rlimit) error {
 	err := unix.Prlimit(pid, unix.RLIMIT_DATA, set, got)
 	switch {
@@ -66,23 +68,23 @@ func prlimit(pid int, set, got *unix.Rlimit) error {
 	return nil
 }
 
-// Error names a process that has no limit, and the reason.
+// Error is the reason why a process got no limit.
 type Error struct {
 	PID  int
 	Kind error
-	Size int64 // bytes: mapped already, or the limit that stands against it; 0 if that explains nothing
+	Size int64 // bytes that are mapped already, or the limit that is in the way; 0 for other kinds
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("process %d: %v", e.PID, e.Kind) }
 
-// Unwrap gives the kind.
+// Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// imposed is a soft limit that was set, and the limit that was there before.
+// imposed is a soft limit that was set, and the limit before that.
 type imposed struct{ ours, before uint64 }
 
-// impose sets a soft limit, marked by the program that sets it. The limit of a killed session counts as no limit
-// before.
+// impose sets a soft limit with a mark. If the present limit is one that a killed session has left, i.before is the
+// hard limit.
 func impose(id process.Identity, bytes int64, mark uint64) (i imposed, err error) {
 	h, err := hold(id)
 	if err != nil {
@@ -116,7 +118,7 @@ func impose(id process.Identity, bytes int64, mark uint64) (i imposed, err error
 
 func sizeOf(limit uint64) int64 { return int64(min(limit, math.MaxInt64)) }
 
-// putBack sets a soft limit to its earlier value, if it still has the value that was set, and reports whether it had.
+// putBack restores the earlier soft limit, if the process still has the limit that was set. was reports whether it had.
 func putBack(id process.Identity, i imposed) (was bool, err error) {
 	h, err := hold(id)
 	if err != nil {
@@ -132,7 +134,8 @@ func putBack(id process.Identity, i imposed) (was bool, err error) {
 	return was, err
 }
 
-// Set limits a process until [Clear]: `tracer limit PID SIZE`. The caller has [Become] its user.
+// Set limits a process until [Clear], for `tracer limit PID SIZE`. The caller must have called [Become] for the
+// process's user.
 func Set(id process.Identity, bytes int64) error {
 	if err := Supported(); err != nil {
 		return err
@@ -141,7 +144,7 @@ func Set(id process.Identity, bytes int64) error {
 	return err
 }
 
-// Clear takes a soft limit away, whoever set it: it is as high as the hard one afterwards.
+// Clear removes a soft limit, whoever has set it, by setting it to the hard limit.
 func Clear(id process.Identity) error {
 	h, err := hold(id)
 	if err != nil {
@@ -152,7 +155,7 @@ func Clear(id process.Identity) error {
 	return err
 }
 
-// Supported fails with [ErrIgnored] where the kernel does not enforce such limits.
+// Supported fails with [ErrIgnored] if Linux does not enforce such limits.
 func Supported() error {
 	data, err := os.ReadFile("/sys/module/kernel/parameters/ignore_rlimit_data")
 	if err == nil && strings.TrimSpace(string(data)) == "Y" {

@@ -6,26 +6,28 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// The margin that is kept free below a limit: a twentieth of it, and at least 64 MiB, for page tables, the files that
-// are read and all other programs.
+// The margin below a limit stays free for page tables, pages of files and other programs. It is the limit divided by
+// marginShare, and at least leastMargin bytes.
 const (
 	leastMargin = 64 << 20
 	marginShare = 20
 )
 
-// Choice is a limit and where it comes from.
+// Choice is a limit, and where it comes from.
 type Choice struct {
 	Bytes int64
-	// Why names the room that the limit is safe in: "memory.max of control group /docker/abc", "the machine's memory";
-	// "" if the limit was given.
+	// Why names what the limit follows from, such as "memory.max of control group /docker/abc" or "the machine's
+	// memory". It is "" if a user gave the limit.
 	Why string
 }
 
-// Rule is the safe limit for a process that shares the room with others that are limited at the same time, processes in
-// all. Each limit around it, a control group's or the machine's, leaves room: the limit, less the memory that is used
-// there already and cannot be reclaimed, less the margin. Every process gets the same share of the smallest room, on
-// top of the anonymous memory that it occupies now. Memory that it has mapped and not touched is not added: the process
-// may touch it at any time, and no limit stops that.
+// Rule returns the safe limit for one of several processes that are limited at the same time.
+//
+// Each limit around the process, a control group's or the machine's, leaves room: the limit minus the memory that is
+// used there and cannot be reclaimed, minus the margin. The processes share the smallest room equally. A process's
+// limit is its share plus the anonymous memory that it occupies now. Memory that the process has mapped but not touched
+// is not added, because it can touch that at any time without hitting a limit. Rule fails with [ErrNoRoom] if the safe
+// limit is less than the process has mapped.
 func Rule(st process.Status, groups []process.Cgroup, machine process.MachineMemory, processes int) (Choice, error) {
 	room, why := machine.Available-margin(machine.Total), "the machine's memory"
 	for _, g := range groups {
@@ -48,8 +50,10 @@ func Rule(st process.Status, groups []process.Cgroup, machine process.MachineMem
 	return c, nil
 }
 
+// margin returns the margin below a limit in bytes.
 func margin(limit int64) int64 { return max(limit/marginShare, leastMargin) }
 
+// limitName returns the name of the file with a control group's limit.
 func limitName(g process.Cgroup) string {
 	if g.Version == 1 {
 		return "memory.limit_in_bytes"
@@ -74,14 +78,14 @@ func Choose(pid, processes int) (Choice, error) {
 	return c, err
 }
 
-// RoomError is the error where the safe limit is less than a process has mapped. It matches [ErrNoRoom].
+// RoomError is the error if the safe limit is less than a process has mapped. It matches [ErrNoRoom].
 type RoomError struct {
 	PID int
 	Choice
-	Mapped, Resident int64 // bytes; Resident is the part of the mapped ones that it occupies
+	Mapped, Resident int64 // bytes that the process has mapped, and the part of them that it occupies
 }
 
 func (e *RoomError) Error() string { return fmt.Sprintf("process %d: %v", e.PID, ErrNoRoom) }
 
-// Unwrap gives [ErrNoRoom].
+// Unwrap returns [ErrNoRoom].
 func (e *RoomError) Unwrap() error { return ErrNoRoom }

@@ -10,13 +10,13 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// server is the guard's own side.
+// server is the state of the guard's process.
 type server struct {
-	set map[process.Identity]imposed
+	set map[process.Identity]imposed // the limits that were set
 }
 
-// Serve is the guard: it becomes the user, and serves the tracer until the pipe is closed. Then it puts the earlier
-// limits back.
+// Serve runs the guard. It becomes the user, and answers the tracer's requests until the pipe is closed. Then it
+// restores the earlier limits.
 func Serve(u User, in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	s := server{set: map[process.Identity]imposed{}}
@@ -40,6 +40,7 @@ func Serve(u User, in io.Reader, out io.Writer) error {
 	}
 }
 
+// answer carries out a request.
 func (s *server) answer(r request) response {
 	if r.End {
 		return s.restore(r.Restore)
@@ -55,15 +56,16 @@ func (s *server) answer(r request) response {
 	return failure(err)
 }
 
+// failure returns the response for an error.
 func failure(err error) response {
 	out := response{Text: err.Error()}
-	var limit *Error
-	var located *process.Error
+	var ofLimit *Error
+	var ofProcess *process.Error
 	switch {
-	case errors.As(err, &limit):
-		out.PID, out.Size = limit.PID, limit.Size
-	case errors.As(err, &located):
-		out.PID = located.PID
+	case errors.As(err, &ofLimit):
+		out.PID, out.Size = ofLimit.PID, ofLimit.Size
+	case errors.As(err, &ofProcess):
+		out.PID = ofProcess.PID
 	}
 	for name, kind := range kinds {
 		if errors.Is(err, kind) {
@@ -73,28 +75,28 @@ func failure(err error) response {
 	return out
 }
 
-// hasStill reports whether a process that is not ours to change has the limit.
+// hasStill reports whether a process still has the limit that was set. It needs no right on the process.
 func hasStill(id process.Identity, i imposed) bool {
 	now, err := proc.Proc(id.PID).Rlimits()
 	return err == nil && now.Data.Soft == sizeOf(i.ours)
 }
 
-// restore puts everything back. A process that a limited process has started has its limit, and gets the limit that the
-// limited one had before.
+// restore restores all earlier limits. A descendant of a limited process has inherited its limit, and gets that
+// process's earlier limit. others may also be descendants.
 func (s *server) restore(others []process.Identity) (out response) {
 	for id, i := range s.set {
-		all := []process.Identity{id}
-		if below, err := proc.Descendants(id.PID); err == nil {
-			all = append(all, below...)
+		candidates := []process.Identity{id}
+		if descendants, err := proc.Descendants(id.PID); err == nil {
+			candidates = append(candidates, descendants...)
 		}
-		for _, one := range append(all, others...) {
-			was, err := putBack(one, i)
+		for _, candidate := range append(candidates, others...) {
+			was, err := putBack(candidate, i)
 			switch {
 			case was && err == nil:
 				out.Restored++
-			case errors.Is(err, ErrNoRights) && !hasStill(one, i): // another user's: a program with a set-user-id, sudo
+			case errors.Is(err, ErrNoRights) && !hasStill(candidate, i): // not limited: sudo, say
 			case err != nil && !errors.Is(err, process.ErrNoProcess):
-				out.Failed = append(out.Failed, one.PID)
+				out.Failed = append(out.Failed, candidate.PID)
 			}
 		}
 	}

@@ -1,11 +1,11 @@
-// Package limit keeps a process from mapping more than it should. It sets the soft RLIMIT_DATA from outside, with
-// prlimit(2). It has the rule for a safe limit, and the guard that restores the earlier limit. Linux counts against the
-// limit what the meter cpu.mapped counts (mm->data_vm, Linux 4.7). A request beyond the limit fails with ENOMEM. In
-// Python that is a MemoryError at the line that asks. Hard limits are never touched, and nothing runs in the process.
-// The kernel half sees refused requests.
+// Package limit limits the memory that a process can map. It sets the soft RLIMIT_DATA from outside, with prlimit(2).
+// It has the rule for a safe limit, and the guard that restores the earlier limit. Linux counts against the limit what
+// the meter cpu.mapped counts (mm->data_vm, Linux 4.7). A request beyond the limit fails with ENOMEM. In Python that is
+// a MemoryError at the line that asks. The package does not change hard limits, and runs nothing in the process. The
+// kernel half sees refused requests.
 //
 // A session sets limits through a [Guard]: a process of its own with only the rights of the target's user. The guard
-// restores the earlier limits as soon as the tracer is gone, for whatever cause.
+// restores the earlier limits as soon as the tracer has ended, for whatever reason.
 package limit
 
 import (
@@ -18,14 +18,14 @@ import (
 
 // Size is how much a process may map.
 type Size struct {
-	Bytes int64 // 0: no limit is asked for
+	Bytes int64 // 0: no limit
 	Auto  bool  // the safe size, by [Rule]
 }
 
-// Set reports whether there is to be a limit.
+// Set reports whether s is a limit.
 func (s Size) Set() bool { return s.Auto || s.Bytes > 0 }
 
-// Least is the smallest limit that can be set: no Python starts with less.
+// Least is the smallest limit in bytes. No Python starts with less.
 const Least = 1 << 20
 
 // Parse reads "auto" or a size such as 512MiB, 8G, 1.5GiB or a number of bytes; units are powers of 1024.
@@ -43,11 +43,11 @@ func Parse(text string) (Size, error) {
 	return Size{Bytes: n}, nil
 }
 
-// The kernel compares whole pages, so the last bits of a limit are free. They mark the program that set it. So a limit
-// that a killed tracer has left differs from one that somebody chose.
+// Marks of the program that set a limit. Linux compares whole pages, so the lowest bits of a limit are free for a mark.
+// It distinguishes a limit that a killed tracer has left from a limit that somebody chose.
 const (
-	sessionMark = 0x7a1 // a session, which puts the earlier limit back
-	commandMark = 0x7a2 // `tracer limit`, to stay
+	sessionMark = 0x7a1 // a session, which restores the earlier limit
+	commandMark = 0x7a2 // `tracer limit`, whose limit stays
 )
 
 // Owner is the program that set a soft limit.
@@ -56,15 +56,15 @@ type Owner uint8
 // The owners.
 const (
 	Nobody  Owner = iota // there is no limit
-	Other                // not a tracer: ulimit, systemd, the process itself
-	Session              // a session that runs, or was killed
+	Other                // no tracer, but ulimit, systemd, the process itself
+	Session              // a session that runs or was killed
 	Command              // `tracer limit`
 )
 
-// OwnerOf returns the program that set a soft limit, and the allowed size without the mark.
-func OwnerOf(soft int64) (Owner, int64) { return thisMachine.ownerOf(soft) }
+// OwnerOf returns the program that set a soft limit, and the limit in bytes without the mark.
+func OwnerOf(soft int64) (owner Owner, bytes int64) { return thisMachine.ownerOf(soft) }
 
-// pages stands for the pages of memory of a machine. Its value is the size of a page in bytes.
+// pages is the size of a machine's pages of memory in bytes.
 type pages int64
 
 var thisMachine = pages(os.Getpagesize())
@@ -85,7 +85,7 @@ func (p pages) ownerOf(soft int64) (Owner, int64) {
 	return Other, soft
 }
 
-// marked returns a soft limit with its mark. It is never above the hard limit.
+// marked returns a soft limit of whole pages with a mark. It is never above the hard limit.
 func (p pages) marked(bytes int64, mark, hard uint64) uint64 {
 	soft := uint64(p.whole(bytes)) | mark
 	if soft > hard {

@@ -4,13 +4,13 @@ import (
 	"ipytracer/internal/host/confine"
 )
 
-// User is the user and the group of a process whose limits may be set. Linux wants the real ids of the program that
-// sets a limit to be the real, effective and saved ids of the process (check_prlimit_permission, kernel/sys.c). Else it
-// wants CAP_SYS_RESOURCE, which root in a container need not have.
+// User is the user and the group of a process whose limits are set. A program may set a limit if its real ids are the
+// real, effective and saved ids of the process (check_prlimit_permission, kernel/sys.c). Any other program needs
+// CAP_SYS_RESOURCE, which root in a container may lack.
 type User struct{ UID, GID uint32 }
 
-// UserOf returns the user as whom a process runs. It fails with [ErrNoRights] for a process with ids that differ, such
-// as a set-user-id program.
+// UserOf returns the user of a process. It fails with [ErrNoRights] for a process with different ids, such as that of a
+// set-user-ID program.
 func UserOf(pid int) (User, error) {
 	status, err := proc.Proc(pid).Status()
 	if err != nil {
@@ -23,6 +23,6 @@ func UserOf(pid int) (User, error) {
 	return User{uid, gid}, nil
 }
 
-// Become makes this program a program of the user, for good, without groups and without any capability. The program
-// must be root's, or the user's.
+// Become makes this program a program of the user, for good, without further groups and without capabilities. The
+// program must be root's, or the user's.
 func Become(u User) error { return confine.Become(u.UID, u.GID, nil) }

@@ -16,24 +16,23 @@ import (
 )
 
 const (
-	grace     = time.Second // to end, for a process that was killed
-	maxAsking = 8           // processes that look, or were killed and have not ended
+	grace     = time.Second // for a process to end after it was killed
+	maxAsking = 8           // processes that look, with those that were killed and have not ended
 )
 
-// ErrLooking is the error when no other process that looks is started, because so many of them have not ended, though
-// they were killed.
+// ErrLooking is the error if no process can be started because maxAsking have not ended, although they were killed.
 var ErrLooking = errors.New("the processes that did so before have not ended, though they were killed: the Linux " +
 	"kernel waits for a file system or a driver there")
 
 // child is a process that looks.
 type child struct {
 	pid  int
-	in   io.WriteCloser // nil: nothing is asked
+	in   io.WriteCloser // for questions; nil if the process takes none
 	out  io.Reader
 	wait func() error
 }
 
-// asker starts processes that look. It never waits for one that does not end.
+// asker starts processes that look. It does not wait for a process that never ends.
 type asker struct {
 	start func(ctx context.Context, args []string, asked bool) (*child, error)
 	slots chan struct{} // one is taken by each process until it has ended
@@ -41,10 +40,10 @@ type asker struct {
 
 var asks = &asker{start: startChild, slots: make(chan struct{}, maxAsking)}
 
-// Ask has another process look, and takes its findings in, as JSON. pid is the process that the look is about, if there
-// is one. Ask takes 11 s at most, or one more second once ctx is done. A process that does not end when it is killed,
-// because the Linux kernel waits for something in it, is left behind. While there are 8 of these, Ask fails with
-// [ErrLooking].
+// Ask has a process look, and decodes its findings from JSON into found. what names the look. pid is the process that
+// the look is about, if there is one. Ask takes at most 11 s, and at most one more second once ctx is done. It leaves
+// behind a process that does not end when it is killed, because Linux waits for something in it. While there are
+// maxAsking of these, Ask fails with [ErrLooking].
 func Ask(ctx context.Context, found any, what string, pid ...int) error {
 	args := []string{Command, what}
 	for _, p := range pid {
@@ -68,7 +67,7 @@ type ended struct {
 	err    error
 }
 
-// because is its error, with why the process was killed.
+// because returns the process's error together with the reason why the process was killed, if it was.
 func (e *ended) because(ctx context.Context) error {
 	if e.err == nil {
 		return nil
@@ -76,10 +75,10 @@ func (e *ended) because(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), e.err)
 }
 
-// inherited returns the capabilities that a child must inherit explicitly. Root's children have them anyway. Another
-// user's have only ambient ones, and a program that gives up capabilities has lost its ambient set, too
-// (capabilities(7)).
-func inherited(f process.Facts) (some []uintptr) {
+// inherited returns the capabilities that a child must inherit as ambient ones. Root's children have all capabilities
+// anyway. Another user's children have only ambient ones, and this program has lost its ambient set when it gave up
+// capabilities (capabilities(7)).
+func inherited(f process.Facts) (ambient []uintptr) {
 	if f.EUID == 0 {
 		return nil
 	}
@@ -87,13 +86,13 @@ func inherited(f process.Facts) (some []uintptr) {
 		process.CapSysPtrace, process.CapDACReadSearch, process.CapCheckpointRestore,
 	} {
 		if f.Capabilities.Has(c) {
-			some = append(some, uintptr(c))
+			ambient = append(ambient, uintptr(c))
 		}
 	}
-	return some
+	return ambient
 }
 
-// startChild starts this program again. asked: questions are written to it.
+// startChild starts this program again. With asked, it can be sent questions.
 func startChild(ctx context.Context, args []string, asked bool) (c *child, err error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", grace
@@ -114,6 +113,7 @@ func startChild(ctx context.Context, args []string, asked bool) (c *child, err e
 	return c, nil
 }
 
+// ask starts a process and returns its only answer.
 func (k *asker) ask(ctx context.Context, args []string) (a answer, err error) {
 	select {
 	case k.slots <- struct{}{}:
@@ -126,7 +126,7 @@ func (k *asker) ask(ctx context.Context, args []string) (a answer, err error) {
 		return a, err
 	}
 	over := make(chan ended, 1)
-	go func() { // one for each slot: maxAsking
+	go func() { // at most maxAsking goroutines: one for each slot
 		defer func() { <-k.slots }()
 		var e ended
 		e.err = json.NewDecoder(io.LimitReader(c.out, maxAnswer)).Decode(&e.answer)

@@ -1,6 +1,6 @@
-// Package look lets the program look into everybody's processes and files. It does so in a separate process, which is
-// the invoking user's and has no rights, with a helper that opens files ([process.Helper.TakeOver]). The callers decide
-// what to look for.
+// Package look lets the program look into the processes and files of all users. A process of its own does that, with
+// the invoking user's id and without rights; a helper opens the files for it ([process.Helper.TakeOver]). The callers
+// decide what to look for.
 package look
 
 import (
@@ -12,36 +12,36 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// Command is the hidden command that looks: it calls [Serve].
+// Command is the hidden command of the process that looks. It calls [Serve].
 const Command = "look"
 
 const (
-	patience  = 5 * time.Second
-	maxAnswer = 64 << 20 // bytes of an answer
+	patience  = 5 * time.Second // for one look
+	maxAnswer = 64 << 20        // bytes of an answer
 )
 
-// For is one thing that can be looked for.
+// For is a kind of look, as its caller defines it: with either Find or Examiner.
 type For struct {
 	Reads []string // files that are read by name, as the invoking user
-	// Find looks. Its result is sent as JSON. pid is the process that the look is about, 0 if there is none; home is
-	// the invoking user's.
+	// Find looks. Its result is sent as JSON. pid is the process that the look is about, or 0; home is the home folder
+	// of the invoking user.
 	Find func(ctx context.Context, fs process.FS, pid int, home string) (any, error)
-	// Examiner, in the place of Find, makes the function that answers the questions of a [Worker], one after another.
-	// It may note what it is busy with, as JSON, for whoever asks to know if no answer comes.
+	// Examiner returns the function that answers the questions of a [Worker], one after another. That function may
+	// call note to say, as JSON, what it is busy with. The asking program learns that even if no answer comes.
 	Examiner func(fs process.FS, note func(any)) (answer func(question json.RawMessage) (any, error))
 }
 
-// answer is the process's answer, as JSON.
+// answer is an answer of the process that looks, as JSON.
 type answer struct {
 	Found json.RawMessage `json:",omitempty"`
-	Note  json.RawMessage `json:",omitempty"` // what it is busy with; an answer follows
+	Note  json.RawMessage `json:",omitempty"` // what the process is busy with; an answer follows
 	Error string          `json:",omitempty"`
-	// For an error that is about a process: the process, and the kind.
+	// For an error about a process: the process, and the kind.
 	PID, Leader int    `json:",omitempty"`
 	Kind        string `json:",omitempty"`
 }
 
-// kinds are the errors about processes that the answer distinguishes.
+// kinds are the kinds of errors about processes, by their names in answers.
 var kinds = map[string]error{
 	"gone": process.ErrNoProcess, "permission": process.ErrNotPermitted, "zombie": process.ErrZombie,
 	"other":   process.ErrNotPython,
@@ -49,22 +49,24 @@ var kinds = map[string]error{
 	"silent": process.ErrNoAnswer,
 }
 
+// failed returns the answer for an error.
 func failed(err error) answer {
 	a := answer{Error: err.Error()}
-	var of *process.Error
-	if errors.As(err, &of) {
-		for kind, one := range kinds {
-			if of.Kind == one {
-				a.Kind, a.PID, a.Leader = kind, of.PID, of.Leader
+	var ofProcess *process.Error
+	if errors.As(err, &ofProcess) {
+		for name, kind := range kinds {
+			if ofProcess.Kind == kind {
+				a.Kind, a.PID, a.Leader = name, ofProcess.PID, ofProcess.Leader
 			}
 		}
-		if a.Kind != "" && of.Cause != nil {
-			a.Error = of.Cause.Error()
+		if a.Kind != "" && ofProcess.Cause != nil {
+			a.Error = ofProcess.Cause.Error()
 		}
 	}
 	return a
 }
 
+// err returns the error of an answer, or nil.
 func (a *answer) err() error {
 	if kind := kinds[a.Kind]; kind != nil {
 		return &process.Error{PID: a.PID, Kind: kind, Leader: a.Leader, Cause: errors.New(a.Error)}

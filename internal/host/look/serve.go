@@ -12,12 +12,12 @@ import (
 	"ipytracer/tracer"
 )
 
-// Serve gives up all rights of this process, for good, looks, and writes its findings to w. A look with an examiner
-// answers the questions that come from r, until there are no more.
+// Serve gives up all rights of this process for good, looks, and writes its answer to w. A look with an examiner
+// answers the questions that come from r, until r ends.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, what For, pid int) error {
 	out := json.NewEncoder(w)
 	if what.Examiner != nil {
-		return out.Encode(failed(examine(ctx, r, out, what))) // it could not begin
+		return out.Encode(failed(examine(ctx, r, out, what))) // examine returns only if it could not begin or write
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -25,7 +25,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, what For, pid int) err
 	return out.Encode(answerOf(found, err))
 }
 
-// confine gives up everything but the helper of a proc file system. It returns the home of the invoking user.
+// confine starts the helper of fs, and then gives up all rights. It returns the home folder of the invoking user.
 func confine(fs process.FS, what For) (home string, err error) {
 	if err := fs.Helper.TakeOver(&process.Scope{}); err != nil {
 		return "", err
@@ -38,7 +38,7 @@ func confine(fs process.FS, what For) (home string, err error) {
 	return who.Home(), tracer.Withdraw(remains, nil, tracer.Looking(), func(error) {})
 }
 
-// confined gives up everything, and looks.
+// confined gives up all rights, and calls what.Find.
 func confined(ctx context.Context, what For, pid int) (found any, err error) {
 	fs := process.FS{Helper: process.NewHelper(ctx)}
 	defer fs.Helper.Close()
@@ -60,8 +60,8 @@ func answerOf(found any, err error) (a answer) {
 	return a
 }
 
-// examine gives up everything, and answers questions. The end of r ends this process, whatever it is busy with: nobody
-// waits for an answer any more.
+// examine gives up all rights, and answers questions. When r ends, the process ends at once, because the asking program
+// waits for no answer any more.
 func examine(ctx context.Context, r io.Reader, out *json.Encoder, what For) error {
 	fs := process.FS{Helper: process.NewHelper(ctx)}
 	defer fs.Helper.Close()

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Worker is a process that answers one question after another ([For.Examiner]). It is for one goroutine. It has ended
-// after an error that matches [ErrSlow] or [ErrEnded].
+// Worker is a process that answers one question after another ([For.Examiner]). It is for one goroutine. After an error
+// that matches [ErrSlow] or [ErrEnded] it takes no more questions.
 type Worker struct {
 	pid     int
 	in      io.WriteCloser
@@ -22,22 +22,22 @@ type Worker struct {
 	answers chan workerAnswer
 }
 
-// workerAnswer is a line of a worker's.
+// workerAnswer is a line from a worker: an answer or a note.
 type workerAnswer struct {
 	answer
-	err error
+	err error // of reading the line
 }
 
-// Limits are how much one question may take.
+// Limits limit one question.
 type Limits struct {
-	Processor time.Duration // of the worker's processor time
-	Wait      time.Duration // of time in which it uses none: a file system may be silent
+	Processor time.Duration // the worker's processor time
+	Wait      time.Duration // time in which the worker uses no processor, such as when a file system does not answer
 }
 
-// Cost is how much a question took.
+// Cost is what a question cost.
 type Cost struct {
 	Processor time.Duration
-	Note      json.RawMessage // what the worker was busy with last, if it said so
+	Note      json.RawMessage // what the worker was busy with last, if it has said so
 }
 
 // Errors of a worker.
@@ -48,15 +48,16 @@ var (
 
 const (
 	maxWorkerAnswer = 1 << 20 // bytes of one answer
-	// betweenMeasures is how often a worker's processor time is read while it is awaited.
+	// betweenMeasures is the time between two reads of a worker's processor time.
 	betweenMeasures = 50 * time.Millisecond
-	// leastMove is the processor time that shows that a worker does not merely wait, and patient how many times as long
-	// as a worker may wait it may take at all.
-	leastMove, patient = time.Millisecond, 6
+	// leastMove is the processor time that a worker must use so that it does not count as waiting.
+	leastMove = time.Millisecond
+	// patient limits the total time of a question to patient times Limits.Wait.
+	patient = 6
 )
 
-// Start starts a worker that makes a look. It fails with [ErrLooking] as [Ask] does. The worker must be closed, and
-// ends at the latest with ctx.
+// Start starts a worker for the look named what. It fails with [ErrLooking] as [Ask] does. The worker ends with ctx.
+// The caller closes it.
 func Start(ctx context.Context, what string) (*Worker, error) {
 	w, err := asks.work(ctx, []string{Command, what})
 	if err != nil {
@@ -80,7 +81,7 @@ func (k *asker) work(ctx context.Context, args []string) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{pid: c.pid, in: c.in, kill: cancel, answers: make(chan workerAnswer)}
-	go func() { // one for each slot: maxAsking
+	go func() { // at most maxAsking goroutines: one for each slot
 		defer func() { <-k.slots }()
 		w.read(ctx, c.out)
 		cancel()
@@ -89,7 +90,7 @@ func (k *asker) work(ctx context.Context, args []string) (*Worker, error) {
 	return w, nil
 }
 
-// read hands answers on until the worker ends.
+// read passes lines from the worker to w.answers, until the worker ends.
 func (w *Worker) read(ctx context.Context, out io.Reader) {
 	defer close(w.answers)
 	lines := bufio.NewReaderSize(out, 64<<10)
@@ -110,30 +111,30 @@ func (w *Worker) read(ctx context.Context, out io.Reader) {
 	}
 }
 
-// readLine returns the next line of a worker's, if it is not too long.
+// readLine returns the next line from a worker. It fails if the line is longer than maxWorkerAnswer.
 func readLine(r *bufio.Reader) ([]byte, error) {
-	var all []byte
+	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
-		all = append(all, part...)
-		if len(all) > maxWorkerAnswer {
+		line = append(line, part...)
+		if len(line) > maxWorkerAnswer {
 			return nil, errors.New("an answer is too long")
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return all, err
+			return line, err
 		}
 	}
 }
 
-// Ask asks a question and takes the answer in, as JSON. The error matches [ErrSlow] or [ErrEnded], or is the
-// examiner's.
+// Ask asks a question, and decodes the answer from JSON into found. The error matches [ErrSlow] or [ErrEnded], or is
+// that of the worker's examiner.
 func (w *Worker) Ask(question, found any, most Limits) (cost Cost, err error) {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return cost, err
 	}
 	began, used := time.Now(), w.used()
-	moved, last := began, used // when it had last used processor time: a busy machine gives it little
+	moved, last := began, used // when the worker last used processor time, and its processor time then
 	defer func() { cost.Processor = max(cost.Processor, w.used()-used) }()
 	if _, err := w.in.Write(append(bytes.TrimSpace(text), '\n')); err != nil {
 		w.Close()
@@ -170,7 +171,7 @@ func (w *Worker) Ask(question, found any, most Limits) (cost Cost, err error) {
 	}
 }
 
-// used returns the processor time of the worker so far, 0 once it has ended.
+// used returns the worker's processor time so far, or 0 if it has ended.
 func (w *Worker) used() time.Duration {
 	if w.pid <= 0 {
 		return 0

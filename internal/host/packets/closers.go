@@ -10,47 +10,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Closers close descriptors that strangers have opened, in the background, on a bounded number of threads. The zero
-// value closes none.
+// Closers close descriptors that hostile processes have opened, in the background, on a bounded number of threads. Each
+// close has a room, and waits for one if all are taken. The zero value has no rooms.
 type Closers struct {
-	Most   int // that are being closed at a time
-	MostOf int // likewise, of one owner
+	Most   int // the number of rooms: closes at a time
+	MostOf int // the number of rooms of one owner
 
-	closing sync.WaitGroup // those with room
+	closing sync.WaitGroup // the closes that have a room
 
 	mu    sync.Mutex
-	all   int
-	busy  map[uint32]int // by owner
+	total int            // rooms that are taken
+	busy  map[uint32]int // rooms that are taken, by owner
 	queue []waiting
 }
 
-// nudge is the time after which a thread that waits in close(2) is made to go on.
+// nudge is the time after which a thread that waits in close(2) gets a signal, and between two signals.
 const nudge = 100 * time.Millisecond
 
-// Begin takes the room for a descriptor of an owner, before the descriptor exists. It returns false while too many are
-// being closed. After true, the caller calls [Closers.Close] once.
+// Begin takes a room for a descriptor of an owner, before the descriptor exists. It returns false if no room is free.
+// After true, the caller must call [Closers.Close] once.
 func (c *Closers) Begin(owner uint32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.begin(owner)
 }
 
+// begin does what Begin does, for callers that have c.mu.
 func (c *Closers) begin(owner uint32) bool {
-	if c.all >= c.Most || c.busy[owner] >= c.MostOf {
+	if c.total >= c.Most || c.busy[owner] >= c.MostOf {
 		return false
 	}
 	if c.busy == nil {
 		c.busy = map[uint32]int{}
 	}
 	c.closing.Add(1)
-	c.all++
+	c.total++
 	c.busy[owner]++
 	return true
 }
 
-// Close closes descriptors in the background, and gives the room up when they are closed.
+// Close closes descriptors in the background, and gives up the room of [Closers.Begin] when they are closed.
 func (c *Closers) Close(owner uint32, fds ...int) {
-	go func() { // at most c.Most of them
+	go func() { // at most c.Most goroutines
 		for next := (waiting{owner, fds}); ; {
 			for _, fd := range next.fds {
 				if fd >= 0 {
@@ -65,13 +66,13 @@ func (c *Closers) Close(owner uint32, fds ...int) {
 	}()
 }
 
-// waiting are descriptors for which there was no room.
+// waiting are descriptors that wait for a room.
 type waiting struct {
 	owner uint32
 	fds   []int
 }
 
-// Put closes descriptors in the background, as soon as there is room.
+// Put closes descriptors in the background, as soon as there is a room.
 func (c *Closers) Put(owner uint32, fds ...int) {
 	c.mu.Lock()
 	ok := c.begin(owner)
@@ -84,19 +85,19 @@ func (c *Closers) Put(owner uint32, fds ...int) {
 	}
 }
 
-// Waiting is how many wait for room.
+// Waiting returns how many calls of Put wait for a room.
 func (c *Closers) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.queue)
 }
 
-// next gives up an owner's room, and takes it for the first descriptor that fits now.
+// next gives up an owner's room, and takes one for the first descriptors in the queue that may have it.
 func (c *Closers) next(owner uint32) (w waiting, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.closing.Done() // after the next one has begun
-	c.all--
+	c.total--
 	if c.busy[owner]--; c.busy[owner] <= 0 {
 		delete(c.busy, owner)
 	}
@@ -109,12 +110,12 @@ func (c *Closers) next(owner uint32) (w waiting, ok bool) {
 	return w, false
 }
 
-// Wait waits until nothing is being closed, nor waits for that.
+// Wait waits until all descriptors are closed.
 func (c *Closers) Wait() { c.closing.Wait() }
 
-// nudged drops descriptors. The kernel stops waiting for a connection that lingers as soon as a signal waits for the
-// thread that closes it (sk_stream_wait_close, vsock's wait likewise), and so for every other one that is closed with
-// it. A close that does not look for signals takes its time.
+// nudged calls drop, which closes descriptors, and sends signals to its thread meanwhile. Linux stops waiting for a
+// lingering connection as soon as a signal is pending for the thread that closes it (sk_stream_wait_close; vsock does
+// the same). A close that ignores signals takes its time.
 func nudged(drop func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -124,7 +125,7 @@ func nudged(drop func()) {
 	n.stop()
 }
 
-// nudger sends a thread signals, until it is stopped.
+// nudger sends signals to a thread until it is stopped.
 type nudger struct {
 	thread int
 	timer  *time.Timer
@@ -139,7 +140,7 @@ func (n *nudger) start() {
 	n.timer = time.AfterFunc(nudge, n.again)
 }
 
-// again sends SIGURG, which Go's runtime itself sends to interrupt threads: no other code hears of it.
+// again sends SIGURG. Go's runtime itself sends that to interrupt threads, so no other code reacts to it.
 func (n *nudger) again() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,43 +10,38 @@ import (
 	"strings"
 )
 
-// NoLimit is where nothing limits: no process can have as much.
+// NoLimit is the value of a limit that is not set. No process can have as much memory.
 const NoLimit int64 = math.MaxInt64
 
-// Cgroup is a control group with the memory controller, as the kernel accounts for it. Sizes are bytes and contain the
-// memory of groups below it (cgroups(7); Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst).
+// Cgroup is a control group with the memory controller. Sizes are in bytes, and include the groups below it
+// (cgroups(7); Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst).
 type Cgroup struct {
 	Version int    // 1 or 2
-	Path    string // in its hierarchy, "/" for the root; raw, as whoever made the group named it
-	// Limit is memory.max or memory.limit_in_bytes. Beyond it the OOM killer comes when nothing is left to reclaim.
-	// High is memory.high of version 2. Beyond it processes are slowed down, to a crawl. Each is NoLimit where there is
-	// none.
-	Limit, High int64
-	// memory.current or memory.usage_in_bytes: with pages of files and the memory that the kernel itself keeps for the
-	// group
+	Path    string // in its hierarchy, "/" for the root; the raw bytes that the group's maker chose
+	// Limit is memory.max or memory.limit_in_bytes. If the group needs more and Linux can reclaim nothing, the OOM
+	// killer ends a process. It is NoLimit if it is not set.
+	Limit int64
+	// High is memory.high of version 2, above which Linux slows the group's processes down; or NoLimit.
+	High int64
+	// Usage is memory.current or memory.usage_in_bytes, with pages of files and Linux's own memory for the group.
 	Usage int64
-	// Peak is the highest usage that there was (memory.peak, since Linux 5.19, or memory.max_usage_in_bytes); 0 where
-	// it is not known.
+	// Peak is the highest usage so far (memory.peak, since Linux 5.19, or memory.max_usage_in_bytes); 0: not known.
 	Peak int64
-	// Cache is the part of Usage that the kernel takes back before it kills: pages of files that are not in tmpfs,
-	// locked or to be written first.
+	// Cache is what Linux reclaims before it kills: pages of files, unless in tmpfs, locked, or not yet written back.
 	Cache int64
-	// Above is the least limit of this group and of all groups above it, with those that cannot be seen from here
-	// (hierarchical_memory_limit of version 1). It is NoLimit where there is none, and in version 2, where Linux does
-	// not show it.
+	// Above is the least limit of this group and of all groups above it, also of those that cannot be seen from here
+	// (hierarchical_memory_limit of version 1). It is NoLimit if none is set, and in version 2, which does not show it.
 	Above int64
-	// OOMKills is how many processes the OOM killer has ended in it; in version 2 with the groups below.
+	// OOMKills is how many processes the OOM killer has ended in the group; in version 2 also in the groups below.
 	OOMKills int64
-	// OOMs is how often the group's own limit left nothing to do but kill. Linux counts that in version 2, since 5.2
-	// (memory.events.local).
+	// OOMs is how often the group hit its own limit, nothing being reclaimable (version 2, memory.events.local, 5.2).
 	OOMs int64
-	dir  string // where it was read
+	dir  string // the folder that it was read from
 }
 
-// Again reads the group anew from the folder where it was: the process may have ended. It is not ok once the group is
-// gone.
-func (c Cgroup) Again() (Cgroup, bool) {
-	again, ok := readCgroup(c.dir, c.Version)
+// Again reads the group once more. It works after the process has ended. ok is false if the group is gone.
+func (c Cgroup) Again() (again Cgroup, ok bool) {
+	again, ok = readCgroup(c.dir, c.Version)
 	again.Path = c.Path
 	return again, ok
 }
@@ -61,18 +56,18 @@ func (c Cgroup) Room() int64 {
 	return max(limit-max(c.Usage-c.Cache, 0), 0)
 }
 
-// The bounds on reads of control groups.
+// Limits for reads of control groups.
 const (
-	maxCgroups     = 64 << 10 // of /proc/PID/cgroup: a line for each hierarchy
-	maxMounts      = 4 << 20
+	maxCgroups     = 64 << 10 // bytes of /proc/PID/cgroup, which has a line for each hierarchy
+	maxMounts      = 4 << 20  // bytes of mountinfo
 	maxCgroupDepth = 256
-	maxCgroupFile  = 64 << 10
+	maxCgroupFile  = 64 << 10 // bytes of a group's file
 )
 
 // MemoryCgroups returns the groups that account for a process's memory: its own first, then each ancestor that can be
-// seen from here. It is empty where none can be seen, as with cgroup_disable=memory, or in a container without
-// /sys/fs/cgroup. Ancestors above the cgroup namespace, or above the mount, stay unseen: in a container these are the
-// groups around the container. It fails as [Proc.Status] does.
+// seen from here. Ancestors above the cgroup namespace, or above the mount, cannot be seen: in a container these are
+// the groups around the container. The result is empty if no group can be seen, as with cgroup_disable=memory, or in a
+// container without /sys/fs/cgroup. It fails as [Proc.Status] does.
 func (p Proc) MemoryCgroups() ([]Cgroup, error) {
 	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
@@ -93,9 +88,9 @@ func (p Proc) MemoryCgroups() ([]Cgroup, error) {
 	return cgroupsUpwards(dir, strings.TrimSuffix(name, below), below, version), nil
 }
 
-// MemoryGroup returns the name of the group that accounts for a process's memory, with the version of the group's
-// hierarchy in front. Different groups have different names. ok is false where the group is not known: one example is a
-// process that has ended in a hierarchy of version 1 (proc_cgroup_show in kernel/cgroup/cgroup.c).
+// MemoryGroup returns a name of the group that accounts for a process's memory: the version of its hierarchy and its
+// path. Different groups have different names. ok is false if the group is not known, as for a process that has ended
+// in a hierarchy of version 1 (proc_cgroup_show in kernel/cgroup/cgroup.c).
 func (p Proc) MemoryGroup() (name string, ok bool) {
 	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
@@ -108,9 +103,9 @@ func (p Proc) MemoryGroup() (name string, ok bool) {
 	return strconv.Itoa(version) + ":" + path, true
 }
 
-// memoryPath finds the hierarchy with the memory controller in /proc/PID/cgroup: "4:memory:/path" of version 1, or
-// "0::/path" of version 2. A machine with both versions (hybrid) has the controller in only one of them. If that is
-// version 1, a line names the controller.
+// memoryPath returns the group with the memory controller from /proc/PID/cgroup. The line is "4:memory:/path" for
+// version 1, or "0::/path" for version 2. A machine with both versions (hybrid) has the controller in only one of them.
+// If that is version 1, its line names the controller.
 func memoryPath(data []byte) (version int, name string, ok bool) {
 	for line := range bytes.Lines(data) {
 		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
@@ -148,14 +143,13 @@ func CgroupMounts() (folders []string) {
 	return folders
 }
 
-// cgroupMount finds where the hierarchy is mounted in our own mount namespace (/proc/PID/mountinfo,
-// proc_pid_mountinfo(5)), and the part of the group's path below that. A mount can begin at any group; of several
-// mounts it takes the one that shows most ancestors.
+// cgroupMount returns the folder at which this program sees the hierarchy (proc_pid_mountinfo(5)), and the part of the
+// group's path below that. A mount can begin at any group; cgroupMount takes the one that shows most ancestors.
 func cgroupMount(mountinfo []byte, version int, name string) (dir, below string, ok bool) {
 	shortest := math.MaxInt
 	for line := range bytes.Lines(mountinfo) {
-		root, point, good := cgroupMountOf(string(line), version)
-		if !good || len(root) >= shortest {
+		root, point, isMount := cgroupMountOf(string(line), version)
+		if !isMount || len(root) >= shortest {
 			continue
 		}
 		if rest, inside := under(root, name); inside {
@@ -165,7 +159,8 @@ func cgroupMount(mountinfo []byte, version int, name string) (dir, below string,
 	return dir, below, ok
 }
 
-// cgroupMountOf reads one line: "41 31 0:38 / /sys/fs/cgroup rw,… - cgroup2 cgroup2 rw".
+// cgroupMountOf parses a line of mountinfo: "41 31 0:38 / /sys/fs/cgroup rw,… - cgroup2 cgroup2 rw". It returns the
+// group that the mount begins at, and the mount point. ok is false for any other file system.
 func cgroupMountOf(line string, version int) (root, point string, ok bool) {
 	mount, filesystem, found := strings.Cut(line, " - ")
 	fields, types := strings.Fields(mount), strings.Fields(filesystem)
@@ -181,14 +176,15 @@ func cgroupMountOf(line string, version int) (root, point string, ok bool) {
 	return unescape(fields[3]), unescape(fields[4]), ok
 }
 
-// under removes the root of a mount from the front of a path. The rest begins with "/", or is empty. A group outside
-// our cgroup namespace is "/../…", and so is the root of a mount that shows it.
+// under removes the root of a mount from the front of a group's path. The rest begins with "/", or is empty. ok is
+// false for a group that the mount does not show. A group outside of this program's cgroup namespace has a path
+// "/../…", and so has the root of a mount that shows it.
 func under(root, name string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(strings.TrimSuffix(name, "/"), strings.TrimSuffix(root, "/"))
 	return rest, ok && (rest == "" || rest[0] == '/' && !strings.Contains(rest+"/", "/../"))
 }
 
-// unescape decodes spaces, tabs, newlines and backslashes of mountinfo: \040 and so on.
+// unescape decodes the octal escapes of mountinfo, such as \040 for a space.
 func unescape(s string) string {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -204,24 +200,24 @@ func unescape(s string) string {
 	return out.String()
 }
 
-// cgroupsUpwards reads a group and its ancestors up to the mount. Groups without the controller, and a root, which has
-// no limit, are left out.
-func cgroupsUpwards(mount, above, below string, version int) (out []Cgroup) {
+// cgroupsUpwards reads a group and its ancestors up to the mount point. The group's path is above+below, and below is
+// its part under the mount point. Groups without the controller are left out, and so is the root, which has no limit.
+func cgroupsUpwards(mount, above, below string, version int) (groups []Cgroup) {
 	for range maxCgroupDepth {
 		dir := mount + below
-		if version == 1 && len(out) > 0 && cgroupFile(dir, "memory.use_hierarchy") == "0" {
-			return out // memory of groups below does not count in it (before Linux 5.11)
+		if version == 1 && len(groups) > 0 && cgroupFile(dir, "memory.use_hierarchy") == "0" {
+			return groups // this group does not count the memory of groups below it (before Linux 5.11)
 		}
 		if c, ok := readCgroup(dir, version); ok {
 			c.Path = cmp.Or(above+below, "/")
-			out = append(out, c)
+			groups = append(groups, c)
 		}
 		if below == "" {
-			return out
+			return groups
 		}
 		below = below[:strings.LastIndexByte(below, '/')]
 	}
-	return out
+	return groups
 }
 
 func readCgroup(dir string, version int) (c Cgroup, ok bool) {
@@ -242,7 +238,7 @@ func (c *Cgroup) readVersion1(dir string) bool {
 	}
 	c.Peak, _ = cgroupBytes(dir, "memory.max_usage_in_bytes")
 	stat := cgroupKeys(dir, "memory.stat")
-	if above, told := stat["hierarchical_memory_limit"]; told && above < unlimited1 {
+	if above, known := stat["hierarchical_memory_limit"]; known && above < unlimited1 {
 		c.Above = above
 	}
 	c.Cache = stat["total_active_file"] + stat["total_inactive_file"] - stat["total_dirty"] - stat["total_writeback"]
@@ -251,8 +247,8 @@ func (c *Cgroup) readVersion1(dir string) bool {
 	return true
 }
 
-// unlimited1 is the value that version 1 shows where there is no limit: PAGE_COUNTER_MAX pages, of 64 KiB at most
-// (include/linux/page_counter.h).
+// unlimited1 is the least value that version 1 shows if no limit is set: PAGE_COUNTER_MAX in whole pages of at most
+// 64 KiB (include/linux/page_counter.h).
 const unlimited1 = math.MaxInt64 &^ (64<<10 - 1)
 
 func (c *Cgroup) readVersion2(dir string) bool {
@@ -275,17 +271,17 @@ func (c *Cgroup) readVersion2(dir string) bool {
 	return true
 }
 
-// cgroupBytes reads a file with one number, or "max". It is not ok where there is no such file.
-func cgroupBytes(dir, name string) (int64, bool) {
+// cgroupBytes reads a file with one number, or "max" for no limit. ok is false if there is no such file.
+func cgroupBytes(dir, name string) (n int64, ok bool) {
 	text := cgroupFile(dir, name)
 	if text == "max" {
 		return NoLimit, true
 	}
-	n, err := strconv.ParseUint(text, 10, 64)
+	parsed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, false
 	}
-	return int64(min(n, math.MaxInt64)), true
+	return int64(min(parsed, math.MaxInt64)), true
 }
 
 func cgroupFile(dir, name string) string {
@@ -296,7 +292,7 @@ func cgroupFile(dir, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// cgroupKeys reads a file of lines such as "oom_kill 3". Other lines are left out.
+// cgroupKeys reads a file with lines such as "oom_kill 3". It ignores other lines.
 func cgroupKeys(dir, name string) map[string]int64 {
 	out := map[string]int64{}
 	for line := range strings.Lines(cgroupFile(dir, name)) {

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// distantFile is a file that a helper's process has open. Reads ask for blocks. The last blocks are kept.
+// distantFile is a file, or a process's memory, that a helper's process has open. It reads blocks, and keeps the last.
 type distantFile struct {
 	helper     *Helper
-	of         subject
+	of         subject // of requests
 	handle     int
-	descriptor *os.File // opens nothing (O_PATH); nil of memory
+	descriptor *os.File // O_PATH, so it cannot be read; nil for memory
 	shared     *sharing
 
 	mu     sync.Mutex
@@ -20,7 +20,7 @@ type distantFile struct {
 	next   int
 }
 
-// sharing counts the files of one handle.
+// sharing counts the distantFiles with the same handle.
 type sharing struct {
 	mu    sync.Mutex
 	users int
@@ -31,7 +31,7 @@ type distantBlock struct {
 	data []byte // short at the end of the file; nil: none
 }
 
-// open has a file opened.
+// open has the helper's process open a file.
 func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
 	f := &distantFile{helper: h, of: r.subject(), shared: &sharing{users: 1}}
 	reply, err := f.ask(&helperRequest{Op: "open", Proc: fs.root(), Open: r}, -1)
@@ -49,8 +49,8 @@ func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
 	return &MappedFile{File: f, Stat: answer.Stat, Mapping: r.Mapping, Route: answer.Route}, nil
 }
 
-// memory returns a reader of a process's memory, for the mappings of one file system's files: the helper reads. file is
-// the tracer's own /proc/PID/mem.
+// memory returns a reader for the memory of a process to which files of one file system are mapped. The helper's
+// process reads it. file is /proc/PID/mem, opened by this program.
 func (h *Helper) memory(pid int, key uint64, file *os.File) (*distantFile, error) {
 	f := &distantFile{helper: h, of: subject{pid, ownerOf(pid), key, "memory that a file is mapped to"}}
 	reply, err := f.ask(&helperRequest{Op: "memory"}, int(file.Fd()))
@@ -75,15 +75,16 @@ func (f *distantFile) ReadAt(p []byte, at int64) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		in := at + int64(n) - block.at
-		if in >= int64(len(block.data)) {
+		offset := at + int64(n) - block.at
+		if offset >= int64(len(block.data)) {
 			return n, io.EOF
 		}
-		n += copy(p[n:], block.data[in:])
+		n += copy(p[n:], block.data[offset:])
 	}
 	return n, nil
 }
 
+// block returns the block at an offset, and reads it if it is not kept.
 func (f *distantFile) block(at int64) (*distantBlock, error) {
 	for i := range f.blocks {
 		if b := &f.blocks[i]; b.data != nil && b.at == at {
@@ -100,7 +101,7 @@ func (f *distantFile) block(at int64) (*distantBlock, error) {
 	return b, nil
 }
 
-// read asks for at most helperData bytes. At the end of the file fewer come. The slice is not nil.
+// read reads at most helperData bytes, and fewer at the end of the file. The slice is not nil.
 func (f *distantFile) read(at int64, size int) ([]byte, error) {
 	reply, err := f.ask(&helperRequest{Op: "read", Handle: f.handle, At: uint64(at), Length: size}, -1)
 	if err == nil && reply.answer.Failed {
@@ -109,7 +110,7 @@ func (f *distantFile) read(at int64, size int) ([]byte, error) {
 	return reply.data, err
 }
 
-// peek reads mapped memory. Nothing of it is kept.
+// peek reads memory at an address in a mapping. It keeps no blocks.
 func (f *distantFile) peek(p []byte, in Mapping, at uint64) (n int, err error) {
 	for n < len(p) {
 		reply, err := f.ask(&helperRequest{
@@ -133,7 +134,6 @@ func (f *distantFile) ask(r *helperRequest, pass int) (helperReply, error) {
 	return f.helper.ask(&f.of, r, pass)
 }
 
-// populate makes Linux read the pages at some offsets.
 func (f *distantFile) populate(offsets []uint64) error {
 	seen := map[uint64]bool{}
 	for _, at := range offsets {
@@ -160,7 +160,7 @@ func (f *distantFile) again() File {
 	return &distantFile{helper: f.helper, of: f.of, handle: f.handle, descriptor: f.descriptor, shared: f.shared}
 }
 
-// Close has the last one close the file.
+// Close closes the file. The helper's process closes its own once all distantFiles with the handle are closed.
 func (f *distantFile) Close() error {
 	f.shared.mu.Lock()
 	f.shared.users--
@@ -170,7 +170,7 @@ func (f *distantFile) Close() error {
 		return nil
 	}
 	err := f.descriptor.Close()
-	go func() { // no caller is to wait for that
+	go func() { // the caller need not wait for the helper's close
 		_, _ = f.ask(&helperRequest{Op: "close", Handle: f.handle}, -1)
 	}()
 	return err

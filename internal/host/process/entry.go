@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// Kind is a guess at the use of a Python process.
+// Kind is a guess at what a Python process is used for.
 type Kind uint8
 
-// The kinds of Python process.
+// The kinds of Python processes.
 const (
 	Script   Kind = iota // any other Python program
 	Kernel               // an IPython kernel, driven by a front end over sockets
@@ -36,7 +36,7 @@ func KindOf(args []string) Kind {
 	return kind
 }
 
-// NamedLikePython reports whether anybody can see that a process has a name of Python's.
+// NamedLikePython reports whether the name or the command line of a process, which every user may read, is Python's.
 func (fs FS) NamedLikePython(st Stat) bool {
 	if namedLikePython(st.Comm) || strings.HasPrefix(st.Comm, "ipython") {
 		return true
@@ -45,19 +45,18 @@ func (fs FS) NamedLikePython(st Stat) bool {
 	return err == nil && len(command.Args) > 0 && namedLikePython(path.Base(command.Args[0]))
 }
 
-// entry is the program of a Python command line.
+// entry is the Python program that a command line of the interpreter starts.
 type entry struct {
 	module string   // after -m
-	script string   // or the first argument that is no option
-	args   []string // the arguments of the program
+	script string   // without -m: the first argument that is no option
+	args   []string // the arguments of the Python program
 }
 
-// parseEntry reads a command line as CPython's own main does (python --help; Python/initconfig.c): options in clusters,
-// -m, -c, -W and -X with a value attached or apart. A name that merely is among the program's own arguments is not the
-// entry.
+// parseEntry parses a command line as CPython does (python --help; Python/initconfig.c). Options may stand in clusters.
+// The values of -m, -c, -W and -X are attached, or are the next argument.
 func parseEntry(args []string) entry {
 	if len(args) == 1 && strings.Contains(args[0], " ") {
-		args = strings.Fields(args[0]) // rewritten by the process itself
+		args = strings.Fields(args[0]) // the process has rewritten its command line
 	}
 	for i := 1; i < len(args); i++ {
 		arg := args[i]
@@ -89,8 +88,7 @@ func parseEntry(args []string) entry {
 	return entry{}
 }
 
-// kernelModules are the programs that start a kernel, by module or script name, with the front end if only that
-// one uses it.
+// kernelModules are programs that start kernels, by module or script name, with the front end if only one uses them.
 var kernelModules = map[string]string{
 	"ipykernel":              "",
 	"ipykernel_launcher":     "",
@@ -101,12 +99,17 @@ var kernelModules = map[string]string{
 	"spyder_kernels.console": "Spyder",
 }
 
-// kind guesses the kind of the entry, and the front end where the entry alone shows it.
-func (e entry) kind() (kind Kind, frontend string) {
-	name := e.module
-	if name == "" {
-		name = strings.TrimSuffix(path.Base(e.script), ".py")
+// name returns the name of the program's module, or of its script without .py.
+func (e entry) name() string {
+	if e.module != "" {
+		return e.module
 	}
+	return strings.TrimSuffix(path.Base(e.script), ".py")
+}
+
+// kind guesses the kind of the process, and its front end if the entry alone shows that; else frontend is "".
+func (e entry) kind() (kind Kind, frontend string) {
+	name := e.name()
 	if front, ok := kernelModules[name]; ok {
 		return Kernel, front
 	}
@@ -122,32 +125,28 @@ func (e entry) kind() (kind Kind, frontend string) {
 	return Script, ""
 }
 
-// workerPrograms are the programs that run workers of Dask, or start them, by module or script name.
+// workerPrograms are the programs that run or start workers of Dask, by module or script name.
 var workerPrograms = map[string]bool{
 	"dask-worker": true, "distributed.cli.dask_worker": true, "dask_worker": true,
 	"dask-spec": true, "distributed.cli.dask_spec": true, "dask_spec": true,
 }
 
-// isWorker reports whether the arguments of a Python are those of a worker of Dask, or of a program that starts such:
-// `dask worker`, `dask-worker`, `python -m distributed.cli.dask_worker`. Where the package setproctitle is there, a
-// worker's only argument is "dask worker [ADDRESS]".
+// isWorker reports whether a command line runs or starts workers of Dask: `dask worker`, `dask-worker`,
+// `python -m distributed.cli.dask_worker`. If the package setproctitle is installed, a worker's command line is the
+// single argument "dask worker [ADDRESS]".
 func isWorker(args []string) bool {
 	if len(args) == 1 {
 		return strings.HasPrefix(args[0], "dask worker [")
 	}
 	e := parseEntry(args)
-	name := e.module
-	if name == "" {
-		name = strings.TrimSuffix(path.Base(e.script), ".py")
-	}
+	name := e.name()
 	if name == "dask" && len(e.args) > 0 {
 		return e.args[0] == "worker" || e.args[0] == "spec"
 	}
 	return workerPrograms[name]
 }
 
-// connectionFile returns the file that a kernel puts its sockets in by its command line (-f, --f, --f=,
-// --connection-file=).
+// connectionFile returns the connection file in a kernel's command line (-f, --f, --f=, --connection-file=), or "".
 func connectionFile(args []string) string {
 	for i, arg := range args {
 		switch {
@@ -164,7 +163,7 @@ func connectionFile(args []string) string {
 	return ""
 }
 
-// frontendOfFile recognizes VS Code, which names its kernels' files kernel-v2-… or kernel-v3….
+// frontendOfFile guesses the front end from a connection file's name. VS Code's are kernel-v2-… or kernel-v3….
 func frontendOfFile(file string) string {
 	if strings.HasPrefix(path.Base(file), "kernel-v2-") || strings.HasPrefix(path.Base(file), "kernel-v3") {
 		return "VS Code"
@@ -172,7 +171,7 @@ func frontendOfFile(file string) string {
 	return ""
 }
 
-// parents are the programs that start kernels, by the name of module or script, in order of preference.
+// parents are the programs that start kernels, by the beginning of their module or script name. The first match counts.
 var parents = []struct{ prefix, frontend string }{
 	{"jupyterhub-singleuser", "JupyterHub"},
 	{"jupyterhub.singleuser", "JupyterHub"},
@@ -223,39 +222,39 @@ type Python struct {
 	Cwd           string // "" where it cannot be read
 	ResidentBytes int64
 	Threads       int
-	Interpreter   Mapping // first executable mapping of the file that holds the interpreter
+	Interpreter   Mapping // the first executable mapping of the file with the interpreter
 
 	Kind           Kind
-	Frontend       string // guessed: "JupyterLab", "VS Code", "terminal", …; "" without a clue
-	ConnectionFile string // the kernel's connection file, "" when its command line names none
-	GPUs           []int  // as [Proc.GPUs]
-	Worker         bool   // its command line is that of a worker of Dask, or of a program that starts some
+	Frontend       string // a guess: "JupyterLab", "VS Code", "terminal", …; "" if nothing shows it
+	ConnectionFile string // the kernel's connection file; "" if its command line names none
+	GPUs           []int  // see [Proc.GPUs]
+	Worker         bool   // its command line runs or starts workers of Dask
 }
 
-// Listing is the Python processes of a machine.
+// Listing has the Python processes of a machine.
 type Listing struct {
 	Pythons []Python // by ascending pid
 
-	// Hidden counts the processes that may not be looked into for lack of privilege, so that it is not known whether
-	// they run Python; HiddenPythons counts those among them with a name of Python's.
+	// Hidden is the number of processes that this program may not look into, so that they may run Python or not.
+	// HiddenPythons is how many of them are named like Python.
 	Hidden        int
 	HiddenPythons int
 }
 
-// Pythons finds all Python processes that can be attached to. Processes that end meanwhile are left out, those that may
-// not be looked into are counted. To be quick it opens only files that are named like an interpreter, and each once: an
-// interpreter embedded statically in a program of another name is found by [Image.InterpreterFile] only.
+// Pythons finds all Python processes that can be attached to. It leaves out processes that end meanwhile, and counts
+// those that it may not look into. To be quick it opens only files that are named like an interpreter, and each file
+// once. So only [Image.InterpreterFile] finds an interpreter that is a part of a program with another name.
 //
-// A hostile process can make reads of its memory map or files hang. When the context ends first, the processes found by
-// then are returned together with the context's error.
+// A hostile process can make reads of its mappings or files hang. If the context ends before the search does, Pythons
+// returns the processes found so far together with the context's error.
 func (fs FS) Pythons(ctx context.Context, detect Detect) (Listing, error) {
-	all, err := fs.Stats()
+	stats, err := fs.Stats()
 	if err != nil {
 		return Listing{}, err
 	}
 	s := fs.NewSearch(func(f *MappedFile) bool { return detect(f.File) })
-	work := make(chan Stat, len(all))
-	for _, st := range all {
+	work := make(chan Stat, len(stats))
+	for _, st := range stats {
 		if !st.Ended() && !st.KernelThread() {
 			work <- st
 		}
@@ -282,8 +281,7 @@ func (fs FS) Pythons(ctx context.Context, detect Detect) (Listing, error) {
 	return s.result(), ctx.Err()
 }
 
-// Python looks at one process. The error is an [*Error] that matches ErrNoProcess, ErrZombie, ErrNotPermitted or
-// ErrNotPython where that is why.
+// Python examines one process. The error may match [ErrNoProcess], [ErrZombie], [ErrNotPermitted] or [ErrNotPython].
 func (fs FS) Python(pid int, detect Detect) (Python, error) {
 	st, err := fs.Proc(pid).Stat()
 	if err != nil {

@@ -5,30 +5,28 @@ import (
 	"fmt"
 )
 
-// The kinds of errors about processes. Errors of this package match one of these with [errors.Is] and are an [*Error]
-// wherever a process is to blame.
+// The kinds of errors, for [errors.Is]. An error that is due to a process is an [*Error].
 var (
-	ErrNoProcess    = errors.New("no process")            // there is none, or it ended meanwhile
-	ErrNotPermitted = errors.New("not permitted")         // it is there, we may not look into it
-	ErrZombie       = errors.New("zombie")                // it ended and waits for its parent
-	ErrNotPython    = errors.New("no Python interpreter") // none of its files is an interpreter
-	ErrChanged      = errors.New("mapping changed")       // the file mapped there is another one now
-	ErrTooLarge     = errors.New("too large")             // more than this package is willing to read
-	ErrMalformed    = errors.New("malformed proc file")   // not of the form that proc(5) describes
-	// the server of a file system, or of memory of its own, is silent
-	ErrNoAnswer = errors.New("file system does not answer")
-	ErrClosed   = errors.New("process handle is already closed") // the handle was closed
+	ErrNoProcess    = errors.New("no process")                       // the process has ended, or never existed
+	ErrNotPermitted = errors.New("not permitted")                    // this program may not look into the process
+	ErrZombie       = errors.New("zombie")                           // the process has ended, but was not reaped yet
+	ErrNotPython    = errors.New("no Python interpreter")            // none of the process's files is an interpreter
+	ErrChanged      = errors.New("mapping changed")                  // another file is mapped there now
+	ErrTooLarge     = errors.New("too large")                        // more than this package reads
+	ErrMalformed    = errors.New("malformed proc file")              // not of the form that proc(5) describes
+	ErrNoAnswer     = errors.New("file system does not answer")      // or another server that the read waits for
+	ErrClosed       = errors.New("process handle is already closed") // by Handle.Close
 )
 
-// Error is an error about a process, which it names.
+// Error is an error about a process, and names the process.
 type Error struct {
 	PID    int
 	Kind   error // one of this package's Err values
-	Leader int   // the process PID is a thread of; 0 unless PID turned out to be a thread id
+	Leader int   // if PID is the id of a thread: the thread's process; else 0
 	Cause  error // the system's error, or nil
 }
 
-// Error words the problem as one lower-case sentence that names the process.
+// Error returns a sentence without a capital letter that names the process.
 func (e *Error) Error() string {
 	switch {
 	case e.Leader != 0:
@@ -49,7 +47,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("process %d: %v", e.PID, e.Kind)
 }
 
-// Unwrap gives the kind and the cause.
+// Unwrap returns the kind and the cause.
 func (e *Error) Unwrap() []error {
 	if e.Cause == nil {
 		return []error{e.Kind}

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Setting is a number the kernel shows in /proc/sys. Known is false where it does not exist or may not be read.
+// Setting is a number in /proc/sys. Known is false if it does not exist or may not be read.
 type Setting struct {
 	Value int
 	Known bool
 }
 
-// String gives the number, or "unknown".
+// String returns the number, or "unknown".
 func (s Setting) String() string {
 	if !s.Known {
 		return "unknown"
@@ -20,27 +20,24 @@ func (s Setting) String() string {
 	return strconv.Itoa(s.Value)
 }
 
-// Facts are about this machine and our own privileges: they decide how much a tracer can do. They are gathered by
-// reading alone.
+// Facts are the facts about this machine and this program's privileges that decide what a tracer can do.
 type Facts struct {
-	Kernel       string // its release as uname(2) has it, such as "6.8.0-45-generic"; "" where it cannot be read
+	Kernel       string // the release of uname(2), such as "6.8.0-45-generic"; "" if it cannot be read
 	EUID         int
-	Capabilities CapabilitySet // our own effective ones
+	Capabilities CapabilitySet // effective ones of this program
 
-	// BTF reports that /sys/kernel/btf/vmlinux is there: the kernel's own types (CONFIG_DEBUG_INFO_BTF).
+	// BTF reports whether /sys/kernel/btf/vmlinux exists, which describes Linux's own types (CONFIG_DEBUG_INFO_BTF).
 	BTF bool
 
-	// InitialPIDNamespace reports that our pids are the ones the kernel uses itself, InitialUserNamespace that our
-	// capabilities count for the whole machine. In a container either may be false.
-	InitialPIDNamespace  bool
-	InitialUserNamespace bool
+	// The following two may be false in a container.
+	InitialPIDNamespace  bool // this program's pids are those of the whole machine
+	InitialUserNamespace bool // this program's capabilities count for the whole machine
 
-	// OwnProc reports that the proc file system belongs to our pid namespace, so that its pids mean the same processes
-	// to system calls.
+	// OwnProc reports whether the proc file system's pids are those of this program's system calls.
 	OwnProc bool
 
-	// Lockdown is the kernel's lockdown state: "none", "integrity", "confidentiality" (forbids BPF to read
-	// memory), or "absent" where the kernel has no lockdown or hides it.
+	// Lockdown is the lockdown state: "none", "integrity", "confidentiality" (BPF may not read memory), or "absent" if
+	// Linux has no lockdown or hides it.
 	Lockdown string
 
 	PerfEventParanoid       Setting // kernel.perf_event_paranoid
@@ -56,7 +53,7 @@ const (
 	initialPIDNamespace  = "pid:[4026531836]"
 )
 
-// Facts looks at this machine. It never fails: facts that cannot be read are shown as unknown, absent or not held.
+// Facts reads the facts about this machine. A fact that cannot be read becomes unknown, absent or false.
 func (fs FS) Facts() Facts {
 	sys := fs.Sys
 	if sys == "" {
@@ -85,7 +82,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// ownCapabilities reads those of the process's first thread; the Go runtime keeps all threads alike.
+// ownCapabilities returns the effective capabilities of this program. It reads those of the first thread, because Go's
+// runtime keeps the capabilities of all threads equal.
 func (fs FS) ownCapabilities() CapabilitySet {
 	data, _, err := readBounded(fs.root()+"/self/status", maxStatus)
 	if err != nil {
@@ -100,7 +98,7 @@ func (fs FS) ownNamespace(kind string) string {
 	return name
 }
 
-// line returns the trimmed text of a one-line file below the proc root, "" where there is none.
+// line returns the trimmed text of a file of one line below the proc root, or "" if there is no such file.
 func (fs FS) line(name string) string {
 	data, _, err := readBounded(fs.root()+"/"+name, 4<<10)
 	if err != nil {
@@ -114,7 +112,7 @@ func (fs FS) setting(name string) Setting {
 	return Setting{Value: value, Known: err == nil}
 }
 
-// lockdown reads a line such as "none [integrity] confidentiality" (security/lockdown/lockdown.c).
+// lockdown returns the state from a line such as "none [integrity] confidentiality" (security/lockdown/lockdown.c).
 func lockdown(path string) string {
 	data, _, err := readBounded(path, 4<<10)
 	if err != nil {

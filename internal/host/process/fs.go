@@ -1,14 +1,13 @@
-// Package process reads Linux's facts about processes: their identity, their mappings, which of them run Python; and
-// the tracer's possibilities on this machine. The contents of a process's files are not its business: the interpreter
-// is internal/python/cpython's, the objects are internal/python/holders'.
+// Package process reads Linux's facts about processes: their identity, their mappings, and which of them run Python. It
+// also reads what a tracer may do on this machine. Other packages know what is in the files and the memory of a
+// process: internal/python/cpython the interpreter, internal/python/holders the objects.
 //
-// Everything comes from a proc file system with a root that is a parameter, so that the same code reads /proc and a
-// stored tree. Nothing read here is trusted: names, paths and command lines belong to the traced process. Reads are
-// bounded, and strings are handed over as the raw bytes they are; the code that prints them escapes them. A process may
-// end between any two reads; that is [ErrNoProcess], never a half-filled result.
+// All facts come from a proc file system whose root is a parameter, so that tests can read a stored tree. Names, paths
+// and command lines belong to the traced process, and are hostile. Reads are bounded. Strings are returned as raw
+// bytes, and the code that prints them must escape them. If a process ends between two reads, the error is
+// [ErrNoProcess]; there are no incomplete results.
 //
-// The environment of a process (/proc/PID/environ) holds secrets: only variables asked for by name are ever taken out
-// of it.
+// The environment of a process (/proc/PID/environ) has secrets: only variables that a caller names are taken from it.
 package process
 
 import (
@@ -24,16 +23,16 @@ import (
 
 // FS is a proc file system.
 type FS struct {
-	Root string // where it is mounted; "" means /proc
-	Sys  string // where sysfs is mounted, for [FS.Facts]; "" means /sys
-	// Helper opens and reads files with a file system that may not answer; nil: this program waits for them itself.
+	Root string // the mount point; "" means /proc
+	Sys  string // the mount point of sysfs, for [FS.Facts]; "" means /sys
+	// Helper opens and reads files on file systems that may not answer. Without one, this program has to wait.
 	Helper *Helper
 }
 
-// The bounds on reads of one process. The kernel produces more only if somebody makes it.
+// Limits for reads of one process, in bytes.
 const (
 	maxStat    = 4 << 10
-	maxStatus  = 1 << 20 // the Groups line alone may list 65536 groups
+	maxStatus  = 1 << 20 // the line Groups alone may list 65,536 groups
 	maxCmdline = 4 << 10
 	maxPIDs    = 1 << 22 // PID_MAX_LIMIT, include/linux/threads.h
 )
@@ -45,10 +44,10 @@ func (fs FS) root() string {
 	return fs.Root
 }
 
-// live reports whether this is the running system's own /proc, so that system calls on its pids mean the same
-// processes.
+// live reports whether fs is the running system's own /proc, so that its pids can be passed to system calls.
 func (fs FS) live() bool { return filepath.Clean(fs.root()) == "/proc" }
 
+// readBounded reads at most limit bytes of a file. truncated reports whether the file has more.
 func readBounded(path string, limit int) (data []byte, truncated bool, err error) {
 	f, err := openUnpolled(path)
 	if err != nil {
@@ -57,8 +56,8 @@ func readBounded(path string, limit int) (data []byte, truncated bool, err error
 	return readAllOf(f, limit)
 }
 
-// openUnpolled opens a file for reading. [os.Open] takes five more system calls, to learn that Go's runtime cannot wait
-// for a file of /proc; an agent reads such files for ever.
+// openUnpolled opens a file for reading with a single system call. [os.Open] makes five more, to find out that Go's
+// runtime cannot poll a file of /proc. An agent opens such files all the time.
 func openUnpolled(path string) (*os.File, error) {
 	for {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -71,7 +70,7 @@ func openUnpolled(path string) (*os.File, error) {
 	}
 }
 
-// readAllOf reads a file up to a limit, and closes it.
+// readAllOf reads at most limit bytes of a file, and closes it. truncated reports whether the file has more.
 func readAllOf(f *os.File, limit int) (data []byte, truncated bool, err error) {
 	defer f.Close()
 	buf := make([]byte, 0, min(limit+1, 4<<10))
@@ -91,10 +90,10 @@ func readAllOf(f *os.File, limit int) (data []byte, truncated bool, err error) {
 	return buf[:limit], true, nil
 }
 
-// PIDs returns the ids of all processes that can be seen, as the directory lists them (ascending on Linux).
-// Some may have ended by the time it returns. It fails when the proc file system itself cannot be read.
+// PIDs returns the ids of all processes that can be seen, in the order of the directory (ascending on Linux). Some of
+// the processes may have ended when it returns. It fails if the proc file system itself cannot be read.
 func (fs FS) PIDs() ([]int, error) {
-	if fs.keeps() { // to whom a /proc with hidepid shows strangers
+	if fs.usesHelper() { // it also sees processes that hidepid hides from this program
 		return fs.Helper.pids()
 	}
 	dir, err := os.Open(fs.root())
@@ -128,5 +127,5 @@ func parsePID(name string) (int, bool) {
 	return int(pid), err == nil
 }
 
-// keeps reports whether the helper opens files that take a right.
-func (fs FS) keeps() bool { return fs.live() && fs.Helper.hasTakenOver() }
+// usesHelper reports whether the helper opens the files that take a right, see [Helper.TakeOver].
+func (fs FS) usesHelper() bool { return fs.live() && fs.Helper.hasTakenOver() }

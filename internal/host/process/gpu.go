@@ -9,28 +9,27 @@ import (
 	"strings"
 )
 
-// maxDescriptors bounds how many file descriptors of one process are looked at. CUDA opens its devices early,
-// so they have low numbers.
+// maxDescriptors is how many descriptors of a process are examined. CUDA opens its devices early, with low numbers.
 const maxDescriptors = 4096
 
-// GPUs returns the NVIDIA devices a process holds open, ascending: N of each /dev/nvidiaN, which NVML calls the
-// minor number. Holding a device is not using its memory: a process that only asks NVML opens all of them, and so
-// does CUDA where CUDA_VISIBLE_DEVICES does not limit it. The names are the process's own and prove nothing.
-// It needs ptrace access.
+// GPUs returns the NVIDIA devices that a process has open, in ascending order: N of each /dev/nvidiaN, which NVML calls
+// the minor number. A process may have a device open without using its memory. NVML opens all devices, and so does
+// CUDA, unless CUDA_VISIBLE_DEVICES limits it. The names are the process's choice. GPUs needs ptrace access.
 func (p Proc) GPUs() ([]int, error) {
 	files, _, err := p.devices()
-	var held []int
+	var minors []int
 	for _, file := range files {
-		if n, ok := gpuDevice(file); ok && !slices.Contains(held, n) {
-			held = append(held, n)
+		if n, ok := gpuDevice(file); ok && !slices.Contains(minors, n) {
+			minors = append(minors, n)
 		}
 	}
-	slices.Sort(held)
-	return held, err
+	slices.Sort(minors)
+	return minors, err
 }
 
-// MayUseGPUs reports whether a process may have made a CUDA context: no driver does without a device node of NVIDIA's,
-// of its boards' (/dev/nvhost…, /dev/nvmap) or of WSL's.
+// MayUseGPUs reports whether a process may have made a CUDA context. Every driver needs a device for that: NVIDIA's
+// GPUs (/dev/nvidia…), its boards (/dev/nvhost…, /dev/nvmap), or WSL's (/dev/dxg). MayUseGPUs is also true if the open
+// files cannot be listed completely.
 func (p Proc) MayUseGPUs() bool {
 	files, open, err := p.devices()
 	return err != nil || open >= maxDescriptors || slices.ContainsFunc(files, func(file string) bool {
@@ -38,13 +37,12 @@ func (p Proc) MayUseGPUs() bool {
 	})
 }
 
-// devices returns the names below /dev of a process's open files, of the first maxDescriptors, and the number of its
-// open files.
+// devices returns the names below /dev of a process's first maxDescriptors open files. open is how many it examined.
 func (p Proc) devices() (files []string, open int, err error) {
 	if p.pid <= 0 {
 		return nil, 0, &Error{PID: p.pid, Kind: ErrNoProcess}
 	}
-	if p.fs.keeps() {
+	if p.fs.usesHelper() {
 		files, open, err = p.fs.Helper.devices(p.pid)
 		return files, open, p.failure(err)
 	}
@@ -58,7 +56,7 @@ func (p Proc) devices() (files []string, open int, err error) {
 		return nil, 0, p.failure(err)
 	}
 	for _, name := range names {
-		target, _ := os.Readlink(dir.Name() + "/" + name) // nothing where it was closed meanwhile
+		target, _ := os.Readlink(dir.Name() + "/" + name) // "" if the file was closed meanwhile
 		if strings.HasPrefix(target, "/dev/") {
 			files = append(files, target)
 		}
@@ -66,7 +64,7 @@ func (p Proc) devices() (files []string, open int, err error) {
 	return files, len(names), nil
 }
 
-// gpuDevice takes N off "/dev/nvidiaN". Minor 255 is nvidiactl and above are nvidia-modeset and others.
+// gpuDevice returns N of "/dev/nvidiaN". Minor number 255 is nvidiactl, and larger ones are no GPUs either.
 func gpuDevice(path string) (int, bool) {
 	digits, ok := strings.CutPrefix(path, "/dev/nvidia")
 	if !ok {

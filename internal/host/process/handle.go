@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Handle holds on to one process through a pidfd (pidfd_open(2)): whatever becomes of the pid, the handle means
-// the process it was opened for. The process does not notice. A handle is safe for concurrent use.
+// Handle refers to one process through a pidfd (pidfd_open(2)), even if another process gets the pid later. The process
+// does not notice. A Handle is safe for concurrent use.
 type Handle struct {
 	id     Identity
 	fs     FS
 	pidfd  *os.File
 	done   chan struct{} // closed when the process has ended
-	closed chan struct{} // closed when nobody watches any more
+	closed chan struct{} // closed when watch has returned
 }
 
-// Open takes hold of a process and identifies it exactly: the start time is read again after the pidfd is there, so a
-// pid handed on in between cannot be confused. It fails as [FS.Identity] does, and needs Linux 5.3 and an FS on the
-// running system's /proc.
+// Open returns a Handle of the process that has the pid now. It reads the start time again once it has the pidfd, so it
+// cannot take another process that has got the pid meanwhile. It fails as [FS.Identity] does, and needs Linux 5.3 and
+// an FS on the running system's /proc.
 func (fs FS) Open(pid int) (*Handle, error) {
 	id, err := fs.Identity(pid)
 	if err != nil {
@@ -31,8 +31,7 @@ func (fs FS) Open(pid int) (*Handle, error) {
 	return fs.OpenIdentity(id)
 }
 
-// OpenIdentity is [FS.Open] for a process that was looked at before; it fails with [ErrNoProcess] when that very
-// process is gone.
+// OpenIdentity does what [FS.Open] does, for a known identity. It fails with [ErrNoProcess] if the process is gone.
 func (fs FS) OpenIdentity(id Identity) (*Handle, error) {
 	fd, err := unix.PidfdOpen(id.PID, 0)
 	if err != nil {
@@ -53,7 +52,7 @@ func (fs FS) OpenIdentity(id Identity) (*Handle, error) {
 	return h, nil
 }
 
-// watch closes done when the process has ended. It closes closed when it stops: then, or once the handle is closed.
+// watch closes done when the process has ended. When that happens or the Handle is closed, it closes closed.
 func (h *Handle) watch() {
 	defer close(h.closed)
 	raw, err := h.pidfd.SyscallConn()
@@ -80,8 +79,7 @@ func readable(fd uintptr) bool {
 // Identity returns the identity of the process.
 func (h *Handle) Identity() Identity { return h.id }
 
-// Done is closed when the process has ended: all its threads are gone, its parent may not know yet. It is never
-// closed after [Handle.Close].
+// Done returns a channel that is closed when all threads of the process have ended, but not after [Handle.Close].
 func (h *Handle) Done() <-chan struct{} { return h.done }
 
 // Exited reports whether the process has ended. It fails with [ErrClosed] on a closed handle.
@@ -97,7 +95,8 @@ func (h *Handle) Exited() (bool, error) {
 	return ended, nil
 }
 
-// Wait returns nil when the process has ended, the context's error when that comes first, or [ErrClosed].
+// Wait waits until the process has ended. It fails with the context's error if the context ends first, and with
+// [ErrClosed] if the Handle is closed.
 func (h *Handle) Wait(ctx context.Context) error {
 	select {
 	case <-h.done:
@@ -120,7 +119,7 @@ func (h *Handle) CPUTime() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// A pid is handed on only once its process has been reaped. From then on the pid has another start time, or none.
+	// Another process gets the pid only after this one has been reaped, and then has another start time.
 	if err := h.fs.Same(h.id); err != nil {
 		return 0, err
 	}
@@ -133,11 +132,11 @@ func (h *Handle) CoveredBy(r Rights) error {
 	if err := r.MayLook(h.fs, h.id.PID); err != nil {
 		return err
 	}
-	// MayLook looked at the process that had the pid then: at this one, if the pid still means this one.
+	// MayLook examined the process that had the pid. It was this one if this one still has the pid.
 	return h.fs.Same(h.id)
 }
 
-// Close lets go of the process. The process itself is left as it is.
+// Close closes the Handle. It has no effect on the process.
 func (h *Handle) Close() error {
 	err := h.pidfd.Close()
 	<-h.closed

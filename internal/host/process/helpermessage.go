@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The bounds of messages.
+// Limits for messages, in bytes.
 const (
-	helperData = 64 << 10 // bytes of a file in one answer
-	helperText = 8 << 10  // of all else
+	helperData = 64 << 10 // of a file in one answer
+	helperText = 8 << 10  // of JSON
 )
 
-// A request is one packet of JSON. An answer is one packet, too: the length of its JSON in 4 bytes, little endian, then
-// the JSON, then data. A descriptor may come along with each.
+// A request is a packet with JSON. An answer is a packet with the length of its JSON in 4 bytes (little endian), the
+// JSON, and data. Each may have a descriptor.
 
-// helperRequest is one message to a helper's process.
+// helperRequest is a message to a helper's process.
 type helperRequest struct {
 	ID uint64
 	// "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids", "line",
@@ -37,13 +37,13 @@ type helperRequest struct {
 	Length int    `json:",omitempty"`
 }
 
-// openRequest asks for a file that is mapped, or by its name in a process's root.
+// openRequest names a file of a process: by a mapping, or by its path below the process's root.
 type openRequest struct {
 	PID     int
 	Mapping Mapping
-	Path    string // by name
-	Kind    string // of file system, "" if not known
-	Names   []byte // Mapping.Path, NUL, Path as they are sent: JSON can only have bytes that are UTF-8
+	Path    string // "": the mapping's file
+	Kind    string // of the mapping's file system; "" if not known
+	Names   []byte // Mapping.Path, NUL, Path in the message, because JSON's texts must be UTF-8
 }
 
 func (r *openRequest) String() string {
@@ -56,7 +56,7 @@ func (r *openRequest) String() string {
 	return r.Mapping.Path
 }
 
-// helperAnswer is the answer, in front of data.
+// helperAnswer is the JSON of an answer.
 type helperAnswer struct {
 	ID     uint64
 	Handle int
@@ -70,15 +70,13 @@ type helperAnswer struct {
 	Count  int
 }
 
-// helperReply is an answer of the process.
 type helperReply struct {
 	answer helperAnswer
 	data   []byte
 	fd     int // -1: none
 }
 
-// failed returns the error of an answer; nil if there is none. descriptor: a descriptor must have come along with the
-// answer.
+// failed returns the error of an answer, or nil. With descriptor set, the lack of a descriptor is also an error.
 func (r *helperReply) failed(pid int, descriptor bool) error {
 	a := &r.answer
 	if !a.Failed && (!descriptor || r.fd >= 0) {
@@ -94,7 +92,6 @@ func (r *helperReply) failed(pid int, descriptor bool) error {
 	return err
 }
 
-// helperError is an error of another process.
 type helperError struct {
 	text  string
 	errno unix.Errno
@@ -109,16 +106,16 @@ func (e *helperError) Unwrap() error {
 	return e.errno
 }
 
-// helperKinds are the errors that cross the socket.
+// helperKinds are the kinds of errors that answers can tell, by their names in messages.
 var helperKinds = map[string]error{
 	"gone": ErrNoProcess, "permission": ErrNotPermitted, "zombie": ErrZombie, "changed": ErrChanged,
 }
 
-var errUnknown = errors.New("asked for something unknown")
+var errUnknown = errors.New("the request is not known")
 
-var errHelperMessage = errors.New("an answer that makes no sense")
+var errHelperMessage = errors.New("the helper's answer is malformed")
 
-// request sends a request, with the descriptor fd; -1 for none.
+// request sends a request, with descriptor fd (-1 for none).
 func request(conn *net.UnixConn, r *helperRequest, fd int) error {
 	sent := *r
 	sent.Open.Names = []byte(r.Open.Mapping.Path + "\x00" + r.Open.Path)
@@ -131,7 +128,7 @@ func request(conn *net.UnixConn, r *helperRequest, fd int) error {
 	return err
 }
 
-// requested receives a request, with the descriptor that came along; -1 for none.
+// requested receives a request, with the descriptor that came along (-1 for none).
 func requested(conn *net.UnixConn) (r helperRequest, fd int, err error) {
 	message, rights := make([]byte, 4*helperText), make([]byte, unix.CmsgSpace(4))
 	n, size, _, _, err := conn.ReadMsgUnix(message, rights)
@@ -162,6 +159,7 @@ func send(conn *net.UnixConn, a *helperAnswer, data []byte, fd int) error {
 	return err
 }
 
+// receive receives an answer, with the descriptor that came along (-1 for none).
 func receive(conn *net.UnixConn) (a helperAnswer, data []byte, fd int, err error) {
 	message, rights := make([]byte, 4+helperText+helperData), make([]byte, unix.CmsgSpace(4))
 	n, r, _, _, err := conn.ReadMsgUnix(message, rights)
@@ -182,7 +180,7 @@ func receive(conn *net.UnixConn) (a helperAnswer, data []byte, fd int, err error
 	return a, nil, -1, errHelperMessage
 }
 
-// descriptorIn returns the descriptor that came along with a message; -1 for none. The caller closes it.
+// descriptorIn returns the descriptor in the control data of a message (-1 for none). The caller closes it.
 func descriptorIn(rights []byte) int {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil || len(messages) == 0 {
@@ -192,5 +190,5 @@ func descriptorIn(rights []byte) int {
 	if err != nil || len(fds) != 1 {
 		return -1
 	}
-	return fds[0] // closed by exec (MSG_CMSG_CLOEXEC)
+	return fds[0] // with MSG_CMSG_CLOEXEC, so programs that are started do not inherit it
 }

@@ -15,38 +15,37 @@ import (
 	"ipytracer/internal/host/processor"
 )
 
-// maxHandles is how many files a helper's process has open.
+// maxHandles is how many files a helper's process may have open.
 const maxHandles = 4096
 
-// Bounds of the descriptors of processes that a helper closes, which can take as long as the processes like:
-// descriptors at a time, each on a thread.
+// Limits for the descriptors of traced processes that a helper's process closes at a time. Each close takes a thread,
+// for as long as the traced process likes.
 const (
 	maxClosing   = 64
-	maxClosingOf = 8 // of one user
+	maxClosingOf = 8 // of one user's processes
 )
 
-// HelperServer is the side of a helper's process.
+// HelperServer answers the requests of a [Helper], in the helper's process.
 type HelperServer struct {
 	conn    *net.UnixConn
 	scope   *Scope
 	closers packets.Closers
 	sent    unfetched
 
-	priority *processor.Priority // of the asking program; nil: it may not ask
+	priority *processor.Priority // of the asking program; nil: it may not ask for more
 
 	mu    sync.Mutex
-	files map[int]File
-	last  int
-	// mapped are the files behind memory that was read.
+	files map[int]File // by handle
+	last  int          // the last handle
+	// mapped are the files that are mapped to memory that was read.
 	mapped map[FileID]File
 }
 
-// OpenHelperServer takes the socket of its requests, which is the program's descriptor 3. It looks into the processes
-// of scope only.
+// OpenHelperServer returns a server for requests over descriptor 3. It looks only into the processes of scope.
 func OpenHelperServer(scope *Scope) (*HelperServer, error) {
 	socket := os.NewFile(3, "socket")
 	if socket == nil {
-		return nil, errors.New("no socket to be asked by")
+		return nil, errors.New("descriptor 3 is not a Unix socket")
 	}
 	defer socket.Close()
 	conn, err := net.FileConn(socket)
@@ -55,7 +54,7 @@ func OpenHelperServer(scope *Scope) (*HelperServer, error) {
 	}
 	u, ok := conn.(*net.UnixConn)
 	if !ok {
-		return nil, errors.New("no socket to be asked by")
+		return nil, errors.New("descriptor 3 is not a Unix socket")
 	}
 	s := newHelperServer(u, scope)
 	if scope.First {
@@ -90,7 +89,7 @@ func (s *HelperServer) Serve() error {
 	}
 }
 
-// keep notes a file under a number.
+// keep keeps an open file, and returns its handle. ok is false if too many files are open.
 func (s *HelperServer) keep(f File) (handle int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,6 +101,7 @@ func (s *HelperServer) keep(f File) (handle int, ok bool) {
 	return s.last, true
 }
 
+// file returns the file with a handle, or nil. With remove, the handle becomes invalid.
 func (s *HelperServer) file(handle int, remove bool) File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *HelperServer) file(handle int, remove bool) File {
 	return f
 }
 
-// answer carries out one request. pass is a descriptor to go along, -1 for none.
+// answer carries out a request that came with descriptor fd. Descriptor pass goes along with the answer (-1 for none).
 func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data []byte, pass int) {
 	if pid := r.Open.PID; pid != 0 {
 		if err := s.admits(r); err != nil {
@@ -151,10 +151,10 @@ func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data [
 	case "close":
 		return outcome(f.Close()), nil, -1
 	}
-	return outcome(errors.New("asked for something unknown")), nil, -1
+	return outcome(errUnknown), nil, -1
 }
 
-// admits fails where a process is not for the session to be looked into.
+// admits fails if the session may not look into the process of a request.
 func (s *HelperServer) admits(r *helperRequest) error {
 	if r.Op == "signal" || r.Op == "file" && slices.Contains(public, r.Name) {
 		return s.scope.check(r.Open.PID)
@@ -167,7 +167,7 @@ func (s *HelperServer) open(r *helperRequest) (a *helperAnswer, data []byte, pas
 	if err != nil {
 		return outcome(err), nil, -1
 	}
-	if err := s.scope.mayLook(r.Open.PID); err != nil { // the pid may be another's by now
+	if err := s.scope.mayLook(r.Open.PID); err != nil { // another process may have the pid by now
 		found.File.Close()
 		return outcome(err), nil, -1
 	}
@@ -185,7 +185,6 @@ func (s *HelperServer) open(r *helperRequest) (a *helperAnswer, data []byte, pas
 	return &helperAnswer{Handle: handle, File: found.Mapping.File, Route: found.Route, Stat: found.Stat}, nil, name
 }
 
-// find opens the file that is asked for.
 func (s *HelperServer) find(r *helperRequest) (*MappedFile, error) {
 	fs, q := FS{Root: r.Proc}, &r.Open
 	if q.PID <= 0 {
@@ -208,19 +207,19 @@ func outcome(err error) *helperAnswer {
 	if errors.As(err, &errno) {
 		a.Errno = int(errno)
 	}
-	for kind, of := range helperKinds {
-		if errors.Is(err, of) {
+	for kind, sentinel := range helperKinds {
+		if errors.Is(err, sentinel) {
 			a.Kind = kind
 		}
 	}
 	return a
 }
 
-// load has the kernel read the files that are mapped to some addresses.
+// load has Linux read the part of a mapped file that lies at some addresses of the process.
 func (s *HelperServer) load(q *openRequest, at uint64, size int) error {
 	m := &q.Mapping
 	if at < m.Start || size <= 0 || size > helperData || at+uint64(size) > m.End {
-		return errors.New("asked for what is not mapped")
+		return errors.New("the addresses are not in the mapping")
 	}
 	s.mu.Lock()
 	f := s.mapped[m.File]
@@ -233,7 +232,7 @@ func (s *HelperServer) load(q *openRequest, at uint64, size int) error {
 		f = found.File
 		s.mu.Lock()
 		if len(s.mapped) > maxHandles {
-			clear(s.mapped) // the descriptors go with the garbage
+			clear(s.mapped) // the garbage collector closes the files
 		}
 		s.mapped[m.File] = f
 		s.mu.Unlock()
@@ -242,10 +241,10 @@ func (s *HelperServer) load(q *openRequest, at uint64, size int) error {
 	return populate(f.Fd(), int64(m.Offset+(first-m.Start)), int(at-first)+size)
 }
 
-// populate has the kernel read a part of a file into its cache, as a mapping of it does. A part behind the file's end
-// is no error. Pages that get probes are read so first: the kernel reads them under locks that every fork on the
-// machine takes (dup_mmap_sem, kernel/events/uprobes.c). So are files behind memory that is to be read: /proc/PID/mem
-// waits with the lock of the target's mmap.
+// populate has Linux read a part of a file into its cache. A part behind the file's end is no error. It is called
+// before a probe is placed, because Linux would otherwise read the page under locks that every fork on the machine
+// takes (dup_mmap_sem, kernel/events/uprobes.c). It is also called before mapped memory is read, because /proc/PID/mem
+// waits for the file with the lock of the target's mmap.
 func populate(fd uintptr, at int64, size int) error {
 	size = (size + int(pageSize) - 1) &^ (int(pageSize) - 1)
 	page, err := unix.MmapPtr(int(fd), at, nil, uintptr(size), unix.PROT_READ, unix.MAP_PRIVATE)
@@ -260,20 +259,19 @@ func populate(fd uintptr, at int64, size int) error {
 	return nil
 }
 
-// Bounds of lines that were sent and that nobody has fetched: the Linux kernel counts such descriptors as their
-// sender's.
+// Limits for lines ([Helper.Line]) that were sent and not received. Linux counts their descriptors as the sender's.
 const (
 	maxUnfetched   = 256
-	maxUnfetchedOf = 128 // of one user
+	maxUnfetchedOf = 128 // of one user's processes
 )
 
-var errUnfetched = fmt.Errorf("so many lines that were sent to its user were not fetched that no more are made: %w",
+var errUnfetched = fmt.Errorf("too many lines that were sent to its user's processes have not been received: %w",
 	unix.EBUSY)
 
-// unfetched are the sockets over which lines were sent, for as long as these may lie there.
+// unfetched are the sockets over which lines were sent, as long as a line may still be in the socket.
 type unfetched struct {
-	mu  sync.Mutex
-	all []sentOver
+	mu      sync.Mutex
+	sockets []sentOver
 }
 
 type sentOver struct {
@@ -281,29 +279,28 @@ type sentOver struct {
 	fd    int
 }
 
-// keep keeps a socket over which a line was sent until it has been fetched.
 func (u *unfetched) keep(owner uint32, fd int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.all = append(u.all, sentOver{owner, fd})
+	u.sockets = append(u.sockets, sentOver{owner, fd})
 }
 
-// hasRoom reports whether a line may be sent to a user. Sockets with lines that have been fetched by now are closed in
-// the background.
+// hasRoom reports whether another line may be sent to a user's process. It closes sockets whose lines were received.
 func (u *unfetched) hasRoom(owner uint32, closers *packets.Closers) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	left, of := u.all[:0], 0
-	for _, s := range u.all {
-		// All that was sent over it has been received, or its other end is closed.
-		if waits, err := unix.IoctlGetInt(s.fd, unix.TIOCOUTQ); err == nil && waits == 0 {
+	remaining, ofOwner := u.sockets[:0], 0
+	for _, s := range u.sockets {
+		// With nothing queued, the line has been received, or the other end is closed.
+		if queued, err := unix.IoctlGetInt(s.fd, unix.TIOCOUTQ); err == nil && queued == 0 {
 			closers.Put(s.owner, s.fd)
 			continue
 		}
-		if left = append(left, s); s.owner == owner {
-			of++
+		remaining = append(remaining, s)
+		if s.owner == owner {
+			ofOwner++
 		}
 	}
-	u.all = left
-	return len(u.all) < maxUnfetched && of < maxUnfetchedOf
+	u.sockets = remaining
+	return len(u.sockets) < maxUnfetched && ofOwner < maxUnfetchedOf
 }

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// Identity distinguishes one process from every other that had or will have its pid since boot.
+// Identity identifies a process among all that have the same pid between two boots.
 type Identity struct {
 	PID        int    // in the pid namespace of the proc file system
 	StartTicks uint64 // start after boot, in units of 1/100 s (USER_HZ)
 }
 
-// Identity returns the identity of the process that has this pid now. It fails with [ErrNoProcess] also for the id of a
-// thread (the error's Leader names its process), with [ErrZombie] for a process that is over, and with
-// [ErrNotPermitted] where /proc hides strangers (hidepid).
+// Identity returns the identity of the process that has this pid now. It fails with [ErrNoProcess] if there is none, or
+// if pid is the id of a thread (then the error's Leader is the thread's process). It fails with [ErrZombie] for a
+// process that has ended, and with [ErrNotPermitted] if /proc hides other users' processes (hidepid).
 func (fs FS) Identity(pid int) (Identity, error) {
 	st, err := fs.Proc(pid).Stat()
 	if err != nil {
 		return Identity{}, err
 	}
-	// /proc/TID exists for every thread, though the directory does not list it.
+	// /proc/TID exists for every thread, although the directory does not list it.
 	status, err := fs.Proc(pid).Status()
 	if err != nil {
 		return Identity{}, err
@@ -38,8 +38,7 @@ func (fs FS) Identity(pid int) (Identity, error) {
 	return Identity{PID: pid, StartTicks: st.StartTicks}, nil
 }
 
-// Same fails with [ErrNoProcess] when the process is not there any more: the pid is free or belongs to another process
-// by now. A zombie is still the same process.
+// Same fails with [ErrNoProcess] if the process is gone: the pid is free or another's. A zombie is not gone yet.
 func (fs FS) Same(id Identity) error {
 	st, err := fs.Proc(id.PID).Stat()
 	if err != nil {
@@ -51,15 +50,15 @@ func (fs FS) Same(id Identity) error {
 	return nil
 }
 
-// Command is the command line of a process: raw bytes that the process may have rewritten at will.
+// Command is the command line of a process: raw bytes, which the process may have rewritten.
 type Command struct {
 	Args      []string
 	Truncated bool // there was more than 4 KiB; the last argument may be cut
 }
 
-// Cmdline reads the first 4 KiB of /proc/PID/cmdline. Kernel threads and zombies have no arguments. Empty
-// arguments at the end are left out: a process that rewrote its own (as setproctitle does) pads with NULs. Such a
-// process often shows everything as one argument.
+// Cmdline reads the first 4 KiB of /proc/PID/cmdline. Kernel threads and zombies have no arguments. Empty arguments at
+// the end are left out, because a process that rewrites its command line (as setproctitle does) pads it with NULs. Such
+// a process often has a single argument.
 func (p Proc) Cmdline() (Command, error) {
 	data, truncated, err := p.read("cmdline", maxCmdline)
 	if err != nil {
@@ -74,8 +73,8 @@ func (p Proc) Cmdline() (Command, error) {
 	return Command{Args: strings.Split(string(data), "\x00"), Truncated: truncated}, nil
 }
 
-// Cwd returns the working directory of a process raw and named as [Mapping.Path] is; it ends in
-// " (deleted)" where the directory is gone. Reading a stranger's needs ptrace access (CAP_SYS_PTRACE).
+// Cwd returns the working directory of a process, in the form of [Mapping.Path]. It ends in " (deleted)" if the
+// directory is gone. For other users' processes it needs ptrace access (CAP_SYS_PTRACE).
 func (p Proc) Cwd() (string, error) {
 	if p.pid <= 0 {
 		return "", &Error{PID: p.pid, Kind: ErrNoProcess}
@@ -87,8 +86,7 @@ func (p Proc) Cwd() (string, error) {
 	return dir, nil
 }
 
-// ExeName returns the name of the executable, as [Mapping.Path] has it. Reading a stranger's needs ptrace access
-// (CAP_SYS_PTRACE).
+// ExeName returns the name of the executable, in the form of [Mapping.Path]. It needs the same access as [Proc.Cwd].
 func (p Proc) ExeName() (string, error) {
 	name, err := p.link("exe")
 	if err != nil {
@@ -97,8 +95,8 @@ func (p Proc) ExeName() (string, error) {
 	return strings.TrimSuffix(name, " (deleted)"), nil
 }
 
-// UserName returns the name of a user of this machine, or the number in decimal where it has none here, as is
-// usual for users of containers. It needs no C library; built without one it knows /etc/passwd only.
+// UserName returns the name of a user of this machine. If the user has no name here, as is usual for users of
+// containers, it returns the number in decimal. In a build without a C library it knows only /etc/passwd.
 func UserName(uid uint32) string {
 	id := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(id); err == nil && u.Username != "" {
@@ -107,55 +105,54 @@ func UserName(uid uint32) string {
 	return id
 }
 
-// Stats returns the stat of every process that can be seen, by ascending pid. Processes that end meanwhile are
-// left out. It fails only when the proc file system itself cannot be read.
+// Stats returns the stat of every process that can be seen, by ascending pid. Processes that end meanwhile are left
+// out. It fails only if the proc file system itself cannot be read.
 func (fs FS) Stats() ([]Stat, error) {
 	pids, err := fs.PIDs()
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Stat, 0, len(pids))
+	stats := make([]Stat, 0, len(pids))
 	for _, pid := range pids {
 		st, err := fs.Proc(pid).Stat()
 		switch {
 		case err == nil:
-			all = append(all, st)
+			stats = append(stats, st)
 		case errors.Is(err, ErrNoProcess), errors.Is(err, ErrNotPermitted), errors.Is(err, ErrMalformed):
 		default:
 			return nil, err
 		}
 	}
-	slices.SortFunc(all, func(a, b Stat) int { return cmp.Compare(a.PID, b.PID) })
-	return all, nil
+	slices.SortFunc(stats, func(a, b Stat) int { return cmp.Compare(a.PID, b.PID) })
+	return stats, nil
 }
 
-// Children returns the processes with the parent pid, zombies included, by ascending pid; none when there is no such
-// process.
+// Children returns the children of a process, also zombies, by ascending pid; none if there is no such process.
 func (fs FS) Children(pid int) ([]Identity, error) {
-	all, err := fs.Stats()
+	stats, err := fs.Stats()
 	if err != nil {
 		return nil, err
 	}
-	return offspring(all, pid, false), nil
+	return offspring(stats, pid, false), nil
 }
 
-// Descendants returns the children of pid, their children and so on, zombies included, by ascending pid. A child with a
-// parent that has ended belongs to another process (init, or a subreaper) and is not found. The picture is not taken at
-// one instant: processes that are born during the reading can be missing.
+// Descendants returns the children of process pid, their children and so on, also zombies, by ascending pid. It does
+// not find orphans: a child whose parent has ended is the child of another process (init, or a subreaper). The
+// processes are not read at one instant, so those that begin meanwhile can be missing.
 func (fs FS) Descendants(pid int) ([]Identity, error) {
-	all, err := fs.Stats()
+	stats, err := fs.Stats()
 	if err != nil {
 		return nil, err
 	}
-	return offspring(all, pid, true), nil
+	return offspring(stats, pid, true), nil
 }
 
-// offspring collects the children, or all descendants, of root. A child never starts before its parent. Where one seems
-// to, the parent's pid was handed on during the reading.
-func offspring(all []Stat, root int, deep bool) []Identity {
-	byPID := make(map[int]Stat, len(all))
-	children := make(map[int][]Stat, len(all))
-	for _, st := range all {
+// offspring returns the children of root or, if deep, all its descendants. If a child seems to have started before its
+// parent, another process has got the parent's pid during the reading: such a child does not count.
+func offspring(stats []Stat, root int, deep bool) []Identity {
+	byPID := make(map[int]Stat, len(stats))
+	children := make(map[int][]Stat, len(stats))
+	for _, st := range stats {
 		byPID[st.PID] = st
 		children[st.ParentPID] = append(children[st.ParentPID], st)
 	}

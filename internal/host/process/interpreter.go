@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Detect reports whether an ELF file is a Python interpreter (defines PyEval_EvalCode). The file belongs to the traced
-// process: Detect bounds what it reads and does not panic.
+// Detect reports whether an ELF file is a Python interpreter, because it defines PyEval_EvalCode. The file belongs to
+// the traced process and is hostile, so a Detect must bound what it reads and must not panic.
 type Detect func(io.ReaderAt) bool
 
-// maxInterpreterFiles bounds how many files of one process are opened in search of the interpreter. A process
-// with PyTorch and CUDA maps about 300 libraries.
+// maxInterpreterFiles is how many files of a process are searched. One with PyTorch and CUDA maps about 300 libraries.
 const maxInterpreterFiles = 1024
 
-// InterpreterFile finds and opens the file that holds the Python interpreter of a process: the executable itself or a
-// shared library. Files that are named like one are tried first, then the executable, then all others in order of
-// address. The Mapping of the result is the first executable one of that file. The caller closes the file. It fails
-// with [ErrNotPython] when no file is one, [ErrNotPermitted] when a missing privilege hides the answer, [ErrZombie],
-// and [ErrNoProcess].
+// InterpreterFile finds and opens the file with the Python interpreter of a process: its executable or a shared
+// library. It tries files that are named like an interpreter first, then the executable, then all others in order of
+// address. The Mapping of the result is the first executable one of the file. The caller closes the file.
+//
+// It fails with [ErrNotPython] if no file is an interpreter, with [ErrNotPermitted] or [ErrNoAnswer] if some file could
+// not be read, and with [ErrZombie] or [ErrNoProcess].
 func (i Image) InterpreterFile(detect func(*MappedFile) bool) (*MappedFile, error) {
 	st, err := i.proc.Stat()
 	if err != nil {
@@ -70,7 +70,7 @@ func (i Image) candidates() ([]Mapping, error) {
 		seen[m.File] = true
 		found = append(found, m)
 	}
-	exe, _ := i.proc.ExeName() // without, the order is another
+	exe, _ := i.proc.ExeName() // it only matters for the order
 	rank := func(m Mapping) int {
 		switch {
 		case namedLikePython(m.Path):
@@ -84,7 +84,7 @@ func (i Image) candidates() ([]Mapping, error) {
 	return found, nil
 }
 
-// namedLikePython is true of python3.11, libpython3.11.so.1.0 and the like.
+// namedLikePython reports whether a file has a name such as python3.11 or libpython3.11.so.1.0.
 func namedLikePython(file string) bool {
 	base := path.Base(file)
 	return strings.HasPrefix(base, "python") || strings.HasPrefix(base, "libpython")

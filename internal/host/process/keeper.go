@@ -13,15 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeperPatience is the time that Linux may take to answer a question about a process. It may wait for locks of the
-// process.
+// keeperPatience is how long Linux may take for a fact about a process. It may have to wait for locks of the process.
 const keeperPatience = 20 * time.Second
 
-// TakeOver starts the process. From now on it opens everything that takes a right that this program is about to give
-// up: of the processes of a scope, memory and mappings, the files they map, and those they would find by a name. The
-// process must not run yet.
+// TakeOver starts the helper's process for a program that is about to give up its rights. From now on the process opens
+// what takes a right: the memory, mappings and files of the processes in a scope. It must not have been started before.
 func (h *Helper) TakeOver(scope *Scope) error {
-	shared() // making a file to look at it may not be allowed later
+	shared() // it makes a file, which may not be allowed later
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.conn != nil {
@@ -40,37 +38,37 @@ func (h *Helper) TakeOver(scope *Scope) error {
 	if err := h.start(); err != nil {
 		return err
 	}
-	h.all.Store(true)
+	h.tookOver.Store(true)
 	return nil
 }
 
-// Ended returns the reason why the helper cannot be asked any more; nil if it can.
+// Ended returns why no more requests can be sent; nil if they can.
 func (h *Helper) Ended() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.dead
 }
 
-// tell asks for a fact that Linux itself has about a process. It waits for no turn. It fails where the answer is an
-// error, or where the answer lacks a descriptor that it should have.
-func (h *Helper) tell(r *helperRequest, descriptor bool) (helperReply, error) {
+// askFact asks for a fact about a process that Linux itself has. Unlike ask, it does not wait for other requests. It
+// fails if the answer is an error, or lacks a descriptor that it must have.
+func (h *Helper) askFact(r *helperRequest, descriptor bool) (helperReply, error) {
 	pid := r.Open.PID
-	of := subject{pid: pid, key: ofProcess | uint64(pid), what: fmt.Sprintf("/proc/%d/%s", pid, r.Name)}
-	return h.tellOf(&of, r, descriptor, keeperPatience)
+	s := subject{pid: pid, key: ofProcess | uint64(pid), what: fmt.Sprintf("/proc/%d/%s", pid, r.Name)}
+	return h.askAbout(&s, r, descriptor, keeperPatience)
 }
 
-// tellOf is [Helper.tell] about another subject.
-func (h *Helper) tellOf(of *subject, r *helperRequest, descriptor bool, most time.Duration) (helperReply, error) {
-	reply, err := h.await(of, r, -1, most)
+// askAbout does what askFact does, about any subject and with its own limit of time.
+func (h *Helper) askAbout(s *subject, r *helperRequest, descriptor bool, most time.Duration) (helperReply, error) {
+	reply, err := h.await(s, r, -1, most)
 	if err == nil {
-		err = reply.failed(of.pid, descriptor)
+		err = reply.failed(s.pid, descriptor)
 	}
 	return reply, err
 }
 
 // file asks the helper to open a file of a process's directory.
 func (h *Helper) file(pid int, name string) (*os.File, error) {
-	reply, err := h.tell(&helperRequest{Op: "file", Open: openRequest{PID: pid}, Name: name}, true)
+	reply, err := h.askFact(&helperRequest{Op: "file", Open: openRequest{PID: pid}, Name: name}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -79,42 +77,42 @@ func (h *Helper) file(pid int, name string) (*os.File, error) {
 
 // link asks the helper to read a symbolic link of a process's directory.
 func (h *Helper) link(pid int, name string) (string, error) {
-	reply, err := h.tell(&helperRequest{Op: "link", Open: openRequest{PID: pid}, Name: name}, false)
+	reply, err := h.askFact(&helperRequest{Op: "link", Open: openRequest{PID: pid}, Name: name}, false)
 	return string(reply.data), err
 }
 
-// devices asks the helper to look through the descriptors of a process ([Proc.devices]).
+// devices asks the helper for the devices that a process has open, see [Proc.devices].
 func (h *Helper) devices(pid int) (files []string, open int, err error) {
-	reply, err := h.tell(&helperRequest{Op: "devices", Open: openRequest{PID: pid}, Name: "fd"}, false)
+	reply, err := h.askFact(&helperRequest{Op: "devices", Open: openRequest{PID: pid}, Name: "fd"}, false)
 	if err != nil {
 		return nil, 0, err
 	}
-	return slices.DeleteFunc(strings.Split(string(reply.data), "\x00"), func(f string) bool { return f == "" }),
-		reply.answer.Count, nil
+	files = strings.Split(string(reply.data), "\x00")
+	return slices.DeleteFunc(files, func(f string) bool { return f == "" }), reply.answer.Count, nil
 }
 
-// pids has the helper list the processes that there are.
-func (h *Helper) pids() (all []int, err error) {
-	for after := 0; len(all) < maxPIDs; after = all[len(all)-1] {
-		of := subject{key: ofProcess, what: "/proc"}
-		reply, err := h.tellOf(&of, &helperRequest{Op: "pids", At: uint64(after)}, false, keeperPatience)
+// pids asks the helper for the ids of all processes. One answer has only so many, so it asks for those behind the last.
+func (h *Helper) pids() (pids []int, err error) {
+	for after := 0; len(pids) < maxPIDs; after = pids[len(pids)-1] {
+		s := subject{key: ofProcess, what: "/proc"}
+		reply, err := h.askAbout(&s, &helperRequest{Op: "pids", At: uint64(after)}, false, keeperPatience)
 		if err != nil {
 			return nil, err
 		}
 		for data := reply.data; len(data) >= 4; data = data[4:] {
-			all = append(all, int(binary.LittleEndian.Uint32(data)))
+			pids = append(pids, int(binary.LittleEndian.Uint32(data)))
 		}
 		if len(reply.data) < 4 {
 			break
 		}
 	}
-	return all, nil
+	return pids, nil
 }
 
-// near has the helper open a file on a file system that answers.
+// near asks the helper to open a file on a file system that always answers.
 func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
-	of := subject{pid: r.PID, key: ofProcess | uint64(r.PID), what: r.String()}
-	reply, err := h.tellOf(&of, &helperRequest{Op: "near", Proc: fs.root(), Open: r}, true, keeperPatience)
+	s := subject{pid: r.PID, key: ofProcess | uint64(r.PID), what: r.String()}
+	reply, err := h.askAbout(&s, &helperRequest{Op: "near", Proc: fs.root(), Open: r}, true, keeperPatience)
 	if err != nil {
 		return nil, err
 	}
@@ -125,21 +123,21 @@ func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
 		Route: reply.answer.Route}, nil
 }
 
-// Signal sends a signal to a root of the scope, if the argument of [Helper.TakeOver] allowed it.
+// Signal sends a signal to a root of the scope. It fails unless the scope of [Helper.TakeOver] allows signals.
 func (h *Helper) Signal(pid int, signal unix.Signal) error {
-	_, err := h.tell(&helperRequest{Op: "signal", Open: openRequest{PID: pid}, Signal: int(signal)}, false)
+	_, err := h.askFact(&helperRequest{Op: "signal", Open: openRequest{PID: pid}, Signal: int(signal)}, false)
 	return err
 }
 
-// First raises the priority of this program until the returned function is called, at most for [processor.Most] of
-// processor time in all. It fails where the scope of [Helper.TakeOver] did not allow it.
+// First raises the priority of this program until the caller calls done. All calls together raise it for at most
+// [processor.Most] of processor time. First fails unless the scope of [Helper.TakeOver] allows it.
 func (h *Helper) First() (done func(), err error) {
 	if !h.hasTakenOver() {
 		return func() {}, errUnknown
 	}
 	ask := func(raise int) error {
-		of := subject{key: ofProcess, what: "this program's priority"}
-		_, err := h.tellOf(&of, &helperRequest{Op: "first", Handle: raise}, false, keeperPatience)
+		s := subject{key: ofProcess, what: "this program's priority"}
+		_, err := h.askAbout(&s, &helperRequest{Op: "first", Handle: raise}, false, keeperPatience)
 		return err
 	}
 	return func() { _ = ask(0) }, ask(1)

@@ -14,17 +14,17 @@ import (
 	"ipytracer/internal/host/processor"
 )
 
-// kept are the files of a process's directory that are opened for whoever asks. All are only read.
-var kept = []string{"mem", "maps", "smaps", "pagemap", "environ", "stat", "status", "cmdline", "limits", "cgroup"}
+// openable are the files of a process's directory in /proc that the helper opens on request, for reading.
+var openable = []string{"mem", "maps", "smaps", "pagemap", "environ", "stat", "status", "cmdline", "limits", "cgroup"}
 
-// public are the files that every user may read of every process, unless /proc is mounted with hidepid.
+// public are the files in /proc that every user may read of every process, unless /proc is mounted with hidepid.
 var public = []string{"stat", "status", "limits", "cgroup"}
 
-// Passed are the signals that are sent to roots.
+// Passed are the signals that the helper sends to roots.
 var Passed = []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL}
 
-// answerFor carries out a request of a program that has given up its rights. It returns the answer, the data that
-// follow it, and a descriptor to pass along: -1 for none.
+// answerFor carries out a request of a program that has given up its rights. It returns the answer, the data behind it,
+// and the descriptor that goes along (-1 for none).
 func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
 	fs, pid := FS{}, r.Open.PID
 	switch {
@@ -37,7 +37,7 @@ func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte
 		return outcome(&Error{PID: pid, Kind: ErrNoProcess}), nil, -1
 	case r.Op == "near":
 		return s.near(r)
-	case r.Op == "file" && slices.Contains(kept, r.Name):
+	case r.Op == "file" && slices.Contains(openable, r.Name):
 		f, err := os.Open(fs.Proc(pid).path(r.Name))
 		if err != nil {
 			return outcome(err), nil, -1
@@ -60,14 +60,14 @@ func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte
 	return outcome(errUnknown), nil, -1
 }
 
-// pidsAfter returns the pids larger than a given one, 4 bytes each, as many as go into an answer.
+// pidsAfter returns the next larger pids in ascending order, 4 bytes each, as many as fit into an answer.
 func pidsAfter(after uint64) (data []byte, err error) {
-	all, err := (FS{}).PIDs()
+	pids, err := (FS{}).PIDs()
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(all)
-	for _, pid := range all {
+	slices.Sort(pids)
+	for _, pid := range pids {
 		if uint64(pid) > after && len(data) < helperData {
 			data = binary.LittleEndian.AppendUint32(data, uint32(pid))
 		}
@@ -89,8 +89,7 @@ func (s *HelperServer) near(r *helperRequest) (a *helperAnswer, data []byte, pas
 	return s.handOver(r, file, &helperAnswer{File: found.Mapping.File, Route: found.Route, Stat: found.Stat})
 }
 
-// handOver hands over a file that was opened for a process, unless the process is another one by now, or has gained
-// rights.
+// handOver returns answer a with a file. It fails if another process has the pid by now, or has gained rights.
 func (s *HelperServer) handOver(r *helperRequest, file *os.File, a *helperAnswer) (*helperAnswer, []byte, int) {
 	defer file.Close()
 	if err := s.admits(r); err != nil {
@@ -103,11 +102,11 @@ func (s *HelperServer) handOver(r *helperRequest, file *os.File, a *helperAnswer
 	return a, nil, fd
 }
 
-// Priority returns the keeper of the asking program's priority; nil where it may not ask.
+// Priority returns the priority of the asking program; nil if that may not ask for more.
 func (s *HelperServer) Priority() *processor.Priority { return s.priority }
 
-// watchPriority begins to keep the priority of the program that made the socket. Where it may not be read, as under a
-// filter of a unit's, there is none to ask for.
+// watchPriority sets s.priority for the program that made the socket. It leaves s.priority nil if the priority may not
+// be read, as under the system call filter of a systemd unit.
 func (s *HelperServer) watchPriority(conn *net.UnixConn) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -121,8 +120,8 @@ func (s *HelperServer) watchPriority(conn *net.UnixConn) error {
 		return err
 	}
 	pid := int(maker.Pid)
-	if kept, err := processor.NewPriority(pid, func() (time.Duration, error) { return CPUTime(pid) }); err == nil {
-		s.priority = kept
+	if priority, err := processor.NewPriority(pid, func() (time.Duration, error) { return CPUTime(pid) }); err == nil {
+		s.priority = priority
 	}
 	return nil
 }

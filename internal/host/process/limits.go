@@ -6,20 +6,18 @@ import (
 	"strings"
 )
 
-// Rlimit is one of a process's own resource limits (getrlimit(2)), in bytes; NoLimit for unlimited. The process itself
-// may move the soft one up to the hard one.
+// Rlimit is a resource limit (getrlimit(2)) in bytes, or [NoLimit]. The process may raise Soft up to Hard.
 type Rlimit struct {
 	Soft, Hard int64
 }
 
-// Rlimits are the limits on a process's memory. A request beyond one fails with ENOMEM, which is a MemoryError in
-// Python.
+// Rlimits are the limits on a process's memory. A request beyond one fails with ENOMEM, a MemoryError in Python.
 type Rlimits struct {
-	Data         Rlimit // RLIMIT_DATA: private writable memory, touched or not; VmData counts the same (Linux 4.7)
+	Data         Rlimit // RLIMIT_DATA: private writable memory, used or not; the same as VmData (Linux 4.7)
 	AddressSpace Rlimit // RLIMIT_AS: everything that is mapped
 }
 
-// Rlimits reads /proc/PID/limits. It works on strangers' processes, and fails as [Proc.Status] does.
+// Rlimits reads /proc/PID/limits. It also works for other users' processes, and fails as [Proc.Status] does.
 func (p Proc) Rlimits() (Rlimits, error) {
 	data, _, err := p.read("limits", maxStat)
 	if err != nil {
@@ -40,10 +38,13 @@ func (p Proc) Rlimits() (Rlimits, error) {
 	return out, nil
 }
 
+// parse sets the limits from the columns behind a limit's name, such as "unlimited unlimited bytes".
 func (r *Rlimit) parse(columns string) bool {
 	fields := strings.Fields(columns)
-	return len(fields) == 3 && parseRlimit(&r.Soft, fields[0]) && parseRlimit(&r.Hard, fields[1]) &&
-		fields[2] == "bytes"
+	if len(fields) != 3 || fields[2] != "bytes" {
+		return false
+	}
+	return parseRlimit(&r.Soft, fields[0]) && parseRlimit(&r.Hard, fields[1])
 }
 
 func parseRlimit(to *int64, text string) bool {
@@ -59,12 +60,12 @@ func parseRlimit(to *int64, text string) bool {
 // MachineMemory has figures of the machine from /proc/meminfo, in bytes.
 type MachineMemory struct {
 	Total int64
-	// Available is the memory that can be had without swapping, by the kernel's own estimate (MemAvailable).
+	// Available is Linux's estimate of the memory that programs can get without swapping (MemAvailable).
 	Available int64
 	SwapFree  int64
 }
 
-// MachineMemory reads /proc/meminfo. A figure that is not there is 0.
+// MachineMemory reads /proc/meminfo. A missing figure is 0.
 func (fs FS) MachineMemory() (m MachineMemory) {
 	data, _, err := readBounded(fs.root()+"/meminfo", maxCgroupFile)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Prepare makes the kernel have the pages at some offsets of the file in memory. Probes are put in under locks, and the
-// kernel would wait there for the file system's server. It fails with [ErrNoAnswer].
+// Prepare has Linux read the pages at some offsets of the file, before probes are placed there. Linux places probes
+// under locks, and would hold these while it waits for the file system's server. Prepare fails with [ErrNoAnswer].
 func (f *MappedFile) Prepare(offsets []uint64) error {
 	distant, ok := f.File.(*distantFile)
 	if !ok {
@@ -32,34 +32,34 @@ func (f *MappedFile) Again() (File, error) {
 	return os.NewFile(uintptr(fd), f.Mapping.Path), nil
 }
 
-// ProbePath is a path to the file for perf_event_open(2) and uprobe_multi links. The kernel resolves
-// it to the very inode that is open here, in whatever mount namespace or chroot that lives and even if it is
-// deleted. It is valid in this process, while File is open.
+// ProbePath returns a path to the file for perf_event_open(2) and uprobe_multi links. Linux resolves the path to the
+// very file that is open here, even if the file is in another mount namespace or a chroot, or is deleted. The path is
+// valid in this process, while File is open.
 func (f *MappedFile) ProbePath() string {
 	return "/proc/self/fd/" + strconv.Itoa(int(f.File.Fd()))
 }
 
-// OpenMapping opens the file behind a mapping of a process, whatever has become of its name. It fails with
-// [ErrChanged] when another file is mapped there by now and none of the routes leads to the one asked for, with
-// [ErrNotPermitted], [ErrZombie], or [ErrNoProcess]. Only regular files are opened: a hostile process cannot make us
-// open a device or wait for a pipe.
+// OpenMapping opens the file of a mapping of a process, even if its name now leads to another file or to none. It fails
+// with [ErrChanged] if no route leads to the file, as when another file is mapped there by now. It also fails with
+// [ErrNotPermitted], [ErrZombie], or [ErrNoProcess]. It opens only regular files, so that a hostile process cannot make
+// this program open a device or wait for a pipe.
 func (i Image) OpenMapping(m Mapping) (*MappedFile, error) {
 	if i.proc.pid <= 0 {
 		return nil, &Error{PID: i.proc.pid, Kind: ErrNoProcess}
 	}
 	if m.File.Inode == 0 {
-		return nil, &Error{PID: i.proc.pid, Kind: ErrChanged, Cause: errors.New("memory without a file")}
+		return nil, &Error{PID: i.proc.pid, Kind: ErrChanged, Cause: errors.New("the mapping has no file")}
 	}
 	if i.proc.fs.Helper != nil {
 		if kind, distant := i.isDistant(m.File); distant {
 			return i.proc.fs.Helper.open(i.proc.fs, openRequest{PID: i.proc.pid, Mapping: m, Kind: kind})
 		}
 	}
-	if i.proc.fs.keeps() {
+	if i.proc.fs.usesHelper() {
 		return i.proc.fs.Helper.near(i.proc.fs, openRequest{PID: i.proc.pid, Mapping: m})
 	}
 	name := m.Path
-	if !filepath.IsAbs(name) { // must not be looked up in our working directory
+	if !filepath.IsAbs(name) { // must not be looked up in this program's working directory
 		name = "/" + name
 	}
 	routes := []struct {
@@ -82,11 +82,10 @@ func (i Image) OpenMapping(m Mapping) (*MappedFile, error) {
 	return nil, i.mappingFailure(failures)
 }
 
-// mapFile returns the name by which a process's directory has the file of a mapping.
+// mapFile returns the name of a mapping's file in the process's directory in /proc.
 func mapFile(m Mapping) string { return fmt.Sprintf("map_files/%x-%x", m.Start, m.End) }
 
-// TryMapFiles opens, by its mapping, a file that this very program maps: whether [ByMapFiles] is open to the calling
-// thread.
+// TryMapFiles finds out whether the calling thread may use the route [ByMapFiles], on a file that this program maps.
 func (fs FS) TryMapFiles() error {
 	for m, err := range fs.Image(os.Getpid()).Mappings() {
 		if err != nil {
@@ -104,13 +103,15 @@ func (fs FS) TryMapFiles() error {
 	return ErrChanged
 }
 
-// mappingFailure picks the best explanation why no route led to the file: the process is gone, then a missing
-// privilege, then the file having changed.
+// mappingFailure returns the likeliest reason why no route led to the file: the process has ended, or else a privilege
+// is missing, or else the file has changed.
 func (i Image) mappingFailure(failures []error) error {
 	cause := errors.Join(failures...)
-	if st, err := i.proc.Stat(); err != nil {
+	st, err := i.proc.Stat()
+	if err != nil {
 		return err
-	} else if st.Ended() {
+	}
+	if st.Ended() {
 		return &Error{PID: i.proc.pid, Kind: ErrZombie, Cause: cause}
 	}
 	if errors.Is(cause, unix.EACCES) || errors.Is(cause, unix.EPERM) {
@@ -119,9 +120,9 @@ func (i Image) mappingFailure(failures []error) error {
 	return &Error{PID: i.proc.pid, Kind: ErrChanged, Cause: cause}
 }
 
-// openFound opens for reading the file that find found, if it is the regular file of the mapping.
-func openFound(find func() (int, error), m Mapping) (*os.File, unix.Stat_t, error) {
-	f, st, err := openRegular(find)
+// openFound opens for reading the file to which find returns a descriptor, if that is the regular file of the mapping.
+func openFound(find func() (int, error), m Mapping) (f *os.File, st unix.Stat_t, err error) {
+	f, st, err = openRegular(find)
 	if err != nil {
 		return nil, st, err
 	}
@@ -132,7 +133,7 @@ func openFound(find func() (int, error), m Mapping) (*os.File, unix.Stat_t, erro
 	return f, st, nil
 }
 
-// openRegular opens for reading the file that find took hold of, if it is a regular file.
+// openRegular opens for reading the file to which find returns a descriptor, if that is a regular file.
 func openRegular(find func() (int, error)) (f *os.File, st unix.Stat_t, err error) {
 	fd, err := find()
 	if err != nil {
@@ -145,19 +146,19 @@ func openRegular(find func() (int, error)) (f *os.File, st unix.Stat_t, err erro
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, st, ErrChanged
 	}
-	// Nonblocking: a user who holds a lease on the file must not make us wait for it (fcntl(2), F_SETLEASE).
+	// O_NONBLOCK, because a user with a lease on the file could make this program wait (fcntl(2), F_SETLEASE).
 	f, err = os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	return f, st, err
 }
 
-// openPath takes hold of a file without opening it, so that nothing happens to it, whatever it is.
-func openPath(path string) (int, error) {
+// openPath returns a descriptor of a file without opening it (O_PATH). So it has no effect on a device or a pipe.
+func openPath(path string) (fd int, err error) {
 	return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 }
 
-// openBelowRoot looks a path up as the process itself would. RESOLVE_IN_ROOT (openat2(2), Linux 5.6) keeps
-// symbolic links and ".." inside: followed from here, an absolute link would lead into our own root.
-func (i Image) openBelowRoot(path string) (int, error) {
+// openBelowRoot does what openPath does, with a path that is looked up as the process itself would. RESOLVE_IN_ROOT
+// (openat2(2), Linux 5.6) keeps links and ".." below the process's root, where an absolute link would leave it.
+func (i Image) openBelowRoot(path string) (fd int, err error) {
 	root, err := unix.Open(i.proc.path("root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
@@ -170,8 +171,8 @@ func (i Image) openBelowRoot(path string) (int, error) {
 	return unix.Openat2(root, path, &how)
 }
 
-// isFile compares an open file with the entry in /proc/PID/maps. Where stat(2) shows other numbers than maps does
-// (btrfs, overlayfs), the file is mapped here and the kernel asked the same question about ourselves.
+// isFile reports whether an open file is the one that /proc/PID/maps names. stat(2) may return other numbers than maps
+// has (btrfs, overlayfs). Then isFile maps the file, and compares with the entry in this program's own maps.
 func isFile(f *os.File, st unix.Stat_t, want FileID) bool {
 	have := FileID{Major: unix.Major(st.Dev), Minor: unix.Minor(st.Dev), Inode: st.Ino}
 	if have == want {
@@ -181,7 +182,7 @@ func isFile(f *os.File, st unix.Stat_t, want FileID) bool {
 	return err == nil && have == want
 }
 
-// mappedID returns how maps names an open file.
+// mappedID returns the identity that /proc/PID/maps has for an open file.
 func mappedID(f *os.File) (FileID, error) {
 	page, err := unix.MmapPtr(int(f.Fd()), 0, nil, 1, unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {
@@ -200,14 +201,14 @@ func mappedID(f *os.File) (FileID, error) {
 	return FileID{}, ErrChanged
 }
 
-// OpenFile opens a file by the name that a process would use, which need not have it mapped: absolute, looked up below
-// the process's own root without leaving it. Only regular files are opened. Mapping has the file's identity and
-// name and no addresses. The caller closes File.
+// OpenFile opens a file by the absolute path that a process would use. The path is looked up below the process's own
+// root, without leaving it. OpenFile opens only regular files. The Mapping in its result has the file's identity and
+// name, but no addresses. The caller closes File.
 func (i Image) OpenFile(path string) (*MappedFile, error) {
 	if i.proc.fs.Helper != nil && i.seesDistant() {
 		return i.proc.fs.Helper.open(i.proc.fs, openRequest{PID: i.proc.pid, Path: path})
 	}
-	if i.proc.fs.keeps() {
+	if i.proc.fs.usesHelper() {
 		return i.proc.fs.Helper.near(i.proc.fs, openRequest{PID: i.proc.pid, Path: path})
 	}
 	f, st, err := openRegular(func() (int, error) { return i.openBelowRoot(path) })

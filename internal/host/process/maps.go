@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The bounds on one /proc/PID/maps. A path is at most PATH_MAX bytes, four times that with every byte escaped.
+// Limits for one /proc/PID/maps.
 const (
 	maxMapLines = 1 << 18
 	maxMapBytes = 16 << 20
-	maxMapLine  = 64 << 10
+	maxMapLine  = 64 << 10 // a path has at most PATH_MAX bytes, and four times as many if all are escaped
 )
 
 var errCrowd = errors.New("the list of its mappings, with their names, has more than 16 MiB")
@@ -33,7 +33,7 @@ const (
 	Shared // stores reach the file; without it the mapping is private
 )
 
-// String gives the four letters of /proc/PID/maps, such as "r-xp".
+// String returns the four letters of /proc/PID/maps, such as "r-xp".
 func (p Perm) String() string {
 	text := []byte("---p")
 	for i, c := range []byte("rwx") {
@@ -47,15 +47,14 @@ func (p Perm) String() string {
 	return string(text)
 }
 
-// FileID names a file on this machine while something holds it open or mapped: the device of its file system as
-// the kernel shows it in /proc/PID/maps, and its inode. stat(2) can give another device for the same file on
-// btrfs and overlayfs.
+// FileID identifies a file on this machine as long as the file is open or mapped somewhere: by the device in
+// /proc/PID/maps, and the inode. On btrfs and overlayfs, stat(2) can return another device for the same file.
 type FileID struct {
 	Major, Minor uint32
 	Inode        uint64
 }
 
-// pageSize is the size of a page of memory, in bytes. What is mapped begins and ends with one.
+// pageSize is the size of a page of memory in bytes. Mappings begin and end with a page.
 var pageSize = uint64(os.Getpagesize())
 
 // Mapping is one line of /proc/PID/maps (proc_pid_maps(5)).
@@ -65,32 +64,31 @@ type Mapping struct {
 	Perm       Perm
 	File       FileID // zero for memory without a file
 
-	// Path is the name of the file, or one of the kernel's own such as "[heap]". It is a hint and never an identity:
-	// the process chooses it. A file below our own root is named from there, any other from the root of its mount
-	// namespace: as a container sees itself, but with the directory of a chroot in front (d_path, fs/d_path.c). Only
-	// newlines are escaped, as \012, so those four bytes in a real name look the same as a newline; Path is left as the
-	// kernel wrote it.
+	// Path is the name of the file, or a name of Linux's own such as "[heap]". The process chooses it, so it is only a
+	// hint. The path begins at this program's root if the file is below that. Else it begins at the root of the file's
+	// mount namespace, which a container sees as its own root; in a chroot it also has the chroot's directory (d_path,
+	// fs/d_path.c). Only newlines are escaped, as \012, so a name with these four bytes looks the same. Path is as
+	// Linux wrote it.
 	Path    string
-	Deleted bool // the kernel ended the name with " (deleted)", which Path no longer has
+	Deleted bool // Linux wrote " (deleted)" behind the name; Path does not have that
 }
 
-// Maps returns all mappings of a process in order of address. The kernel gives a consistent picture only piece by
-// piece: a process that maps and unmaps meanwhile may show a mapping twice or not at all. Kernel threads and zombies
-// have none; without privileges, the error may be [ErrZombie] instead. It fails with [ErrNoProcess], [ErrNotPermitted],
-// [ErrTooLarge] or [ErrMalformed].
+// Maps returns all mappings of a process in order of address. Linux reads the list piece by piece: if the process maps
+// and unmaps meanwhile, a mapping may be there twice or not at all. Kernel threads and zombies have no mappings;
+// without privileges, the error for a zombie may be [ErrZombie].
 func (i Image) Maps() ([]Mapping, error) {
-	var all []Mapping
+	var mappings []Mapping
 	for m, err := range i.Mappings() {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, m)
+		mappings = append(mappings, m)
 	}
-	return all, nil
+	return mappings, nil
 }
 
-// Mappings is [Image.Maps] one at a time, without holding them. An error ends the sequence. With a Helper, a process
-// with too many of them is not read again for a while.
+// Mappings yields what [Image.Maps] returns, one mapping at a time. An error ends the sequence. With a Helper, a
+// process with too many mappings is not read again for a while.
 func (i Image) Mappings() iter.Seq2[Mapping, error] {
 	return func(yield func(Mapping, error) bool) {
 		if i.proc.pid <= 0 {
@@ -128,7 +126,8 @@ func (i Image) Mappings() iter.Seq2[Mapping, error] {
 	}
 }
 
-// parseMaps yields the lines of a maps file within the bounds. Its own errors are the bare sentinels.
+// parseMaps yields the mappings of a maps file, within the limits. Besides errors of reading, its errors are
+// ErrTooLarge and ErrMalformed themselves.
 func parseMaps(r io.Reader) iter.Seq2[Mapping, error] {
 	return func(yield func(Mapping, error) bool) {
 		limited := &io.LimitedReader{R: r, N: maxMapBytes}
@@ -161,7 +160,7 @@ func parseMaps(r io.Reader) iter.Seq2[Mapping, error] {
 	}
 }
 
-// splitLines is bufio.ScanLines, but keeps carriage returns, which may end a file's name.
+// splitLines splits as bufio.ScanLines does, but keeps carriage returns, which may end a file's name.
 func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil
@@ -172,7 +171,7 @@ func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) 
 	return 0, nil, nil
 }
 
-// parseMapping reads "start-end perms offset major:minor inode   path".
+// parseMapping parses a line: "start-end perms offset major:minor inode   path".
 func parseMapping(line []byte) (Mapping, bool) {
 	var m Mapping
 	var major, minor uint64
@@ -195,13 +194,13 @@ func parseMapping(line []byte) (Mapping, bool) {
 	return m, true
 }
 
-// cursor takes fields off the front of a line; good turns false for ever at the first that does not fit.
+// cursor takes fields off the front of a line. good becomes false, and stays so, at the first field that does not fit.
 type cursor struct {
 	rest []byte
 	good bool
 }
 
-// number takes digits of the base up to the separator, or up to the end of the line for a blank one.
+// number takes a number up to a separator. A number before a blank may also end with the line.
 func (c *cursor) number(base uint64, separator byte) uint64 {
 	var n uint64
 	i := 0
@@ -221,6 +220,7 @@ func (c *cursor) number(base uint64, separator byte) uint64 {
 	return n
 }
 
+// digit returns the value of a hexadecimal digit, or 16 for any other byte.
 func digit(b byte) uint64 {
 	switch {
 	case b >= '0' && b <= '9':
@@ -246,7 +246,7 @@ func (c *cursor) perm() Perm {
 	return p
 }
 
-// Image is the memory image of one process as /proc shows it: its mappings, and the files behind them.
+// Image is the memory image of a process: its mappings, and the files that are mapped.
 type Image struct {
 	proc Proc
 }
@@ -254,20 +254,21 @@ type Image struct {
 // Image returns the memory image of the process that has this pid. Its methods find out whether there is one.
 func (fs FS) Image(pid int) Image { return Image{fs.Proc(pid)} }
 
-// Route is the way by which a mapped file was opened.
+// Route is the way in which a mapped file was opened.
 type Route string
 
-// The routes, best first. All end at the very file that is mapped: device and inode are compared.
+// The routes, the best one first. Each opens the very file that is mapped, because device and inode are compared.
 const (
-	// /proc/PID/map_files: any file, deleted or hidden; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE
+	// ByMapFiles is /proc/PID/map_files, for any file, also a deleted or hidden one. It needs CAP_SYS_ADMIN or
+	// CAP_CHECKPOINT_RESTORE.
 	ByMapFiles Route = "map_files"
-	ByExe      Route = "exe"  // /proc/PID/exe: the executable only; needs ptrace access
-	ByRoot     Route = "root" // the path, looked up below /proc/PID/root without ever leaving it
-	ByPath     Route = "path" // the path as it is: a chroot's files, named from our root
+	ByExe      Route = "exe"  // /proc/PID/exe, for the executable only; needs ptrace access
+	ByRoot     Route = "root" // the path, looked up below /proc/PID/root without leaving it
+	ByPath     Route = "path" // the path, looked up from this program's root: for files of a chroot
 )
 
-// File is a file that can be read, and its descriptor, which names it to the kernel. Reading fails with [ErrNoAnswer]
-// where the file system's server is silent. The descriptor must not be read.
+// File is a file that can be read. Reading fails with [ErrNoAnswer] if the file system's server does not answer. The
+// descriptor names the file to Linux; callers must not read from it.
 type File interface {
 	io.ReaderAt
 	io.Closer
@@ -277,7 +278,7 @@ type File interface {
 // MappedFile is a file that a process maps, held open. The caller closes File.
 type MappedFile struct {
 	File    File        // open for reading
-	Stat    unix.Stat_t // as it was when it was opened
+	Stat    unix.Stat_t // at the time of opening
 	Mapping Mapping
 	Route   Route
 }

@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// Memory reads the memory of one process: /proc/PID/mem, with addresses as offsets. Memory that is mapped from files
-// that may not answer is read by the [Helper], if there is one, which first has the pages read from the file. A program
-// that reads memory that is not there waits for the file with a lock on the process's memory, so that the process
-// waits, too. Safe for concurrent use.
+// Memory reads the memory of one process from /proc/PID/mem, with addresses as offsets. It is safe for concurrent use.
+//
+// Memory to which a distant file is mapped (see [Image.IsDistant]) is read by the [Helper], if there is one. Linux
+// reads missing pages from the file with a lock on the process's memory, so the process would have to wait, too. To
+// avoid that, the Helper's process first has the pages read without that lock.
 type Memory struct {
 	fs   FS
 	pid  int
 	file *os.File
 
 	mu      sync.Mutex
-	distant []Mapping               // in order of address
-	until   time.Time               // when to look at the mappings again
-	failed  error                   // why they could not be looked at
-	readers map[uint64]*distantFile // by file system
+	distant []Mapping               // the mappings of distant files, in order of address
+	until   time.Time               // when to read the mappings again
+	failed  error                   // why the mappings could not be read
+	readers map[uint64]*distantFile // by key of the file system
 }
 
 // OpenMemory opens the memory of the process that has the pid now. The caller closes it. It fails as [Proc.File] does.
@@ -34,12 +35,12 @@ func (p Proc) OpenMemory() (*Memory, error) {
 	return &Memory{fs: p.fs, pid: p.pid, file: file}, nil
 }
 
-// maxDistantNames bounds the names of mappings that are kept of a process, in bytes.
+// maxDistantNames is the total length in bytes of the names of mappings that are kept for a process.
 const maxDistantNames = 1 << 20
 
 var errDistant = errors.New("the names of files that it has mapped, and that may not answer, have more than 1 MiB")
 
-// ReadAt is as of [io.ReaderAt]. It fails with [ErrNoAnswer] too.
+// ReadAt implements [io.ReaderAt]. It also fails with [ErrNoAnswer].
 func (m *Memory) ReadAt(p []byte, at int64) (n int, err error) {
 	if m.fs.Helper == nil {
 		return m.file.ReadAt(p, at)
@@ -63,12 +64,12 @@ func (m *Memory) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// readerOf returns the reader for memory from an address on, its mapping, and for how many bytes that holds. A nil
-// reader: this process reads itself.
-func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, error) {
+// readerOf returns the reader for memory from an address on, the mapping there, and how many of size bytes the reader
+// is for. With a nil reader, this program reads /proc/PID/mem itself.
+func (m *Memory) readerOf(start, size uint64) (reader *distantFile, mapping Mapping, n uint64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.look(); err != nil {
+	if err := m.findDistant(); err != nil {
 		return nil, Mapping{}, 0, err
 	}
 	i, _ := slices.BinarySearchFunc(m.distant, start, func(d Mapping, start uint64) int {
@@ -80,7 +81,7 @@ func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, er
 	if i == len(m.distant) {
 		return nil, Mapping{}, size, nil
 	}
-	mapping := m.distant[i]
+	mapping = m.distant[i]
 	if mapping.Start > start {
 		return nil, Mapping{}, min(size, mapping.Start-start), nil
 	}
@@ -89,7 +90,7 @@ func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, er
 	if reader := m.readers[key]; reader != nil {
 		return reader, mapping, size, nil
 	}
-	reader, err := m.fs.Helper.memory(m.pid, key, m.file)
+	reader, err = m.fs.Helper.memory(m.pid, key, m.file)
 	if err != nil {
 		return nil, Mapping{}, 0, err
 	}
@@ -100,43 +101,43 @@ func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, er
 	return reader, mapping, size, nil
 }
 
-// look finds the mappings of files that may not answer, unless it has done so a moment ago. It fails where some
-// mappings could not be looked at: then no memory is read.
-func (m *Memory) look() error {
+// findDistant finds the mappings of distant files, unless it has done so a moment ago. It fails if it could not examine
+// all mappings. Then no memory may be read.
+func (m *Memory) findDistant() error {
 	began := time.Now()
 	if began.Before(m.until) {
 		return m.failed
 	}
 	m.distant, m.failed = m.distant[:0], nil
-	distant, names := map[device]bool{}, 0
-	for one, err := range m.fs.Image(m.pid).Mappings() {
+	distantDevices, nameBytes := map[device]bool{}, 0
+	for mapping, err := range m.fs.Image(m.pid).Mappings() {
 		if err != nil {
 			m.failed = err
 			break
 		}
-		if one.File.Inode == 0 {
+		if mapping.File.Inode == 0 {
 			continue
 		}
-		on := device{one.File.Major, one.File.Minor}
-		is, known := distant[on]
+		on := device{mapping.File.Major, mapping.File.Minor}
+		distant, known := distantDevices[on]
 		if !known {
-			_, is = m.fs.Image(m.pid).isDistant(one.File)
-			distant[on] = is
+			_, distant = m.fs.Image(m.pid).isDistant(mapping.File)
+			distantDevices[on] = distant
 		}
-		if !is {
+		if !distant {
 			continue
 		}
-		if names += len(one.Path); names > maxDistantNames {
+		if nameBytes += len(mapping.Path); nameBytes > maxDistantNames {
 			m.distant, m.failed = nil, &Error{PID: m.pid, Kind: ErrTooLarge, Cause: errDistant}
 			break
 		}
-		m.distant = append(m.distant, one)
+		m.distant = append(m.distant, mapping)
 	}
 	m.until = restAfter(began)
 	return m.failed
 }
 
-// Close closes it.
+// Close closes /proc/PID/mem.
 func (m *Memory) Close() error {
 	if err := m.file.Close(); err != nil {
 		return fmt.Errorf("close the memory of process %d: %w", m.pid, err)

@@ -12,14 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Proc is the directory of one process in a proc file system. Each method reads anew, from the process that has the pid
-// then.
+// Proc is a process's directory in a proc file system. Each method reads from the process that has the pid then.
 type Proc struct {
 	fs  FS
 	pid int
 }
 
-// Proc returns the directory of the process that has this pid. Its methods find out whether there is one.
+// Proc returns the directory of the process with a pid. The methods of Proc fail if there is no such process.
 func (fs FS) Proc(pid int) Proc { return Proc{fs, pid} }
 
 func (p Proc) path(name string) string {
@@ -32,7 +31,7 @@ func (p Proc) read(name string, limit int) (data []byte, truncated bool, err err
 		return nil, false, &Error{PID: p.pid, Kind: ErrNoProcess}
 	}
 	data, truncated, err = readBounded(p.path(name), limit)
-	if err != nil && p.fs.keeps() { // a /proc that hides strangers (hidepid) may show them to the helper
+	if err != nil && p.fs.usesHelper() { // the helper may see processes that hidepid hides from this program
 		var f *os.File
 		if f, err = p.fs.Helper.file(p.pid, name); err == nil {
 			data, truncated, err = readAllOf(f, limit)
@@ -44,7 +43,7 @@ func (p Proc) read(name string, limit int) (data []byte, truncated bool, err err
 	return data, truncated, nil
 }
 
-// failure returns what an error on one of a process's files means for the process.
+// failure turns an error with a file of the process's directory into an [*Error], if it is about the process.
 func (p Proc) failure(err error) error {
 	switch {
 	case err == nil:
@@ -52,8 +51,7 @@ func (p Proc) failure(err error) error {
 	case errors.As(err, new(*Error)):
 		return err
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH), errors.Is(err, unix.ENOTDIR):
-		// A /proc mounted with hidepid has no directory for strangers: kill(2) still distinguishes them from absent
-		// processes.
+		// With hidepid, /proc has no directories of other users' processes. kill(2) shows whether the process exists.
 		if p.fs.live() && errors.Is(unix.Kill(p.pid, 0), unix.EPERM) {
 			return &Error{PID: p.pid, Kind: ErrNotPermitted, Cause: err}
 		}
@@ -64,9 +62,9 @@ func (p Proc) failure(err error) error {
 	return fmt.Errorf("process %d: %w", p.pid, err)
 }
 
-// refusal returns why the kernel refused a look into a process: the process has ended since, is a zombie, or may not be
-// looked into. A zombie's memory is gone, so its files belong to root (task_dump_owner, fs/proc/base.c), and even its
-// own user is refused. Everybody may read stat, which tells these cases apart.
+// refusal returns why Linux refused access to a process: the process has ended meanwhile, is a zombie, or this program
+// lacks a right. The files of a zombie belong to root (task_dump_owner, fs/proc/base.c), so that even its own user is
+// refused. Every user may read stat, which shows the reason.
 func (p Proc) refusal() error {
 	data, _, err := readBounded(p.path("stat"), maxStat)
 	isGone := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
@@ -79,8 +77,7 @@ func (p Proc) refusal() error {
 	return ErrNotPermitted
 }
 
-// File opens a file of a process's directory, such as "smaps", for reading. It fails with [ErrNoProcess] or
-// [ErrNotPermitted].
+// File opens a file such as "smaps" for reading. It fails with [ErrNoProcess] or [ErrNotPermitted].
 func (p Proc) File(name string) (*os.File, error) {
 	if p.pid <= 0 {
 		return nil, &Error{PID: p.pid, Kind: ErrNoProcess}
@@ -92,28 +89,28 @@ func (p Proc) File(name string) (*os.File, error) {
 	return f, nil
 }
 
-// open opens a file of a process's directory, or has it opened. The error is for [Proc.failure].
+// open opens a file of the process's directory, or has the helper open it. An error is for [Proc.failure].
 func (p Proc) open(name string) (*os.File, error) {
-	if p.fs.keeps() {
+	if p.fs.usesHelper() {
 		return p.fs.Helper.file(p.pid, name)
 	}
 	return os.Open(p.path(name))
 }
 
-// link reads a symbolic link of a process's directory.
+// link reads a symbolic link in the process's directory, or has the helper read it.
 func (p Proc) link(name string) (string, error) {
-	if p.fs.keeps() {
+	if p.fs.usesHelper() {
 		return p.fs.Helper.link(p.pid, name)
 	}
 	return os.Readlink(p.path(name))
 }
 
-// maxEnviron bounds how much of an environment is looked through.
+// maxEnviron is how many bytes of an environment are searched.
 const maxEnviron = 1 << 20
 
-// Variables returns named variables of the environment with which a process was started (proc_pid_environ(5)).
-// Variables that this environment lacks, or that the process has set since, are left out. An environment holds secrets:
-// nothing else of it is kept, so ask for the needed variables and no others. Variables needs ptrace access.
+// Variables returns the named variables of the environment with which the process was started (proc_pid_environ(5)). It
+// does not see what the process has changed since. An environment has secrets, so Variables keeps nothing else of it,
+// and callers should ask only for variables that they need. Variables needs ptrace access.
 func (p Proc) Variables(names ...string) (map[string]string, error) {
 	if p.pid <= 0 {
 		return nil, &Error{PID: p.pid, Kind: ErrNoProcess}

@@ -15,9 +15,9 @@ type Capability uint8
 const (
 	CapDACOverride       Capability = unix.CAP_DAC_OVERRIDE       // read and write any file
 	CapDACReadSearch     Capability = unix.CAP_DAC_READ_SEARCH    // read any file
-	CapSysPtrace         Capability = unix.CAP_SYS_PTRACE         // look into strangers' processes
-	CapSysAdmin          Capability = unix.CAP_SYS_ADMIN          // everything below, on kernels before 5.8
-	CapSysResource       Capability = unix.CAP_SYS_RESOURCE       // raise our own limits
+	CapSysPtrace         Capability = unix.CAP_SYS_PTRACE         // look into other users' processes
+	CapSysAdmin          Capability = unix.CAP_SYS_ADMIN          // everything below, before Linux 5.8
+	CapSysResource       Capability = unix.CAP_SYS_RESOURCE       // raise one's own limits
 	CapPerfmon           Capability = unix.CAP_PERFMON            // probes (Linux 5.8)
 	CapBPF               Capability = unix.CAP_BPF                // BPF programs and maps (Linux 5.8)
 	CapCheckpointRestore Capability = unix.CAP_CHECKPOINT_RESTORE // /proc/PID/map_files (Linux 5.9)
@@ -37,7 +37,7 @@ var capabilityNames = []struct {
 	{CapCheckpointRestore, "CAP_CHECKPOINT_RESTORE"},
 }
 
-// String returns the name, such as "CAP_BPF"; "" for one that is none of the above.
+// String returns the name, such as "CAP_BPF", or "" for a capability without a constant in this package.
 func (c Capability) String() string {
 	for _, known := range capabilityNames {
 		if known.capability == c {
@@ -47,10 +47,10 @@ func (c Capability) String() string {
 	return ""
 }
 
-// Tracing lists the capabilities that tracing kernels of other users takes.
+// Tracing lists the capabilities that are needed to trace kernels of other users.
 var Tracing = []Capability{CapBPF, CapPerfmon, CapSysPtrace, CapDACReadSearch}
 
-// Within returns a capability that includes this one (capabilities(7)); there is none if ok is false.
+// Within returns a capability that includes this one (capabilities(7)). ok is false if there is none.
 func (c Capability) Within() (wider Capability, ok bool) {
 	switch c {
 	case CapBPF, CapPerfmon:
@@ -89,7 +89,7 @@ func (s CapabilitySet) MayLoadBPF() bool {
 	return s.Has(CapSysAdmin) || s.Has(CapBPF) && s.Has(CapPerfmon)
 }
 
-// String lists the capabilities that matter to a tracer, by number, separated by commas.
+// String returns the names of the capabilities that matter to a tracer, with commas between them.
 func (s CapabilitySet) String() string {
 	var names []string
 	for _, known := range capabilityNames {
@@ -100,14 +100,18 @@ func (s CapabilitySet) String() string {
 	return strings.Join(names, ",")
 }
 
-// Rights are the ids and capabilities that Linux compares when a user looks into a process (__ptrace_may_access,
-// kernel/ptrace.c).
+// Rights are the ids and capabilities of a process that Linux checks when a user looks into the process
+// (__ptrace_may_access, kernel/ptrace.c).
 type Rights struct {
 	users, groups [3]uint32 // real, effective, saved
-	// of its files in /proc: its user, or root where its user may not read them (task_dump_owner, fs/proc/base.c)
+	// owner is the owner of the process's files in /proc. It is the process's user, or root if that user may not read
+	// the files (task_dump_owner, fs/proc/base.c).
 	owner     uint32
-	permitted CapabilitySet // capabilities that it has, or may take on
+	permitted CapabilitySet // capabilities that the process has, or may take on
 }
+
+// effective is the index of the effective id in [Rights].
+const effective = 1
 
 // ReadRights returns the present rights of a process. It fails as [Proc.Status] does, and with [ErrZombie].
 func ReadRights(fs FS, pid int) (r Rights, err error) {
@@ -115,49 +119,50 @@ func ReadRights(fs FS, pid int) (r Rights, err error) {
 	if err != nil {
 		return r, err
 	}
-	var of unix.Stat_t
-	if err := unix.Stat(fs.Proc(pid).path("maps"), &of); err != nil {
+	var maps unix.Stat_t
+	if err := unix.Stat(fs.Proc(pid).path("maps"), &maps); err != nil {
 		return r, fs.Proc(pid).failure(err)
 	}
 	r = Rights{
 		users:  [3]uint32{status.UID, status.EUID, status.latent.uid},
 		groups: [3]uint32{status.GID, status.EGID, status.latent.gid},
-		owner:  of.Uid, permitted: status.latent.capabilities,
+		owner:  maps.Uid, permitted: status.latent.capabilities,
 	}
-	if r.owner != r.users[1] {
-		if st, err := fs.Proc(pid).Stat(); err == nil && st.Ended() { // without memory it is root's
+	if r.owner != r.users[effective] {
+		if st, err := fs.Proc(pid).Stat(); err == nil && st.Ended() { // the files of an ended process are root's
 			return r, &Error{PID: pid, Kind: ErrZombie}
 		}
 	}
 	return r, nil
 }
 
-// RightsOf returns the rights of a user's ordinary process.
+// RightsOf returns the rights of an ordinary process of a user.
 func RightsOf(uid uint32) Rights { return Rights{users: [3]uint32{uid, uid, uid}, owner: uid} }
 
-// Covers reports whether a user who may look into a process with rights r may look into one with those of other, too.
-// Root may look into all. A process has more rights than its user where it executed a set-user-ID or set-group-ID
-// program, or one with capabilities, or became another user.
+// Covers reports whether a user who may look into a process with rights r may also look into a process with rights
+// other. Root may look into every process. A process has more rights than its user if it has executed a set-user-ID or
+// set-group-ID program, or a program with capabilities, or if it has changed its user.
 func (r Rights) Covers(other Rights) bool {
+	sameGroups := other.groups == r.groups || areEqual(other.groups)
 	switch {
-	case r.users[1] == 0:
+	case r.users[effective] == 0:
 		return true
-	case other.users != r.users, !isOne(other.groups) && other.groups != r.groups:
+	case other.users != r.users, !sameGroups:
 		return false
-	case other.owner == r.users[1]:
+	case other.owner == r.users[effective]:
 		return true
 	}
 	return other.owner == r.owner && other.permitted&^r.permitted == 0
 }
 
-func isOne(ids [3]uint32) bool { return ids[0] == ids[1] && ids[0] == ids[2] }
+func areEqual(ids [3]uint32) bool { return ids[0] == ids[1] && ids[0] == ids[2] }
 
-var errMoreRights = errors.New("it has rights that the user of the traced process has not")
+var errMoreRights = errors.New("the process has rights that the traced process's user lacks")
 
-// MayLook fails with [ErrNotPermitted] for a process that has rights which these do not cover.
+// MayLook fails with [ErrNotPermitted] for a process that has rights which r does not cover.
 func (r Rights) MayLook(fs FS, pid int) error {
-	has, err := ReadRights(fs, pid)
-	if err == nil && !r.Covers(has) {
+	rights, err := ReadRights(fs, pid)
+	if err == nil && !r.Covers(rights) {
 		err = &Error{PID: pid, Kind: ErrNotPermitted, Cause: errors.Join(errMoreRights, syscall.EPERM)}
 	}
 	return err

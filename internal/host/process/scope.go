@@ -11,33 +11,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Scope is the set of processes that a [Helper] looks into: some roots and the processes that they have started,
-// directly or not. When a process's parent ends, its parent becomes the first process of its pid namespace, or the
-// user's systemd. Such an orphan counts as a root's if it is of the root's user, in the root's control groups, and no
-// older than the root. A process with rights that its root had not in the beginning ([Rights.Covers]), such as after it
-// executed a set-user-ID program, is not looked into. The zero value is every process. Safe for concurrent use.
+// Scope is the set of processes that a [Helper] looks into: some roots, and their descendants. A descendant whose
+// parent has ended is an orphan: its new parent is the first process of its pid namespace, or the user's systemd. An
+// orphan counts as a root's descendant if it has the root's user and control groups, and is no older than the root.
+//
+// The helper does not look into a process that has rights which its root did not have in the beginning
+// ([Rights.Covers]), such as a set-user-ID program. The zero Scope has every process. It is safe for concurrent use.
 type Scope struct {
 	Roots   []Identity
-	Signals bool    // the roots may be sent signals
-	First   bool    // the program that looks may ask to run before others ([Helper.First])
-	Owner   *uint32 // the roots are this user's, with no further rights; nil: whoever they are
+	Signals bool    // the helper sends signals to the roots on request
+	First   bool    // the asking program may have its priority raised ([Helper.First])
+	Owner   *uint32 // the roots must be this user's, with no further rights; nil: they may be anybody's
 
 	fs    FS
 	mu    sync.Mutex
-	known map[Identity]int // the number of its root
-	marks []mark           // of the roots
+	known map[Identity]int // the index of a process's root
+	marks []mark           // by index of the root
 }
 
-// mark has the facts that a root and its orphans have in common.
+// mark has the facts by which an orphan's root is recognized, and the rights of the root.
 type mark struct {
 	uid    uint32
 	groups string
-	since  uint64 // ticks
+	since  uint64 // the start after boot, in units of 1/100 s
 	rights Rights
-	gone   bool // it had ended
+	gone   bool // the root had ended before it could be examined
 }
 
-// maxScope bounds the processes that are remembered, and the ancestors of a process that are looked at.
+// maxScope is how many processes are remembered, and how many ancestors of a process are examined.
 const maxScope = 1 << 16
 
 // allProcesses stands for a scope of every process.
@@ -55,7 +56,7 @@ func (s *Scope) String() string {
 	return strings.Join(parts, ",")
 }
 
-// ParseScope reads a scope. It looks at the scope's roots: all of them must be there.
+// ParseScope reads a scope from its text, and examines the roots.
 func ParseScope(text string) (*Scope, error) {
 	s := &Scope{known: map[Identity]int{}}
 	if text == allProcesses {
@@ -73,7 +74,7 @@ func ParseScope(text string) (*Scope, error) {
 		}
 		s.Roots = append(s.Roots, id)
 		m, err := s.mark(id)
-		m.gone = err != nil // and may have left orphans that cannot be recognized
+		m.gone = err != nil // its orphans cannot be recognized
 		s.marks = append(s.marks, m)
 	}
 	return s, nil
@@ -104,8 +105,7 @@ func (s *Scope) check(pid int) error {
 	return err
 }
 
-// mayLook fails as check does. It also fails with [ErrNotPermitted] for a process that has other rights than its root
-// had.
+// mayLook fails as check does, and with [ErrNotPermitted] for a process with rights that its root did not have.
 func (s *Scope) mayLook(pid int) error {
 	if len(s.Roots) == 0 {
 		return nil
@@ -116,13 +116,13 @@ func (s *Scope) mayLook(pid int) error {
 		return err
 	case s.Owner != nil:
 		return RightsOf(*s.Owner).MayLook(s.fs, pid)
-	case s.marks[root].gone: // when it was to be looked at
+	case s.marks[root].gone: // its rights are not known
 		return &Error{PID: pid, Kind: ErrNoProcess}
 	}
 	return s.marks[root].rights.MayLook(s.fs, pid)
 }
 
-// rootOf returns the number of the root that a process belongs to.
+// rootOf returns the index of the root that a process belongs to.
 func (s *Scope) rootOf(pid int) (root int, err error) {
 	st, err := s.fs.Proc(pid).Stat()
 	if err != nil {
@@ -135,8 +135,8 @@ func (s *Scope) rootOf(pid int) (root int, err error) {
 	if known {
 		return root, nil
 	}
-	if root = s.isTheirs(st); root < 0 {
-		return 0, &Error{PID: pid, Kind: ErrNotPermitted, Cause: errors.New("it is none of those that are traced")}
+	if root = s.findRoot(st); root < 0 {
+		return 0, &Error{PID: pid, Kind: ErrNotPermitted, Cause: errors.New("the session does not trace the process")}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,43 +147,45 @@ func (s *Scope) rootOf(pid int) (root int, err error) {
 	return root, nil
 }
 
-// isTheirs returns the root to which a process belongs; -1 for none. The process is the root, or was started by it, or
-// an orphan of the root is among its ancestors.
-func (s *Scope) isTheirs(st Stat) (root int) {
+// findRoot returns the index of the root that a process belongs to (-1 for none). It goes from parent to parent, until
+// it comes to a root, or to an orphan.
+func (s *Scope) findRoot(st Stat) (root int) {
 	for range maxScope {
-		for i, root := range s.Roots {
-			if root.PID == st.PID && root.StartTicks == st.StartTicks {
-				return i
-			}
+		id := Identity{st.PID, st.StartTicks}
+		if i := slices.Index(s.Roots, id); i >= 0 {
+			return i
 		}
 		parent, err := s.fs.Proc(st.ParentPID).Stat()
-		if err != nil || parent.StartTicks > st.StartTicks { // the pid was handed on
+		if err != nil || parent.StartTicks > st.StartTicks { // a younger process has the parent's pid
 			return -1
 		}
-		if s.reaps(parent) {
-			return s.isOrphan(Identity{st.PID, st.StartTicks})
+		if s.adoptsOrphans(parent) {
+			return s.rootOfOrphan(id)
 		}
 		st = parent
 	}
 	return -1
 }
 
-// reaps reports whether a process is one that orphans go to. The kernel does not show which other programs have asked
-// for orphans (PR_SET_CHILD_SUBREAPER).
-func (s *Scope) reaps(st Stat) bool {
+// adoptsOrphans reports whether a process becomes the parent of orphans. Subreapers also do, but Linux hides them.
+func (s *Scope) adoptsOrphans(st Stat) bool {
 	status, err := s.fs.Proc(st.PID).Status()
-	return err == nil && (len(status.NSPIDs) > 0 && status.NSPIDs[len(status.NSPIDs)-1] == 1 || st.PID == 1 ||
-		st.Comm == "systemd")
+	if err != nil {
+		return false
+	}
+	pids := status.NSPIDs
+	firstOfNamespace := st.PID == 1 || len(pids) > 0 && pids[len(pids)-1] == 1
+	return firstOfNamespace || st.Comm == "systemd"
 }
 
-// isOrphan returns the root that has the same mark as an orphaned process; -1 for none.
-func (s *Scope) isOrphan(id Identity) (root int) {
+// rootOfOrphan returns the index of the root to which an orphan belongs (-1 for none).
+func (s *Scope) rootOfOrphan(id Identity) (root int) {
 	m, err := s.mark(id)
 	if err != nil {
 		return -1
 	}
-	return slices.IndexFunc(s.marks, func(of mark) bool {
-		return !of.gone && m.uid == of.uid && m.groups == of.groups && m.since >= of.since
+	return slices.IndexFunc(s.marks, func(root mark) bool {
+		return !root.gone && m.uid == root.uid && m.groups == root.groups && m.since >= root.since
 	})
 }
 

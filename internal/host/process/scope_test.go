@@ -125,7 +125,7 @@ func keptBy(t *testing.T, scope *Scope) FS {
 	}
 	h := NewHelper(t.Context())
 	h.conn = sides[0]
-	h.all.Store(true)
+	h.tookOver.Store(true)
 	go h.read(sides[0])
 	s := newHelperServer(sides[1], scope)
 	go func() { _ = s.Serve() }()
@@ -247,12 +247,12 @@ func TestHelperRefusesWrongRequests(t *testing.T) {
 		if r.Open.PID == 0 {
 			r.Open.PID = root.PID
 		}
-		if _, err := fs.Helper.tell(&r, false); err == nil {
+		if _, err := fs.Helper.askFact(&r, false); err == nil {
 			t.Errorf("%+v: done", r)
 		}
 	}
 	forNobody := helperRequest{Op: "open", Open: openRequest{Path: "/etc/shadow"}}
-	if _, err := fs.Helper.tell(&forNobody, false); err == nil {
+	if _, err := fs.Helper.askFact(&forNobody, false); err == nil {
 		t.Error("opened for no process")
 	}
 }

@@ -7,28 +7,27 @@ import (
 	"sync"
 )
 
-// maxNamedFiles bounds how many files named like an interpreter are opened for one process.
+// maxNamedFiles is how many files named like an interpreter are opened for one process.
 const maxNamedFiles = 16
 
-// Search examines processes one by one, and each file once. It is safe for concurrent use.
+// Search finds out which processes run Python. It examines each file once. It is safe for concurrent use.
 type Search struct {
 	fs     FS
 	detect func(*MappedFile) bool
 
 	mu    sync.Mutex
 	found Listing
-	known map[FileID]bool // verdicts of detect
+	known map[FileID]bool // the results of detect
 	users map[uint32]string
 }
 
-// NewSearch returns a search that has examined nothing. detect reports whether a file is a Python interpreter, as a
-// [Detect] does.
+// NewSearch returns a search. detect reports whether a file is a Python interpreter, see [Detect].
 func (fs FS) NewSearch(detect func(*MappedFile) bool) *Search {
 	return &Search{fs: fs, known: make(map[FileID]bool), detect: detect, users: make(map[uint32]string)}
 }
 
-// Examine examines a process that was listed. The error matches [ErrNotPython] for another program, and
-// [ErrNotPermitted] for a process that may not be looked into; then hidden reports whether it has a name of Python's.
+// Examine examines a process. The error matches [ErrNotPython] for another program, and [ErrNotPermitted] for a process
+// that this program may not look into. In the latter case, hidden reports whether the process is named like Python.
 func (s *Search) Examine(st Stat) (p Python, hidden bool, err error) {
 	interpreter, err := s.interpreter(st.PID)
 	if err == nil {
@@ -46,7 +45,7 @@ func (s *Search) result() Listing {
 	return found
 }
 
-// add examines a process for the listing.
+// add examines a process, and adds it to the listing.
 func (s *Search) add(st Stat) {
 	p, hidden, err := s.Examine(st)
 	s.mu.Lock()
@@ -62,8 +61,8 @@ func (s *Search) add(st Stat) {
 	}
 }
 
-// interpreter returns the mapping that holds the interpreter. Only files named like one are opened, unless the
-// command line says that this is a kernel.
+// interpreter returns the mapping of the interpreter. It opens only files that are named like an interpreter, unless
+// the command line is that of a kernel.
 func (s *Search) interpreter(pid int) (Mapping, error) {
 	var refused error
 	seen := make(map[FileID]bool)
@@ -96,6 +95,7 @@ func (s *Search) interpreter(pid int) (Mapping, error) {
 	return Mapping{}, ErrNotPython
 }
 
+// anyInterpreter returns the mapping of the interpreter, whatever its file's name.
 func (s *Search) anyInterpreter(pid int) (Mapping, error) {
 	f, err := s.fs.Image(pid).InterpreterFile(s.detect)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Search) anyInterpreter(pid int) (Mapping, error) {
 	return f.Mapping, nil
 }
 
-// verdict asks detect about a file once, also where two workers ask at a time.
+// verdict returns the result of detect for a file, and remembers it. Two workers may call detect at the same time.
 func (s *Search) verdict(pid int, m Mapping) (bool, error) {
 	s.mu.Lock()
 	verdict, ok := s.known[m.File]
@@ -125,12 +125,13 @@ func (s *Search) verdict(pid int, m Mapping) (bool, error) {
 	return verdict, nil
 }
 
+// describe returns the facts about a Python process. It fails with [ErrNoProcess] if another process has the pid.
 func (s *Search) describe(st Stat, interpreter Mapping) (Python, error) {
 	id, err := s.fs.Identity(st.PID)
 	if err != nil {
 		return Python{}, err
 	}
-	if id.StartTicks != st.StartTicks { // the pid was handed on
+	if id.StartTicks != st.StartTicks { // another process has the pid
 		return Python{}, &Error{PID: st.PID, Kind: ErrNoProcess}
 	}
 	status, err := s.fs.Proc(st.PID).Status()
@@ -149,13 +150,13 @@ func (s *Search) describe(st Stat, interpreter Mapping) (Python, error) {
 	if len(status.NSPIDs) > 0 {
 		p.NamespacePID = status.NSPIDs[len(status.NSPIDs)-1]
 	}
-	p.Cwd, _ = s.fs.Proc(st.PID).Cwd()   // only a nicety
-	p.GPUs, _ = s.fs.Proc(st.PID).GPUs() // likewise
+	p.Cwd, _ = s.fs.Proc(st.PID).Cwd()   // not essential
+	p.GPUs, _ = s.fs.Proc(st.PID).GPUs() // not essential
 	s.guess(&p)
 	return p, nil
 }
 
-// guess fills in kind and front end from the command lines of the process and of its parent.
+// guess fills in what the command lines of the process and of its parent show.
 func (s *Search) guess(p *Python) {
 	e := parseEntry(p.Command.Args)
 	p.Kind, p.Frontend = e.kind()

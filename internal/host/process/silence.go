@@ -9,90 +9,92 @@ import (
 type subject struct {
 	pid   int
 	owner uint32 // the user of the process
-	key   uint64 // of its file system
-	what  string
+	key   uint64 // of the file system (keyOf), or one of the keys below
+	what  string // for error messages
 }
 
-// The keys of requests that belong to no one file system.
+// The keys of requests that are not about one certain file system.
 const (
-	byName    = 1 << 62 // and a user: files that its processes would find by their names
-	ofProcess = 1 << 61 // and a pid: facts about a process that the kernel has itself
-	ofSocket  = 1 << 60 // and a pid: a descriptor of the process itself, which may decide how long its close takes
+	byName    = 1 << 62 // and a user: files of the user's processes, by their paths
+	ofProcess = 1 << 61 // and a pid: facts about a process that Linux itself has
+	ofSocket  = 1 << 60 // and a pid: a descriptor of the process, which may decide how long a close takes
 )
 
-// isOfFiles reports whether a request is about files, which their users choose.
+// isOfFiles reports whether a request is about files. Users choose their file systems, so these may not answer.
 func (s *subject) isOfFiles() bool { return s.key < ofSocket || s.key&byName != 0 }
 
 const (
-	// maxSilent is how many file systems may fall silent, and maxSilentOf how many of those that the processes of one
-	// user have mapped. Each keeps a thread of the helper's process. More count as silent.
+	// maxSilent is how many silent file systems there may be, and maxSilentOf how many of one user's processes. Each
+	// occupies a thread of the helper's process. Beyond that, no file system is asked.
 	maxSilent, maxSilentOf = 256, 16
 )
 
-// silence is the file systems that did not answer. Nobody's keep those of other users from being asked.
+// silence is the set of file systems that did not answer. One user's silent file systems do not keep those of other
+// users from being asked, up to maxSilent.
 type silence struct {
-	what map[uint64]string // the request, by key
-	of   map[uint32]int    // their number, by user
-	n    int
-	most bool // more are not to be asked
+	what  map[uint64]string // by key: the subject's what
+	byUID map[uint32]int    // by user: the number of silent file systems
+	n     int
+	most  bool // no file system is asked any more
 }
 
 // add notes that a file system did not answer.
 func (all *silence) add(s *subject) {
 	if all.what == nil {
-		all.what, all.of = map[uint64]string{}, map[uint32]int{}
+		all.what, all.byUID = map[uint64]string{}, map[uint32]int{}
 	}
 	if _, known := all.what[s.key]; !known && s.isOfFiles() {
-		all.of[s.owner]++
+		all.byUID[s.owner]++
 		all.n++
 	}
 	all.what[s.key] = s.what
 }
 
-// check fails with [ErrNoAnswer] for a file system that is not to be asked.
+// check fails with [ErrNoAnswer] if no request about s may be sent.
 func (all *silence) check(s *subject) error {
 	what, silent := all.what[s.key]
+	tooMany := all.most || all.n >= maxSilent || all.byUID[s.owner] >= maxSilentOf
 	switch {
 	case silent:
 		return &Error{PID: s.pid, Kind: ErrNoAnswer, Cause: fmt.Errorf("%s: the file system does not answer", what)}
-	case s.isOfFiles() && (all.most || all.n >= maxSilent || all.of[s.owner] >= maxSilentOf):
+	case s.isOfFiles() && tooMany:
 		return &Error{PID: s.pid, Kind: ErrNoAnswer,
 			Cause: fmt.Errorf("%s: too many other file systems of its user do not answer", s.what)}
 	}
 	return nil
 }
 
-// turns let one request at a time ask each file system.
+// turns is a lock for each file system, so that only one request at a time is about it.
 type turns struct {
-	mu  sync.Mutex
-	all map[uint64]*turn // those that somebody has, or waits for
+	mu    sync.Mutex
+	byKey map[uint64]*turn // the locks that somebody has, or waits for
 }
 
 type turn struct {
 	sync.Mutex
-	users int
+	users int // who have the lock or wait for it
 }
 
-// take waits for the turn of a file system; release gives it back.
+// take waits for the lock of a file system. The caller calls release once.
 func (t *turns) take(key uint64) (release func()) {
 	t.mu.Lock()
-	if t.all == nil {
-		t.all = map[uint64]*turn{}
+	if t.byKey == nil {
+		t.byKey = map[uint64]*turn{}
 	}
-	one := t.all[key]
-	if one == nil {
-		one = &turn{}
-		t.all[key] = one
+	lock := t.byKey[key]
+	if lock == nil {
+		lock = &turn{}
+		t.byKey[key] = lock
 	}
-	one.users++
+	lock.users++
 	t.mu.Unlock()
-	one.Lock()
+	lock.Lock()
 	return func() {
-		one.Unlock()
+		lock.Unlock()
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if one.users--; one.users == 0 {
-			delete(t.all, key)
+		if lock.users--; lock.users == 0 {
+			delete(t.byKey, key)
 		}
 	}
 }

@@ -80,8 +80,8 @@ func TestOneRequestAtATime(t *testing.T) {
 	}
 	release()
 	(<-got)()
-	if len(all.all) > 0 {
-		t.Errorf("%d are left", len(all.all))
+	if len(all.byKey) > 0 {
+		t.Errorf("%d are left", len(all.byKey))
 	}
 }
 

@@ -12,51 +12,56 @@ import (
 	"ipytracer/internal/host/packets"
 )
 
-// linePatience is the time that making a line may take. The kernel asks nobody for it, but a descriptor that is no
-// socket has to be closed again.
+// linePatience is how long making a line may take. Linux waits for no other process then, except if it has to close a
+// descriptor that turned out to be no socket.
 const linePatience = 2 * time.Second
 
 var errNoPair = errors.New("it is no end of a pair of sockets (AF_UNIX, SOCK_SEQPACKET) that the process made itself")
 
-// Line makes a pair of connected sockets for a process, sends it one end, and returns the other, of which no other
-// process has a descriptor. The caller closes it. The end is sent, together with a packet, over a pair that the process
-// has made itself, by the number of a descriptor of that pair (pidfd_getfd, Linux 5.6); all else is refused. It fails
-// with EBADF where there is no such descriptor, with ESTALE where that is not the socket of this inode (0: any), and
-// with EBUSY where the process is not to blame. Once a process has not answered, it fails at once.
-func (h *Helper) Line(pid, descriptor int, inode uint64, said string) (fd int, err error) {
-	of := subject{pid: pid, key: ofSocket | uint64(pid),
+// Line makes a line to a process: a pair of connected sockets. It sends the process one end, and returns the other end,
+// of which no other process has a descriptor. The caller closes fd.
+//
+// The process must have made a pair of sockets itself. Line takes an end of that pair by the number of its descriptor
+// in the process (pidfd_getfd, Linux 5.6), and sends packet and the line's end over it. It refuses any other
+// descriptor. Line fails with EBADF if there is no such descriptor, with ESTALE if the descriptor is not the socket
+// with this inode (0: any), and with EBUSY if it may succeed later. After a late answer, it fails at once.
+func (h *Helper) Line(pid, descriptor int, inode uint64, packet string) (fd int, err error) {
+	s := subject{pid: pid, key: ofSocket | uint64(pid),
 		what: fmt.Sprintf("descriptor %d of process %d", descriptor, pid)}
-	r := &helperRequest{Op: "line", Open: openRequest{PID: pid}, Handle: descriptor, At: inode, Name: said}
-	reply, err := h.tellOf(&of, r, true, linePatience)
+	r := &helperRequest{Op: "line", Open: openRequest{PID: pid}, Handle: descriptor, At: inode, Name: packet}
+	reply, err := h.askAbout(&s, r, true, linePatience)
 	if err != nil {
 		return -1, err
 	}
 	return reply.fd, nil
 }
 
-var errClosing = fmt.Errorf("so many descriptors of its user are being closed still that no more are taken over: %w",
-	unix.EBUSY)
+var errClosing = fmt.Errorf("too many descriptors of its user's processes are still being closed: %w", unix.EBUSY)
 
-// line makes a line over an end of a process's pair. That end is the process's, too, which can keep it locked for as
-// long as it likes: nothing is received there, and sending waits for no lock of a receiver's (unix_dgram_sendmsg,
-// net/unix/af_unix.c). pass is the line's end that goes along.
-func (s *HelperServer) line(pid, descriptor int, inode uint64, said string) (a *helperAnswer, data []byte, pass int) {
-	var of unix.Stat_t
-	if err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &of); err != nil {
+// line makes a line over an end of a process's pair. The process also has that end, and can keep its lock for as long
+// as it likes. Therefore line never receives there; sending waits for no lock of a receiver (unix_dgram_sendmsg,
+// net/unix/af_unix.c). pass is the asking program's end of the line.
+func (s *HelperServer) line(
+	pid, descriptor int, inode uint64, packet string,
+) (a *helperAnswer, data []byte, pass int) {
+	var dir unix.Stat_t
+	if err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &dir); err != nil {
 		return outcome(err), nil, -1
 	}
-	// A descriptor that is no socket now is not even taken: its close may wait for a file system's server, which may be
-	// the process.
-	if name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, descriptor)); errors.Is(err, unix.ENOENT) {
+	owner := dir.Uid
+	// Only a socket is taken: closing a file may wait for its file system's server, which may be the process.
+	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, descriptor))
+	if errors.Is(err, unix.ENOENT) {
 		return outcome(unix.EBADF), nil, -1
-	} else if err == nil && !strings.HasPrefix(name, "socket:[") {
+	}
+	if err == nil && !strings.HasPrefix(name, "socket:[") {
 		return outcome(errNoPair), nil, -1
 	}
-	if !s.closers.Begin(of.Uid) {
+	if !s.closers.Begin(owner) {
 		return outcome(errClosing), nil, -1
 	}
-	if !s.sent.hasRoom(of.Uid, &s.closers) {
-		s.closers.Close(of.Uid) // nothing
+	if !s.sent.hasRoom(owner, &s.closers) {
+		s.closers.Close(owner) // only gives up the room of Begin
 		return outcome(errUnfetched), nil, -1
 	}
 	pair, err := s.take(pid, descriptor)
@@ -68,26 +73,26 @@ func (s *HelperServer) line(pid, descriptor int, inode uint64, said string) (a *
 	}
 	end := -1
 	if err == nil {
-		end, err = sendLine(pair, said)
+		end, err = sendLine(pair, packet)
 	}
 	if err != nil {
-		s.closers.Close(of.Uid, pair)
+		s.closers.Close(owner, pair)
 		return outcome(err), nil, -1
 	}
-	s.sent.keep(of.Uid, pair)
-	s.closers.Close(of.Uid) // nothing yet
+	s.sent.keep(owner, pair)
+	s.closers.Close(owner) // only gives up the room of Begin: the pair is closed later
 	return &helperAnswer{}, nil, end
 }
 
-// sendLine makes a line, and sends one end over a socket. It does not wait for the receiver.
-func sendLine(over int, said string) (end int, err error) {
+// sendLine makes a line, sends one end with a packet over a socket without waiting, and returns the other end.
+func sendLine(over int, packet string) (end int, err error) {
 	line, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
 	defer unix.Close(line[1]) // nothing has been sent to it
 	packets.Refuse(line[0])
-	if err := unix.Sendmsg(over, []byte(said), unix.UnixRights(line[1]), nil,
+	if err := unix.Sendmsg(over, []byte(packet), unix.UnixRights(line[1]), nil,
 		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); err != nil {
 		unix.Close(line[0])
 		return -1, fmt.Errorf("send a line: %w", err)
@@ -100,21 +105,21 @@ func isSocket(fd int, inode uint64) bool {
 	return unix.Fstat(fd, &st) == nil && st.Ino == inode
 }
 
-// take makes a descriptor of a process this program's own.
+// take returns this program's own copy of a descriptor of a process.
 func (s *HelperServer) take(pid, descriptor int) (fd int, err error) {
 	handle, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return -1, err
 	}
 	defer unix.Close(handle)
-	if err := s.scope.mayLook(pid); err != nil { // the very process that is held
+	if err := s.scope.mayLook(pid); err != nil { // after pidfd_open, so that it is about the same process
 		return -1, err
 	}
 	return unix.PidfdGetfd(handle, descriptor, 0)
 }
 
-// isOwnPair reports whether a descriptor is a connected socket and the process made the other end: the kernel names the
-// process there that called socketpair(2), or connect(2) and listen(2).
+// isOwnPair reports whether a descriptor is a connected socket (AF_UNIX, SOCK_SEQPACKET) whose other end the process
+// has made. Linux names the process that called socketpair(2), or else connect(2) or listen(2).
 func isOwnPair(fd, pid int) bool {
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil || domain != unix.AF_UNIX {

@@ -15,14 +15,14 @@ import (
 // Stat has the fields of /proc/PID/stat (proc_pid_stat(5)).
 type Stat struct {
 	PID           int
-	Comm          string // the kernel's short name: up to 15 raw bytes of any value, 63 for kernel threads
+	Comm          string // the short name: up to 15 raw bytes of any value, 63 for kernel threads
 	State         byte   // 'R', 'S', 'D', 'T', 'Z', …
-	ParentPID     int    // 0 when the parent is outside this pid namespace, or there is none
+	ParentPID     int    // 0 if the parent is outside of this pid namespace, or there is none
 	Flags         uint32 // PF_ flags, include/linux/sched.h
 	Threads       int
 	StartTicks    uint64 // start after boot, in units of 1/100 s (USER_HZ)
 	ResidentPages int64  // see [Status.ResidentBytes] for how exact it is
-	CPU           int    // the processor that the main thread ran on last, -1 where the text ends before
+	CPU           int    // the processor that the main thread ran on last; -1 if the text does not say
 }
 
 // Flags of include/linux/sched.h.
@@ -34,8 +34,8 @@ const (
 // KernelThread reports whether the process is one of the kernel's own threads.
 func (s Stat) KernelThread() bool { return s.Flags&pfKthread != 0 }
 
-// Ended reports whether the process is over: exiting, a zombie, or dead. A process with other threads that outlive its
-// first one counts as ended too: the kernel shows nothing more of it under its pid.
+// Ended reports whether the process is exiting, a zombie, or dead. A process whose first thread has ended counts as
+// ended, even if other threads go on: Linux shows nothing more of it under its pid.
 func (s Stat) Ended() bool {
 	return s.State == 'Z' || s.State == 'X' || s.State == 'x' || s.Flags&pfExiting != 0
 }
@@ -53,15 +53,15 @@ func (p Proc) Stat() (Stat, error) {
 	return st, nil
 }
 
-// parseStat splits at the last parenthesis: the name before it may hold parentheses, spaces and newlines and is not
-// escaped. Only numbers follow it (do_task_stat, fs/proc/array.c).
+// parseStat parses the text. It splits at the last parenthesis, because the name before that may have parentheses,
+// spaces and newlines, which are not escaped. Behind the name, only numbers follow (do_task_stat, fs/proc/array.c).
 func parseStat(data []byte) (Stat, bool) {
 	pid, rest, ok := bytes.Cut(data, []byte(" ("))
 	end := bytes.LastIndexByte(rest, ')')
 	if !ok || end < 0 {
 		return Stat{}, false
 	}
-	// Fields of proc_pid_stat(5) are counted from 1; the first here is number 3.
+	// proc_pid_stat(5) numbers the fields from 1. The first one here has number 3.
 	fields := bytes.Fields(rest[end+1:])
 	if len(fields) < 22 || len(fields[0]) != 1 {
 		return Stat{}, false
@@ -89,13 +89,13 @@ func parseStat(data []byte) (Stat, bool) {
 	return st, good && st.PID > 0 && st.ParentPID >= 0
 }
 
-// cpuclockSched is CPUCLOCK_SCHED of include/linux/posix-timers_types.h: the scheduler's own nanosecond count.
+// cpuclockSched is CPUCLOCK_SCHED of include/linux/posix-timers_types.h: the scheduler's count of nanoseconds.
 const cpuclockSched = 2
 
-// CPUTime returns the CPU time all threads of a process have used since it started, the ended ones included, user and
-// system together. It is the time of the process's CPU clock (clock_gettime(2)): nanoseconds, without the rounding to
-// ticks of /proc/PID/stat. It needs no privilege and works until the process has been reaped; after that it fails with
-// [ErrNoProcess], unless the pid has been handed on ([Handle.CPUTime] notices).
+// CPUTime returns the CPU time, user and system together, that all threads of a process have used since it started,
+// also those that have ended. It reads the process's CPU clock (clock_gettime(2)), which is exact to the nanosecond,
+// unlike /proc/PID/stat. It needs no privilege. Once the process has been reaped it fails with [ErrNoProcess], or
+// returns the time of another process that has the pid by then. [Handle.CPUTime] does not have that flaw.
 func CPUTime(pid int) (time.Duration, error) {
 	if pid <= 0 || pid > maxPIDs {
 		return 0, &Error{PID: pid, Kind: ErrNoProcess}
@@ -113,14 +113,12 @@ func CPUTime(pid int) (time.Duration, error) {
 }
 
 // LastRan returns for how long the process's main thread has not run. For a process that computes, it is about 0. For a
-// process that waits for its next cell, it is the time since its last cell ended. ok is false where the kernel does
-// not tell when the thread ran, or does not let this process run on the thread's last processor. LastRan works on
-// strangers' processes.
+// process that waits for its next cell, it is the time since its last cell ended. ok is false if Linux does not show
+// when the thread ran, or does not let this program run on the thread's last processor.
 //
-// The time in /proc/PID/sched is by the clock of one processor (rq_clock_task, kernel/sched/core.c), which leaves out
-// what interrupts and other guests of the machine took. Two processors' clocks drift apart for as long as the machine
-// is up: by 0.7 s in 12 hours where 1 % was stolen. So LastRan reads the present time by the clock of the thread's last
-// processor.
+// The time in /proc/PID/sched is by the clock of one processor (rq_clock_task, kernel/sched/core.c). That clock leaves
+// out the time that interrupts and other guests of the machine took. So the clocks of two processors drift apart: by
+// 0.7 s in 12 hours on a machine where 1 % was stolen. Therefore LastRan reads the time by the same processor's clock.
 func (p Proc) LastRan() (ago time.Duration, ok bool) {
 	st, err := p.Stat()
 	if err != nil {
@@ -134,7 +132,7 @@ func (p Proc) LastRan() (ago time.Duration, ok bool) {
 	return max(0, now-ran), ok
 }
 
-// clockOf returns the time by a processor's clock. To read it, the calling thread runs there for a moment.
+// clockOf returns the time by a processor's clock. The calling thread runs on that processor for a moment to read it.
 func (fs FS) clockOf(cpu int) (time.Duration, bool) {
 	var there, usual unix.CPUSet
 	if cpu < 0 {
@@ -148,7 +146,7 @@ func (fs FS) clockOf(cpu int) (time.Duration, bool) {
 	}
 	data, _, err := readBounded(filepath.Join(fs.root(), "thread-self", "sched"), maxStat)
 	if unix.SchedSetaffinity(0, &usual) != nil {
-		runtime.LockOSThread() // and never unlocked: the thread, which has to stay there, ends with its goroutine
+		runtime.LockOSThread() // and never unlock: the thread cannot leave the processor, and ends with its goroutine
 	}
 	if err != nil {
 		return 0, false
@@ -156,7 +154,7 @@ func (fs FS) clockOf(cpu int) (time.Duration, bool) {
 	return execStart(data)
 }
 
-// lastRun returns the time at which the main thread was last seen running, by the clock of its processor.
+// lastRun returns when the main thread was last seen running, by the clock of its processor.
 func (p Proc) lastRun() (time.Duration, bool) {
 	data, _, err := p.read("sched", maxStat)
 	if err != nil {
@@ -165,7 +163,7 @@ func (p Proc) lastRun() (time.Duration, bool) {
 	return execStart(data)
 }
 
-// execStart returns se.exec_start of the text of a file named sched.
+// execStart returns the value se.exec_start in the text of /proc/PID/sched.
 func execStart(data []byte) (time.Duration, bool) {
 	for line := range bytes.Lines(data) {
 		name, value, found := bytes.Cut(line, []byte(":"))

@@ -6,26 +6,26 @@ import (
 	"strconv"
 )
 
-// Status has fields of /proc/PID/status (proc_pid_status(5)). Sizes are 0 for kernel threads and zombies, which have no
-// memory of their own.
+// Status has fields of /proc/PID/status (proc_pid_status(5)). Sizes are 0 for kernel threads and zombies.
 type Status struct {
 	PID      int
-	TGID     int    // the process this is a thread of; equal to PID for a process
-	UID      uint32 // real user, as seen from our user namespace
+	TGID     int    // the process that the thread belongs to; equal to PID for a process
+	UID      uint32 // real user, as seen from this program's user namespace
 	EUID     uint32 // effective user
 	GID      uint32 // real group
 	EGID     uint32 // effective group
 	latent   latentRights
 	Threads  int
-	Sleeps   bool   // its state: it waits for something (S)
+	Sleeps   bool   // its state is S: it waits for something
 	Switches uint64 // how often it has given up a CPU, voluntarily or not
-	NSPIDs   []int  // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
-	CapsHeld CapabilitySet
-	Ignored  uint64 // signals it ignores: signal n is bit n - 1
-	Caught   uint64 // signals it handles
+	// NSPIDs has the pid in each pid namespace, from this program's to the process's own; nil before Linux 4.1.
+	NSPIDs   []int
+	CapsHeld CapabilitySet // effective ones
+	Ignored  uint64        // signals that it ignores: signal n is bit n - 1
+	Caught   uint64        // signals that it handles, in the same form
 
-	// Sizes the kernel keeps. VmData is mm->data_vm and page-exact. The resident figures are kept per CPU since
-	// Linux 6.2 and may be off by a batch of pages for each CPU, depending on the kernel.
+	// Sizes in bytes. VmData is exact to the page (mm->data_vm). Since Linux 6.2 the resident sizes are counted for
+	// each CPU, and may be off by a batch of pages for each.
 	AddressSpaceBytes  int64 // VmSize: everything that is mapped
 	DataBytes          int64 // VmData: private writable memory
 	ResidentBytes      int64 // VmRSS: anonymous + file + shared
@@ -34,7 +34,7 @@ type Status struct {
 	ResidentShmemBytes int64 // RssShmem
 }
 
-// latentRights are rights that a process does not use, and may take on again.
+// latentRights are rights that a process does not use now, but may take on again.
 type latentRights struct {
 	uid, gid     uint32 // saved by a set-user-ID or set-group-ID program
 	capabilities CapabilitySet
@@ -50,26 +50,26 @@ func (p Proc) Status() (Status, error) {
 	if !ok || st.PID != p.pid {
 		return Status{}, &Error{PID: p.pid, Kind: ErrMalformed}
 	}
-	if st.TGID == 0 { // reaped while the kernel wrote the file (proc_pid_status, fs/proc/array.c)
+	if st.TGID == 0 { // it was reaped while Linux wrote the text (proc_pid_status, fs/proc/array.c)
 		return Status{}, &Error{PID: p.pid, Kind: ErrNoProcess}
 	}
 	return st, nil
 }
 
-// StoodStill reports whether a thread did not run between this status and a later one: it slept at both, and has not
-// given up a CPU since.
+// StoodStill reports whether a thread did not run between two statuses: it slept at both, and gave up no CPU between.
 func (st *Status) StoodStill(later *Status) bool {
 	return st.Sleeps && later.Sleeps && st.Switches == later.Switches
 }
 
-// User returns the user and the group that a process runs as. ok is false where the real, the effective and the saved
-// ones differ.
+// User returns the user and the group that a process runs as. ok is false if its real, effective and saved ids differ.
 func (st *Status) User() (uid, gid uint32, ok bool) {
-	return st.UID, st.GID, st.EUID == st.UID && st.latent.uid == st.UID && st.EGID == st.GID && st.latent.gid == st.GID
+	sameUser := st.EUID == st.UID && st.latent.uid == st.UID
+	sameGroup := st.EGID == st.GID && st.latent.gid == st.GID
+	return st.UID, st.GID, sameUser && sameGroup
 }
 
-// parseStatus lets a later line win over an earlier one of the same key. The process's name comes first, and where a
-// kernel does not escape newlines in it, the name must not be able to forge later lines.
+// parseStatus parses the text. Of two lines with the same key, the later one counts: the process's name comes first,
+// and may forge lines if Linux does not escape newlines in it.
 func parseStatus(data []byte) (Status, bool) {
 	st := Status{TGID: -1}
 	good := true
@@ -82,7 +82,7 @@ func parseStatus(data []byte) (Status, bool) {
 	return st, good && st.PID > 0 && st.TGID >= 0
 }
 
-// set takes one line. It returns false only for a line it knows and cannot read.
+// set sets the field of a line. It returns false for a known line that it cannot parse, and true for an unknown line.
 func (st *Status) set(key string, values [][]byte) bool {
 	switch key {
 	case "State":
@@ -128,7 +128,7 @@ func (st *Status) set(key string, values [][]byte) bool {
 	return true
 }
 
-// addSwitches takes one of the two counts; the voluntary ones come first.
+// addSwitches adds one of the two counts of switches.
 func (st *Status) addSwitches(values [][]byte) bool {
 	if len(values) != 1 {
 		return false
@@ -138,9 +138,12 @@ func (st *Status) addSwitches(values [][]byte) bool {
 	return err == nil
 }
 
-// setNSPIDs takes the pids of one process; namespaces nest at most 32 deep (MAX_PID_NS_LEVEL).
+// maxNamespaces is how many pid namespaces a process is in at most: MAX_PID_NS_LEVEL below the initial one.
+const maxNamespaces = 32 + 1
+
+// setNSPIDs sets the pids of a process in each namespace.
 func (st *Status) setNSPIDs(values [][]byte) bool {
-	if len(values) == 0 || len(values) > 33 {
+	if len(values) == 0 || len(values) > maxNamespaces {
 		return false
 	}
 	pids := make([]int, len(values))

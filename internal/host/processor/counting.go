@@ -1,6 +1,6 @@
-// Package processor counts the work of processors for a process, by perf events: instructions, cycles, cache references
-// and misses. It also raises a program's priority for a while. Package attribution decides to which windows the counts
-// belong. The kernel half reads the events that the kernel counts itself (page faults, switches).
+// Package processor counts the work of processors for a process with perf events: instructions, cycles, cache
+// references and misses. It also raises a program's priority for a while ([Priority]). Package attribution divides the
+// counts among windows. The kernel half reads the events that Linux counts itself, such as page faults and switches.
 package processor
 
 import (
@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Event is the counted event, in the terms of perf_event_open(2).
+// Event is an event that can be counted, with the numbers of perf_event_open(2).
 type Event struct {
 	Name   string
 	Type   uint32
 	Config uint64
 }
 
-// Processor are the counters of processors, in event.Counter's order.
+// Processor are the events that processors count, in the order of event.Counter.
 var Processor = []Event{
 	{"instructions", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS},
 	{"cycles", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES},
@@ -30,29 +30,28 @@ var Processor = []Event{
 	{"cache misses", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CACHE_MISSES},
 }
 
-// Limits on open events.
+// Limits for opening events.
 const (
-	maxThreads = 256 // of a process, as it is taken in: each takes a descriptor for each event
-	attempts   = 20  // at threads that begin meanwhile
+	maxThreads = 256 // of a process at the beginning; each needs a descriptor for each event
+	attempts   = 20  // if threads begin or end meanwhile
 )
 
-// ErrNoCounter is the error where this machine cannot count an event: the processor, or the virtual machine, has no
-// counter for it.
+// ErrNoCounter is the error if the processor, or the virtual machine, has no counter for an event.
 var ErrNoCounter = errors.New("this machine has no such counter (in a virtual machine: " +
 	"its processor's are not passed on)")
 
-// Process is a process that is counted: all its threads, those to come included, and not its children.
+// Process counts events of a process: of all its threads, also of later ones, but not of its children.
 type Process struct {
-	open [][]int // of each event, a descriptor for each thread; nil where it is not counted
+	open [][]int // for each event, a descriptor for each thread; nil if the event is not counted
 }
 
-// Missing are events that cannot be counted for one reason.
+// Missing are the events that cannot be counted for the same reason.
 type Missing struct {
 	Events []string
 	Why    error
 }
 
-// Open begins to count. Events that cannot be counted are left out, and missing names them.
+// Open begins to count. Events that cannot be counted are in missing.
 func Open(pid int, events []Event) (p *Process, missing []Missing) {
 	p = &Process{open: make([][]int, len(events))}
 	for i, e := range events {
@@ -71,8 +70,8 @@ func Open(pid int, events []Event) (p *Process, missing []Missing) {
 	return p, missing
 }
 
-// openAll opens an event on every thread, so that none is counted twice: one that begins meanwhile may have inherited
-// it or not.
+// openAll opens an event on every thread. A thread that begins meanwhile may have inherited the event or not. Therefore
+// openAll starts again until no thread has begun or ended meanwhile, so that each thread is counted exactly once.
 func openAll(pid int, e Event) (fds []int, err error) {
 	for range attempts {
 		before, err := threadsOf(pid)
@@ -91,6 +90,7 @@ func openAll(pid int, e Event) (fds []int, err error) {
 	return nil, errors.New("its threads begin and end too fast to be counted one by one")
 }
 
+// threadsOf returns the ids of a process's threads in ascending order. It fails if there are more than maxThreads.
 func threadsOf(pid int) (threads []int, err error) {
 	entries, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
 	if err != nil {
@@ -108,10 +108,11 @@ func threadsOf(pid int) (threads []int, err error) {
 	return threads, nil
 }
 
-// inheritThread of struct perf_event_attr (include/uapi/linux/perf_event.h): threads inherit an event, and children do
-// not.
+// inheritThread is a bit of struct perf_event_attr (include/uapi/linux/perf_event.h): new threads inherit an event, and
+// child processes do not.
 const inheritThread = 1 << 35
 
+// openOn opens an event on threads. It leaves out threads that have ended.
 func openOn(threads []int, e Event) (fds []int, err error) {
 	attr := unix.PerfEventAttr{
 		Type: e.Type, Config: e.Config, Size: unix.PERF_ATTR_SIZE_VER5, Bits: unix.PerfBitInherit | inheritThread,
@@ -120,7 +121,7 @@ func openOn(threads []int, e Event) (fds []int, err error) {
 	for _, tid := range threads {
 		fd, err := unix.PerfEventOpen(&attr, tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if errors.Is(err, unix.ESRCH) {
-			continue // it has ended: the list of threads is another one by now
+			continue // the thread has ended, so openAll will find another list of threads
 		}
 		if err != nil {
 			closeAll(fds)
@@ -131,6 +132,7 @@ func openOn(threads []int, e Event) (fds []int, err error) {
 	return fds, nil
 }
 
+// reason turns an error of perf_event_open(2) into one that tells users why an event is not counted.
 func reason(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EOPNOTSUPP),
@@ -142,9 +144,8 @@ func reason(err error) error {
 	return err
 }
 
-// Read returns for each event its count and 1, or 0 where the count is not known: the event is not counted, or the
-// processor did not count all the time because other programs count, too. An event that was counted for some of the
-// time has no count.
+// Read sets counts to each event's count plus 1, or to 0 if the count is not known. It is not known if the event is not
+// counted, or if the processor did not count it all the time because other programs count events, too.
 func (p *Process) Read(counts []uint64) {
 	for i := range counts {
 		counts[i] = 0
@@ -154,7 +155,7 @@ func (p *Process) Read(counts []uint64) {
 	}
 }
 
-// sum adds up an event's threads, and 1; 0 if one of them was not counted all the time.
+// sum returns the sum of an event's counts of all threads plus 1, or 0 if a thread was not counted all the time.
 func sum(fds []int) uint64 {
 	total := uint64(1)
 	for _, fd := range fds {

@@ -1,7 +1,7 @@
 package processor
 
-// A [Priority] has all threads of another program run before others for a while, and bounds the processor time that
-// the program takes so. It needs CAP_SYS_NICE.
+// A [Priority] raises the priority of another program's threads for a while, and limits the processor time that the
+// program uses meanwhile. It needs CAP_SYS_NICE.
 
 import (
 	"errors"
@@ -15,30 +15,32 @@ import (
 )
 
 const (
-	// Most is the processor time that a program may take in all while its priority is raised.
+	// Most is the processor time that a program may use altogether while its priority is raised.
 	Most = 5 * time.Second
-	// Steps is how far the nice value is lowered. A thread then weighs as much as 28 busy ones of the usual value
-	// (sched_prio_to_weight, kernel/sched/core.c): beside 15 of these on two processors it has four fifths of its one.
+	// Steps is how far the nice value is lowered. A thread then has the weight of 28 busy threads with the usual value
+	// (sched_prio_to_weight, kernel/sched/core.c). If it shares two processors with 15 of these, it gets four fifths of
+	// one processor.
 	Steps = 15
 
 	lowestNice = -20
-	often      = 50 * time.Millisecond // between two looks at the time that was taken
-	maxPasses  = 100                   // through the threads of a program that begins ever more
+	often      = 50 * time.Millisecond // between two reads of the processor time
+	maxPasses  = 100                   // through the threads of a program that keeps starting new ones
+	unbiased   = 20                    // getpriority(2) itself returns 20 minus the nice value
 )
 
-// ErrSpent is the error where the program has taken all its time.
+// ErrSpent is the error if the program has used all its time with a raised priority.
 var ErrSpent = errors.New("it has run with priority for as long as it may")
 
-// Priority raises the priority of a program and lowers it again. Safe for concurrent use.
+// Priority raises the priority of a program and lowers it again. It is safe for concurrent use.
 type Priority struct {
 	pid           int
 	usual, raised int                           // nice values
 	used          func() (time.Duration, error) // processor time of the program
 
 	mu    sync.Mutex
-	left  time.Duration
-	began time.Duration // the time that was used when the priority was raised
-	over  chan struct{} // nil while the priority is the usual one
+	left  time.Duration // processor time that the program may still use with a raised priority
+	began time.Duration // the processor time when the priority was raised
+	over  chan struct{} // closed when the priority is lowered; nil while it is the usual one
 }
 
 // NewPriority returns the Priority of a program that runs with its usual priority. used returns the program's processor
@@ -48,15 +50,15 @@ func NewPriority(pid int, used func() (time.Duration, error)) (*Priority, error)
 	if err != nil {
 		return nil, fmt.Errorf("priority of process %d: %w", pid, err)
 	}
-	usual := 20 - found // the kernel's answer is never negative (getpriority(2))
+	usual := unbiased - found
 	return &Priority{pid: pid, usual: usual, raised: max(usual-Steps, lowestNice), used: used, left: Most}, nil
 }
 
-// Values returns the nice values that Lower and Raise set.
+// Values returns the usual nice value and the raised one.
 func (k *Priority) Values() (usual, raised int) { return k.usual, k.raised }
 
-// Raise raises the priority of all threads, also of those to come, until [Priority.Lower], or until the program has
-// taken its time. It fails with [ErrSpent] if the time is over.
+// Raise raises the priority of all threads, also of threads that begin later, until [Priority.Lower] or until the
+// program has used its time. It fails with [ErrSpent] if no time is left.
 func (k *Priority) Raise() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,6 +87,7 @@ func (k *Priority) Lower() error {
 	return k.lower()
 }
 
+// lower does what Lower does, for callers that have k.mu.
 func (k *Priority) lower() error {
 	if k.over == nil {
 		return nil
@@ -99,7 +102,7 @@ func (k *Priority) lower() error {
 	return k.set(k.usual)
 }
 
-// watch lowers the priority once the time is taken.
+// watch lowers the priority once the program has used its time. It returns when over is closed.
 func (k *Priority) watch(over chan struct{}) {
 	look := time.NewTicker(often)
 	defer look.Stop()
@@ -117,8 +120,8 @@ func (k *Priority) watch(over chan struct{}) {
 	}
 }
 
-// set gives all threads a nice value. A thread has that of the one that began it. So no other is left once a pass has
-// found no new thread.
+// set sets the nice value of all threads. A new thread inherits the value of the thread that starts it. So all threads
+// have the value once a pass through the threads has found no new one.
 func (k *Priority) set(nice int) error {
 	done := map[int]bool{}
 	for range maxPasses {

@@ -1,59 +1,60 @@
 package resident
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 )
 
-// Block is a piece of memory that a process would free once all of its owners have let go of it. Owners are bits of a
-// word; 0 stands for none. Size is as malloc takes it: with its head.
+// Block is a piece of memory that a process frees once all its owners have released it. Owners is a set of owners, one
+// bit each; 0 stands for memory that stays. Size is in bytes and includes malloc's head.
 type Block struct{ Address, Size, Owners uint64 }
 
-// Freed has the blocks that a process would free, so that [Explain] can say what resident memory would fall by.
+// Freed has the blocks that a process may free. [Explain] finds out by how much its resident memory would fall.
 type Freed struct {
-	Large []Block // of LeastLarge bytes and more, by address; they do not overlap
-	// Small returns the owners of the smaller blocks that begin in a page of SmallPage bytes, by its number, and how
-	// many begin there.
+	Large []Block // blocks of at least LeastLarge bytes, by address; they do not overlap
+	// Small returns, for page number page of SmallPage bytes, the owners of the smaller blocks that begin there, and
+	// the number of these blocks.
 	Small func(page uint64) (owners uint64, count int)
-	// Maps are memory maps, likewise, in whole pages: they go with all that is in memory of them.
-	Maps []Block
+	Maps  []Block // memory maps in whole pages, by address
 }
 
-// Bounds of blocks that [Freed] has one by one, and of the pages of the others.
+// Sizes in bytes for [Freed].
 const (
 	LeastLarge = 4 << 10
 	SmallPage  = 4 << 10
 )
 
-// Falls is by how much resident memory falls with blocks that are freed. Each map has bytes that go once exactly these
-// owners have let go: sets of owners that are a part of others count there as well.
+// Falls says by how much resident memory falls if owners release their blocks. The keys of its maps are sets of owners.
+// The bytes under a key are free once all owners in that set have released their blocks. So the memory that some owners
+// free together is the sum over all keys that are subsets of these owners.
 type Falls struct {
-	// AtOnce has blocks that malloc or somebody else mapped one by one, and Python's arenas.
+	// AtOnce has the memory that goes back to Linux at once: blocks with mappings of their own, and Python's arenas.
 	AtOnce map[uint64]uint64
-	// Trims has whole pages of malloc's heaps, which malloc_trim(0) gives back. Pages that were free before are in
+	// Trims has whole pages of malloc's heaps, which malloc_trim(0) gives back. Pages that are free now are in
 	// [Account.Trim].
 	Trims map[uint64]uint64
-	// Resident has, for each of the large blocks in their order, the part that is in memory.
+	// Resident has the resident bytes of each large block, in the order of Freed.Large.
 	Resident []uint64
-	// Maps has the resident bytes of memory maps, by their owners and by the kind that they count as in the account.
-	// They are in AtOnce, too.
+	// Maps has the resident bytes of memory maps, by owners and by their kind in the account. They are also in AtOnce.
 	Maps map[uint64]map[Kind]uint64
 }
 
-// falling finds out what falls.
+// falling computes [Falls].
 type falling struct {
 	of     *Freed
 	falls  Falls
 	arenas map[uint32]*arena
-	placed []bool // of the large blocks: malloc has it in a heap, or as a mapping
+	placed []bool // by index of a large block: it was found in a heap of malloc's, or in a mapping of its own
 }
 
-// arena is an arena of Python's allocator: Python frees it with its last block.
+// arena is an arena of Python's allocator. Python frees it with its last block.
 type arena struct {
 	owners, bytes uint64
-	stays         bool
+	stays         bool // some block has no owner
 }
 
+// newFalling returns nil if of is nil.
 func newFalling(of *Freed) *falling {
 	if of == nil {
 		return nil
@@ -64,21 +65,15 @@ func newFalling(of *Freed) *falling {
 	}}
 }
 
-// from returns the index of the first large block at an address or behind it.
+// from returns the index of the first large block that begins at an address or behind it.
 func (f *falling) from(addr uint64) int {
 	i, _ := slices.BinarySearchFunc(f.of.Large, addr, func(b Block, addr uint64) int {
-		switch {
-		case b.Address < addr:
-			return -1
-		case b.Address > addr:
-			return 1
-		}
-		return 0
+		return cmp.Compare(b.Address, addr)
 	})
 	return i
 }
 
-// in yields the large blocks that lie in a mapping, or have a part there.
+// in yields the large blocks that have a byte in [start, end), with their indices.
 func (f *falling) in(start, end uint64) iter.Seq2[int, Block] {
 	return func(yield func(int, Block) bool) {
 		i := f.from(start)
@@ -90,21 +85,21 @@ func (f *falling) in(start, end uint64) iter.Seq2[int, Block] {
 	}
 }
 
-// ownerOf returns the owners of the large block that a piece of malloc's memory has, 0 for none.
+// ownerOf returns the owners of the large block in a chunk of malloc's, or 0 if there is none.
 func (f *falling) ownerOf(start, end uint64) uint64 {
 	i := f.from(start)
 	if i == len(f.of.Large) {
 		return 0
 	}
 	b := f.of.Large[i]
-	if b.Address >= end || b.Address+b.Size > end+chunkHead { // its size counts the head
+	if b.Address >= end || b.Address+b.Size > end+chunkHead { // Size includes the head
 		return 0
 	}
 	return b.Owners
 }
 
-// residentBlocks finds out which part of the large blocks is in memory, of a mapping that has been loaded. The kernel
-// may have several mappings of one block.
+// residentBlocks adds up the resident bytes of the large blocks in a loaded mapping. A block may extend over several
+// mappings.
 func (x *explainer) residentBlocks(m mapping) {
 	if f := x.falling; f != nil {
 		for i, b := range f.in(m.start, m.end) {
@@ -113,7 +108,7 @@ func (x *explainer) residentBlocks(m mapping) {
 	}
 }
 
-// heapBlocks notes that the large blocks of a mapping lie in a heap: of what was tried as one, nothing is kept.
+// heapBlocks notes that the large blocks in a mapping are in a heap of malloc's.
 func (x *explainer) heapBlocks(m mapping) {
 	if f := x.falling; f != nil {
 		for i := range f.in(m.start, m.end) {
@@ -122,7 +117,7 @@ func (x *explainer) heapBlocks(m mapping) {
 	}
 }
 
-// mappedBlocks takes in blocks that malloc mapped by themselves: they go with their heads.
+// mappedBlocks adds large blocks for which malloc has made mappings of their own. Their heads are freed, too.
 func (x *explainer) mappedBlocks(big []span) {
 	f := x.falling
 	if f == nil {
@@ -136,10 +131,10 @@ func (x *explainer) mappedBlocks(big []span) {
 	}
 }
 
-// leastMapped is the least size of a block that counts as mapped by itself where its allocator is not known.
+// leastMapped is the least size in bytes of a block of an unknown allocator that counts as having a mapping of its own.
 const leastMapped = 64 << 10
 
-// pooled takes in a pool of Python's with so many blocks in use, of an arena by its number.
+// pooled adds a pool of Python's at an address to its arena. count is the number of its blocks in use.
 func (x *explainer) pooled(at, size uint64, count int, number uint32) {
 	f := x.falling
 	if f == nil {
@@ -160,7 +155,7 @@ func (x *explainer) pooled(at, size uint64, count int, number uint32) {
 	a.stays = a.stays || known != count && count > 0
 }
 
-// end returns what falls.
+// end returns the result, or nil for a nil falling.
 func (f *falling) end() *Falls {
 	if f == nil {
 		return nil
@@ -178,21 +173,22 @@ func (f *falling) end() *Falls {
 	return &f.falls
 }
 
-// chunkPages finds the pages of one heap that would be free: all that lies in such a page is free, or has owners.
+// chunkPages finds the pages of a heap that owners would free. All memory in such a page is free, or has owners. Chunks
+// are added in order of address.
 type chunkPages struct {
 	*explainer
-	sum   map[uint64]uint64 // bytes of pages, by owners
-	run   map[uint64]uint64 // likewise, since the last page that stays
-	page  uint64            // the one that chunks are met in
-	is    pageState
-	spill bool // its last small block reaches into the next
+	sum   map[uint64]uint64 // by owners: bytes of pages that malloc_trim would give back
+	run   map[uint64]uint64 // by owners: bytes of pages since the last page that stays
+	page  uint64            // the address of the present page
+	is    pageState         // of the present page
+	spill bool              // the last small block of the present page extends into the next page
 }
 
-// pageState is what is known of a page.
+// pageState is what chunkPages knows about a page.
 type pageState struct {
 	owners uint64
-	stays  bool
-	small  int // blocks that begin there
+	stays  bool // some block in the page has no owner
+	small  int  // the number of small blocks that begin in the page
 }
 
 func (x *explainer) newChunkPages(m mapping, first uint64) *chunkPages {
@@ -203,7 +199,7 @@ func (x *explainer) newChunkPages(m mapping, first uint64) *chunkPages {
 		page: first &^ (x.reader.page - 1), is: pageState{stays: first != m.start}}
 }
 
-// take takes in a chunk.
+// take adds the next chunk. A nil chunkPages does nothing.
 func (c *chunkPages) take(start, end uint64, free bool) {
 	if c == nil {
 		return
@@ -233,7 +229,7 @@ func (c *chunkPages) take(start, end uint64, free bool) {
 	}
 }
 
-// reach goes on to a page.
+// reach ends the present page, and makes another one the present page.
 func (c *chunkPages) reach(page uint64) {
 	if page <= c.page {
 		return
@@ -251,17 +247,18 @@ func (c *chunkPages) reach(page uint64) {
 	c.page, c.is, c.spill = page, next, false
 }
 
-// smallIn adds up the small blocks of a page of the machine's.
+// smallIn returns the owners and the number of the small blocks in a page of the machine's, which may have several
+// pages of SmallPage bytes.
 func (c *chunkPages) smallIn(page uint64) (owners uint64, count int) {
 	for at := page / SmallPage; at < (page+c.reader.page)/SmallPage; at++ {
-		of, n := c.falling.of.Small(at)
-		owners |= of
+		pageOwners, n := c.falling.of.Small(at)
+		owners |= pageOwners
 		count += n
 	}
 	return owners, count
 }
 
-// add takes in pages that are alike.
+// add adds pages with the same state.
 func (c *chunkPages) add(is pageState, start, end uint64) {
 	switch {
 	case is.stays:
@@ -273,7 +270,7 @@ func (c *chunkPages) add(is pageState, start, end uint64) {
 	}
 }
 
-// settle takes in the pages since the last one that stays.
+// settle adds the pages since the last one that stays to those that malloc_trim would give back.
 func (c *chunkPages) settle() {
 	for owners, n := range c.run {
 		c.sum[owners] += n
@@ -281,8 +278,8 @@ func (c *chunkPages) settle() {
 	clear(c.run)
 }
 
-// end takes in the end of a heap, where the top may be. The tops of other arenas than the main one are not trimmed, nor
-// is what is joined to them.
+// end adds the last page of a heap. trimmed is false for the last heap of an arena other than the main one: malloc_trim
+// does not trim its top, nor free memory that malloc joins to the top.
 func (c *chunkPages) end(trimmed bool) {
 	if c == nil {
 		return
@@ -293,7 +290,7 @@ func (c *chunkPages) end(trimmed bool) {
 	}
 }
 
-// trims takes in a heap.
+// trims adds the pages of a heap to the result.
 func (x *explainer) trims(c *chunkPages) {
 	if c == nil {
 		return

@@ -1,36 +1,37 @@
 package resident
 
-// Memory of glibc's malloc (malloc/malloc.c, malloc/arena.c; the same since 2.26). In front, a chunk has the size of
-// the chunk before it, if that is free, and then its own size. The lowest bits of its own size are flags: the chunk
-// before is in use, this chunk was mapped by itself, this chunk is not of the main arena. Chunks lie side by side. The
-// last is the top, which is free.
+// The memory of glibc's malloc (malloc/malloc.c, malloc/arena.c; unchanged since 2.26). A heap is a row of chunks; the
+// last one, the top, is free. A chunk begins with two words: the size of the chunk before it, which is valid only if
+// that chunk is free, and its own size. The lowest bits of its own size are flags: the chunk before is in use, this
+// chunk has a mapping of its own, this chunk is not of the main arena.
 const (
 	inUseBefore = 1
 	isMapped    = 2
 	flags       = 7
-	smallest    = 32
-	chunkHead   = 16
-	freeHead    = 48       // sizeof(struct malloc_chunk): a free chunk writes that into itself
+	smallest    = 32       // bytes of the smallest chunk
+	chunkHead   = 16       // bytes of the two words
+	freeHead    = 48       // sizeof(struct malloc_chunk): what malloc writes into a free chunk
 	fastMost    = 128      // the largest chunk that goes to a fast bin
-	heapMost    = 64 << 20 // HEAP_MAX_SIZE: heaps of other arenas begin at its multiples
-	stateLeast  = 0x880    // sizeof(struct malloc_state) is between these
+	heapMost    = 64 << 20 // HEAP_MAX_SIZE: heaps of arenas other than the main one begin at its multiples
+	stateLeast  = 0x880    // sizeof(struct malloc_state) is between stateLeast and stateMost
 	stateMost   = 0x8f0
-	arenaTop    = 96 // malloc_state.top
+	arenaTop    = 96 // the offset of malloc_state.top
 )
 
 // heap is a heap of malloc's.
 type heap struct {
 	start, end uint64 // of the mapping
 	free       []span // free chunks and the top, without their headers
-	whole      []span // whole pages of free chunks: malloc_trim gives those back
-	top        span   // and whole pages of the top
-	// joins: between the last free chunk and the top there are only chunks so small that malloc may have them in its
-	// fast bins. malloc then joins them all to the top before it trims.
+	whole      []span // whole pages of free chunks, which malloc_trim gives back
+	top        span   // whole pages of the top
+	// joins: between the last free chunk and the top there are only chunks so small that they may be in malloc's fast
+	// bins. If they are, malloc joins them and the last free chunk to the top before it trims.
 	joins bool
-	pages *chunkPages // what its blocks would give back
+	pages *chunkPages // nil without Source.Freed
 }
 
-// heap walks a mapping as a heap, if it is one: chunks must lead from the mapping's beginning to its end.
+// heap walks the chunks of a mapping. ok is false if the mapping is no heap: its chunks do not lead from its beginning
+// to its end.
 func (x *explainer) heap(m mapping) (h heap, ok bool) {
 	if m.name == "[heap]" {
 		return x.chunks(m, m.start, m.end)
@@ -45,7 +46,7 @@ func (x *explainer) heap(m mapping) (h heap, ok bool) {
 		return h, false
 	}
 	end := m.start + size
-	if arena-m.start > 64 { // another heap of the same arena: chunks begin behind the header
+	if arena-m.start > 64 { // not the first heap of its arena: chunks begin behind the header
 		for _, head := range []uint64{32, 48, 64} {
 			if h, ok := x.chunks(m, m.start+head, end); ok {
 				return h, true
@@ -66,7 +67,7 @@ func (x *explainer) heap(m mapping) (h heap, ok bool) {
 	return h, false
 }
 
-// chunks walks from a first chunk to the end.
+// chunks walks from the chunk at first to the end of a heap. ok is false if the chunks do not lead there.
 func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
 	h.start, h.end = m.start, m.end
 	last, isFree, small := uint64(0), false, false
@@ -97,7 +98,7 @@ func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
 			h.pages.take(at, end, true)
 			h.pages.end(m.name == "[heap]")
 			return h, true
-		case size == chunkHead || size == 0: // a fence at the end of a heap that is not the arena's last
+		case size == chunkHead || size == 0: // the end of a heap that is not the last of its arena
 			h.pages.end(true)
 			return h, end-at <= smallest
 		case size < smallest:
@@ -108,7 +109,7 @@ func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
 	}
 }
 
-// add takes in a free chunk. page is the size of the memory's pages in bytes.
+// add adds a free chunk. page is the size of a page in bytes.
 func (h *heap) add(start, end, page uint64) {
 	h.free = append(h.free, span{start + chunkHead, end})
 	if from, to := (start+freeHead+page-1)&^(page-1), end&^(page-1); from < to {
@@ -116,9 +117,9 @@ func (h *heap) add(start, end, page uint64) {
 	}
 }
 
-// mapped returns the size of a block, at an address, that malloc mapped by itself; 0 if there is none. Such a block
-// begins with its page, has whole pages, and nothing is in front of it. From glibc 2.43 on its size does not count the
-// head.
+// mapped returns the size of the block at an address for which malloc has made a mapping of its own, or 0 if there is
+// none. Such a block has whole pages, and the first word of its head is 0. Since glibc 2.43 the size in its head does
+// not include the head.
 func (x *explainer) mapped(at, end uint64) uint64 {
 	const least = 64 << 10 // malloc's threshold is 128 KiB, unless somebody lowered it
 	before, ok1 := x.word(at)

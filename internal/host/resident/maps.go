@@ -5,27 +5,28 @@ import (
 	"slices"
 )
 
-// maps takes in the memory maps that lie in a mapping, or have a part there.
+// maps adds the memory maps of Freed.Maps that have a byte in a mapping.
 func (x *explainer) maps(m mapping) {
 	f := x.falling
 	if f == nil || m.resident == 0 {
 		return
 	}
-	all := f.of.Maps
-	i, _ := slices.BinarySearchFunc(all, m.start, func(b Block, addr uint64) int {
+	blocks := f.of.Maps
+	i, _ := slices.BinarySearchFunc(blocks, m.start, func(b Block, addr uint64) int {
 		if b.Address+b.Size <= addr {
 			return -1
 		}
 		return 1
 	})
-	for ; i < len(all) && all[i].Address < m.end; i++ {
-		if b := all[i]; b.Owners != 0 {
+	for ; i < len(blocks) && blocks[i].Address < m.end; i++ {
+		if b := blocks[i]; b.Owners != 0 {
 			x.mapIn(m, b.Owners, max(b.Address, m.start), min(b.Address+b.Size, m.end))
 		}
 	}
 }
 
-// mapIn adds a part of a mapping to the memory that goes with its owners: by smaps for a whole mapping, else by pages.
+// mapIn adds the part [start, end) of a mapping to the memory that its owners free. For a whole mapping it uses the
+// sizes in smaps, and else counts pages.
 func (x *explainer) mapIn(m mapping, owners, start, end uint64) {
 	pages, anonymous, ok := m.resident, m.anonymous, true
 	if start > m.start || end < m.end {
@@ -57,7 +58,8 @@ func (x *explainer) mapIn(m mapping, owners, start, end uint64) {
 	}
 }
 
-// pagesIn returns the resident bytes of some pages, and how many of them are in no file.
+// pagesIn returns the resident bytes of the pages in [start, end), and how many of them are not pages of a file. ok is
+// false if the pages could not be read.
 func (x *explainer) pagesIn(start, end uint64) (resident, anonymous uint64, ok bool) {
 	if x.pagemap == nil {
 		return 0, 0, false

@@ -1,20 +1,26 @@
 package resident
 
-// scanned has the blocks and pools of a mapping that is no heap.
+// scanned has the blocks and pools in a mapping that is no heap.
 type scanned struct {
-	big        []span // blocks that malloc mapped
-	used, free uint64 // of Python's pools
+	big        []span // blocks for which malloc has made mappings of their own
+	used, free uint64 // bytes of Python's pools
 }
 
-// scan goes over a mapping page by page, or pool by pool where pools are smaller. There begins a block that malloc
-// mapped, one of Python's pools, or unknown memory.
+// The sizes of Python's pools in bytes (Objects/obmalloc.c).
+const (
+	poolSize    = 16 << 10
+	poolSize309 = 4 << 10 // up to Python 3.9
+)
+
+// scan searches a mapping for blocks that malloc has mapped, and for Python's pools. Both begin at multiples of a page
+// or of a pool, whichever is smaller.
 func (x *explainer) scan(m mapping) (s scanned) {
 	before := x.ahead
 	x.ahead = x.page
 	defer func() { x.ahead = before }()
-	pool := uint64(16 << 10)
+	pool := uint64(poolSize)
 	if x.python <= 9 {
-		pool = 4 << 10
+		pool = poolSize309
 	}
 	step := min(x.page, pool)
 	for at := m.start; at < m.end && !x.stopped; {
@@ -40,10 +46,10 @@ func (x *explainer) scan(m mapping) (s scanned) {
 	return s
 }
 
-// pool returns the bytes in use of Python's pool at an address (Objects/obmalloc.c). A pool is 4 KiB up to Python 3.9
-// and 16 KiB since, at a multiple of that. Its header of 48 bytes has the number of blocks in use, the first free one,
-// two neighbours, its arena, the class of its blocks' size (16 bytes each), and two offsets: of the next block that was
-// never used, and of the last that fits.
+// pool returns the bytes in use of Python's pool at an address (Objects/obmalloc.c). ok is false if there is no pool. A
+// pool begins at a multiple of its size. Its header of 48 bytes has the number of blocks in use, the first free block,
+// two neighbours, its arena, the class of its blocks (a multiple of 16 bytes), and two offsets: of the next block that
+// was never used, and of the last block that fits.
 func (x *explainer) pool(at, size, end uint64) (used uint64, ok bool) {
 	const (
 		classes = 32

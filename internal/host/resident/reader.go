@@ -9,33 +9,32 @@ import (
 )
 
 const (
-	ahead = 64 << 10
-
-	patience = 40 // times as long as its processor time may reading take
+	ahead    = 64 << 10 // bytes that are read at once
+	patience = 40       // elapsed time may be this many times the limit of processor time
 )
 
-// span is the addresses [start, end).
+// span is the range of addresses [start, end).
 type span struct{ start, end uint64 }
 
-// reader reads one mapping's memory, where it is resident.
+// reader reads the resident memory of one mapping after another.
 type reader struct {
 	memory, pagemap io.ReaderAt
-	page            uint64               // bytes of one
-	left            int64                // bytes that it may still read
+	page            uint64               // the size of a page in bytes
+	left            int64                // bytes that may still be read
 	used            func() time.Duration // processor time
-	until           time.Duration        // by used
+	until           time.Duration        // the limit of used
 	deadline        time.Time
 	ended           <-chan struct{}
 	stopped         bool // a limit was hit
 
-	at    uint64  // of the mapping
-	pages []uint8 // states of its pages
-	zero  uint64  // the frame of Linux's page of zeros; 0 where it is not known
+	at    uint64  // the address of the loaded mapping
+	pages []uint8 // the states of its pages
+	zero  uint64  // the frame of Linux's page of zeros; 0 if it is not known
 	from  uint64  // the address of the first byte in have
-	have  []byte
+	have  []byte  // memory that was read
 	buf   []byte
-	steps int
-	ahead uint64 // bytes that are read at a time
+	steps int    // calls of over
+	ahead uint64 // bytes that are read at once
 }
 
 func newReader(s Source, limits Limits) *reader {
@@ -46,7 +45,7 @@ func newReader(s Source, limits Limits) *reader {
 		ahead: max(ahead, page)}
 }
 
-// load finds out which pages of a mapping are resident.
+// load makes a mapping the present one, and finds out which of its pages are resident. It returns false if it cannot.
 func (r *reader) load(m mapping) bool {
 	const most = 1 << 24 // pages: 64 GiB
 	count := (m.end - m.start) / r.page
@@ -57,7 +56,7 @@ func (r *reader) load(m mapping) bool {
 	r.at, r.have, r.pages = m.start, nil, make([]uint8, count)
 	raw, states := make([]byte, 8*min(count, 64<<10)), pageStates{reader: r}
 	for done := uint64(0); done < count; {
-		if r.late() { // a mapping may be large, and there may be many
+		if r.late() { // checked often, because mappings may be large and many
 			return false
 		}
 		part := raw[:8*min(count-done, uint64(len(raw)/8))]
@@ -73,9 +72,9 @@ func (r *reader) load(m mapping) bool {
 	return true
 }
 
-// over reports whether a limit was hit. To look at the time takes long, so only some calls do.
+// over reports whether a limit was hit. Reading the time takes long, so only one in period calls does it.
 func (r *reader) over() bool {
-	const period = 4096 // calls for each look at the time
+	const period = 4096
 	r.steps++
 	if r.steps%period == 1 {
 		r.late() // sets stopped
@@ -86,7 +85,7 @@ func (r *reader) over() bool {
 	return r.stopped
 }
 
-// late stops the reader if the time is over. It reports whether the reader is stopped, by this or another limit.
+// late stops the reader if its time is over. It reports whether the reader is stopped, for this or another reason.
 func (r *reader) late() bool {
 	select {
 	case <-r.ended:
@@ -97,13 +96,14 @@ func (r *reader) late() bool {
 	return r.stopped
 }
 
-// isResident reports whether the page of an address is resident.
+// isResident reports whether the page that contains an address is resident.
 func (r *reader) isResident(addr uint64) bool {
 	i := (addr - r.at) / r.page
 	return addr >= r.at && i < uint64(len(r.pages)) && r.pages[i] != absent
 }
 
-// word reads 8 bytes; ok is false where they are not resident or a limit was hit. An address is a multiple of 8.
+// word reads the 8 bytes at an address. ok is false if the address is no multiple of 8, the bytes are not resident, or
+// a limit was hit.
 func (r *reader) word(addr uint64) (w uint64, ok bool) {
 	if addr&7 != 0 {
 		return 0, false
@@ -116,7 +116,8 @@ func (r *reader) word(addr uint64) (w uint64, ok bool) {
 	return binary.LittleEndian.Uint64(r.have[addr-r.from:]), true
 }
 
-// fill reads the page of an address into have, with the resident pages right behind it: at most r.ahead bytes in all.
+// fill reads the page that contains an address, and the resident pages directly behind it, into have. It reads at most
+// r.ahead bytes.
 func (r *reader) fill(addr uint64) bool {
 	first := addr &^ (r.page - 1)
 	size := uint64(0)
@@ -136,10 +137,10 @@ func (r *reader) fill(addr uint64) bool {
 	return true
 }
 
-// residentIn returns the sum of the spans' resident bytes. If a span has a part of a page, only that part counts. Spans
-// must not overlap.
-func (r *reader) residentIn(all ...span) (bytes uint64) {
-	for _, s := range all {
+// residentIn returns the number of resident bytes in spans that do not overlap. Of a page that is only partly in a
+// span, only that part counts.
+func (r *reader) residentIn(spans ...span) (bytes uint64) {
+	for _, s := range spans {
 		for s.start < s.end {
 			next := min(s.end, s.start&^(r.page-1)+r.page)
 			if r.isResident(s.start) {

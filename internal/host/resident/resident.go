@@ -1,10 +1,10 @@
-// Package resident explains where the resident memory of a process is: in pages of files, in memory that malloc has
-// given out or keeps free, in Python's own pools of small objects, in shared memory. It reads /proc/PID/smaps, pagemap
-// and mem; nothing runs in the process, and no page that is not resident is read. The kernel ledger has the total at
-// any moment, and internal/python/holders finds the holders of objects.
+// Package resident divides the resident memory of a process into kinds: pages of files, memory that malloc has given
+// out or keeps free, Python's own pools of small objects, shared memory, and others. It reads /proc/PID/smaps, pagemap
+// and mem. It runs nothing in the process, and reads no page that is not resident. The kernel half's ledger has the
+// total at any moment, and internal/python/holders finds the holders of objects.
 //
-// Everything read is hostile. A heap or a pool counts as one only if its own headers agree with each other from one end
-// to the other; the rest is [Other]. The parts always add up to the total.
+// The memory of the process is hostile. Memory counts as a heap or a pool only if all headers in it agree with each
+// other; the rest is [Other]. The parts always add up to the total.
 package resident
 
 import (
@@ -19,15 +19,15 @@ type Kind string
 // The kinds.
 const (
 	Files      Kind = "files"       // pages of files: code and constants of libraries, and other mapped files
-	Libraries  Kind = "libraries"   // pages that libraries have written to: their variables and relocations
+	Libraries  Kind = "libraries"   // pages of files that the process has changed: libraries' variables and relocations
 	Objects    Kind = "objects"     // Python's small objects, of up to 512 bytes, in use
-	ObjectFree Kind = "object-free" // room for such objects in pools that Python keeps
-	Malloc     Kind = "malloc"      // blocks that malloc has given out, in its heaps
-	MallocBig  Kind = "malloc-big"  // blocks that malloc has mapped one by one
+	ObjectFree Kind = "object-free" // free memory for such objects in Python's pools
+	Malloc     Kind = "malloc"      // blocks in malloc's heaps that malloc has given out
+	MallocBig  Kind = "malloc-big"  // blocks for which malloc has made a mapping of their own
 	MallocFree Kind = "malloc-free" // free memory of malloc's heaps
 	Shared     Kind = "shared"      // shared memory
-	Stack      Kind = "stack"       // of the main thread
-	Other      Kind = "other"       // not explained
+	Stack      Kind = "stack"       // the stack of the main thread
+	Other      Kind = "other"       // memory of no known kind
 )
 
 // Part is memory of one kind, in bytes.
@@ -36,46 +36,46 @@ type Part struct {
 	Bytes uint64
 }
 
-// Account is where all of the resident memory is.
+// Account divides all resident memory into parts. Sizes are in bytes.
 type Account struct {
-	Parts []Part // in the order of the kinds; those of 0 bytes are left out
+	Parts []Part // without empty parts, in the order of kinds
 	Total uint64
-	// Trim is the part of MallocFree that malloc_trim(0) would give back: whole pages.
+	// Trim is the part of MallocFree that malloc_trim(0) would give back: its whole pages.
 	Trim uint64
-	// Complete is false where a limit was hit: parts that were not looked at are in Other.
+	// Complete is false if a limit was hit. Memory that was not examined is then in Other.
 	Complete bool
-	Falls    *Falls // nil where nobody asked
+	Falls    *Falls // nil without Source.Freed
 }
 
-// Limits bound the reads.
+// Limits limit what [Explain] reads.
 type Limits struct {
-	Bytes int64           // of the process's memory, 512 MiB
-	Time  time.Duration   // by Used, 1 s
-	Ended <-chan struct{} // nothing more is read once it is closed; nil: none
-	// Used returns the processor time of the thread, to which the caller is locked. The clock on the wall only ends
-	// reads that are held up. It serves instead where Used is nil.
+	Bytes int64           // of the process's memory; 0: 512 MiB
+	Time  time.Duration   // by Used; 0: 1 s
+	Ended <-chan struct{} // once it is closed, nothing more is read; may be nil
+	// Used returns the processor time of the thread, to which the caller is locked. Elapsed time then only ends reads
+	// that hang. If Used is nil, elapsed time counts instead.
 	Used func() time.Duration
 }
 
-// Source has the files of a process that are read.
+// Source has the files of a process that are read, and facts about the process.
 type Source struct {
 	Smaps         io.Reader   // /proc/PID/smaps
-	Memory, Pages io.ReaderAt // /proc/PID/mem and pagemap; nil where they cannot be read
-	Python        int         // minor version of its Python 3, 0 for none
-	PageSize      uint64      // bytes of a page of its memory; 0: as on this machine
-	Freed         *Freed      // blocks that would be freed; nil: nobody asks
+	Memory, Pages io.ReaderAt // /proc/PID/mem and pagemap; nil if they cannot be read
+	Python        int         // the minor version of its Python 3; 0 for none
+	PageSize      uint64      // the size of a page in bytes; 0: this machine's
+	Freed         *Freed      // blocks whose release is to be examined; may be nil
 }
 
-// The kernel counts the pages of each mapping as smaps is read: that may take smapsTimes as long as [Limits.Time], and
-// once nothing more is to be read, lastTime.
+// Reading smaps takes long, because Linux counts the pages of each mapping then.
 const (
-	smapsTimes = 3
-	lastTime   = 500 * time.Millisecond
+	smapsTimes = 3                      // it may take this many times Limits.Time
+	lastTime   = 500 * time.Millisecond // how long it may take once Limits.Ended is closed
 )
 
-// overdue returns a function that reports whether smaps is to be read no further.
+// overdue returns a function that reports whether reading smaps must end.
 func (l Limits) overdue() func() bool {
-	until, by, ended := l.Used()+smapsTimes*l.Time, time.Now().Add(patience*smapsTimes*l.Time), l.Ended
+	until, ended := l.Used()+smapsTimes*l.Time, l.Ended
+	by := time.Now().Add(patience * smapsTimes * l.Time)
 	return func() bool {
 		now := time.Now()
 		select {
@@ -93,7 +93,7 @@ func (l Limits) overdue() func() bool {
 // kinds is the order of the parts.
 var kinds = []Kind{Objects, ObjectFree, Malloc, MallocBig, MallocFree, Libraries, Files, Shared, Stack, Other}
 
-// Explain returns the kinds of the resident memory. It fails where smaps cannot be read.
+// Explain divides the resident memory of a process into kinds. It fails if smaps cannot be read.
 func Explain(s Source, limits Limits) (Account, error) {
 	if limits.Bytes <= 0 {
 		limits.Bytes = 512 << 20
@@ -105,16 +105,16 @@ func Explain(s Source, limits Limits) (Account, error) {
 		began := time.Now()
 		limits.Used = func() time.Duration { return time.Since(began) }
 	}
-	all, err := readSmaps(s.Smaps, limits.overdue())
+	mappings, err := readSmaps(s.Smaps, limits.overdue())
 	if err != nil {
 		return Account{}, fmt.Errorf("smaps: %w", err)
 	}
 	x := &explainer{reader: newReader(s, limits), python: s.Python, bytes: map[Kind]uint64{},
 		falling: newFalling(s.Freed)}
 	a := Account{}
-	for _, r := range join(all) {
-		a.Total += r.resident
-		x.explain(r)
+	for _, m := range join(mappings) {
+		a.Total += m.resident
+		x.explain(m)
 	}
 	for _, k := range kinds {
 		if n := x.bytes[k]; n > 0 {
@@ -125,17 +125,17 @@ func Explain(s Source, limits Limits) (Account, error) {
 	return a, nil
 }
 
-// explainer adds up.
+// explainer adds up the parts of an [Account].
 type explainer struct {
 	*reader
 	python int
 	bytes  map[Kind]uint64
 	trim   uint64
 
-	falling *falling // nil where nobody asks
+	falling *falling // nil without Source.Freed
 }
 
-// explain takes one mapping: its resident bytes go to kinds, none twice, and none more than there are.
+// explain divides the resident bytes of a mapping among the kinds. It counts no byte twice, and no more than there are.
 func (x *explainer) explain(r mapping) {
 	left := r.resident
 	give := func(k Kind, bytes uint64) {
@@ -158,38 +158,38 @@ func (x *explainer) explain(r mapping) {
 	give(Other, left)
 }
 
-// private takes a private mapping without a file: a heap of malloc's, blocks that malloc mapped, Python's pools.
+// private divides a private mapping without a file: a heap of malloc's, blocks that malloc has mapped, Python's pools.
 func (x *explainer) private(r mapping, give func(Kind, uint64)) {
 	if !x.load(r) {
 		return
 	}
 	x.residentBlocks(r)
-	for _, one := range x.parts(r) {
-		x.part(one, give)
+	for _, part := range x.parts(r) {
+		x.part(part, give)
 	}
 }
 
-// parts divides a mapping where a heap of malloc's begins in it: the kernel makes one mapping of a heap and of private
-// memory in front of it.
-func (x *explainer) parts(r mapping) (out []mapping) {
+// parts divides a mapping at each address where a heap of malloc's begins. Linux merges the mappings of a heap and of
+// private memory in front of it.
+func (x *explainer) parts(r mapping) (parts []mapping) {
 	for at := (r.start/heapMost + 1) * heapMost; at < r.end && r.name == ""; at += heapMost {
-		later := r
-		later.start, later.end = at, min(r.end, at+heapMost)
-		if _, is := x.heap(later); is {
+		candidate := r
+		candidate.start, candidate.end = at, min(r.end, at+heapMost)
+		if _, isHeap := x.heap(candidate); isHeap {
 			before := r
 			before.end = at
-			out = append(out, before)
+			parts = append(parts, before)
 			r.start = at
 		}
 	}
-	return append(out, r)
+	return append(parts, r)
 }
 
-// part takes a part of a mapping that has been loaded.
+// part divides a part of a loaded mapping.
 func (x *explainer) part(r mapping, give func(Kind, uint64)) {
 	if h, ok := x.heap(r); ok {
 		free := x.residentIn(h.free...)
-		if r.name == "[heap]" { // the tops of other arenas are not trimmed
+		if r.name == "[heap]" { // malloc_trim does not trim the tops of other arenas
 			x.trim += x.residentIn(h.top)
 		} else if n := len(h.whole); h.joins && n > 0 {
 			h.whole = h.whole[:n-1]
@@ -203,7 +203,7 @@ func (x *explainer) part(r mapping, give func(Kind, uint64)) {
 	}
 	found := x.scan(r)
 	x.mappedBlocks(found.big)
-	if r.name == "[heap]" { // that could not be walked
+	if r.name == "[heap]" { // a heap whose chunks could not be walked
 		x.heapBlocks(r)
 	}
 	give(MallocBig, x.residentIn(found.big...))
@@ -211,21 +211,27 @@ func (x *explainer) part(r mapping, give func(Kind, uint64)) {
 	give(ObjectFree, found.free)
 }
 
-// join makes one of private mappings without a file that lie side by side: the kernel has several where a part may be
-// of huge pages, and one where malloc mapped several blocks. A mapping that begins where a heap of malloc's may, and is
-// no larger than one, stays apart.
-func join(all []mapping) (out []mapping) {
+// join merges adjacent private mappings without a file. Linux has several mappings if only a part may have huge pages,
+// but a single one for several blocks that malloc has mapped. A mapping that may be a heap of malloc's, by its address
+// and its size, is not merged with the one before it.
+func join(mappings []mapping) (joined []mapping) {
 	plain := func(m mapping) bool { return !m.file && !m.shared && m.name == "" && m.writable }
 	mayBeHeap := func(m mapping) bool { return m.start%heapMost == 0 && m.end-m.start <= heapMost }
-	for _, m := range all {
-		n := len(out)
-		if n > 0 && out[n-1].end == m.start &&
-			(plain(m) && plain(out[n-1]) && !mayBeHeap(m) || m.name == "[heap]" && out[n-1].name == m.name) {
-			out[n-1].end = m.end
-			out[n-1].resident += m.resident
+	belongTogether := func(before, m mapping) bool {
+		if before.end != m.start {
+			return false
+		}
+		bothPlain := plain(before) && plain(m) && !mayBeHeap(m)
+		return bothPlain || m.name == "[heap]" && before.name == m.name
+	}
+	for _, m := range mappings {
+		n := len(joined)
+		if n > 0 && belongTogether(joined[n-1], m) {
+			joined[n-1].end = m.end
+			joined[n-1].resident += m.resident
 			continue
 		}
-		out = append(out, m)
+		joined = append(joined, m)
 	}
-	return out
+	return joined
 }

@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// mapping is an entry of smaps. Sizes are bytes.
+// mapping is an entry of smaps. Sizes are in bytes.
 type mapping struct {
 	start, end uint64
-	name       string // "", [heap], [stack], or named for all others: a process chooses the names of its files
-	file       bool   // it has a file
-	shared     bool   // or is memory that others may have as well
+	name       string // "", [heap], [stack], or named for all others, as a process chooses the names of its files
+	file       bool   // pages of a file
+	shared     bool   // memory that other processes may share
 	writable   bool
 	resident   uint64
-	anonymous  uint64 // the part of these that is in no file
+	anonymous  uint64 // the part of resident that is no page of a file
 }
 
-// Bounds of the reads of smaps.
+// Limits for reading smaps.
 const (
 	maxMappings = 1 << 18
-	maxSmaps    = 256 << 20
-	maxLine     = 64 << 10
-	linesToLook = 512 // until the clock is read
+	maxSmaps    = 256 << 20 // bytes
+	maxLine     = 64 << 10  // bytes
+	linesToLook = 512       // lines between two looks at the time
 )
 
 var (
@@ -35,8 +35,8 @@ var (
 
 const named = "[…]"
 
-// readSmaps reads /proc/PID/smaps (proc_pid_smaps(5)), as long as over does not report that it is to end.
-func readSmaps(r io.Reader, over func() bool) (all []mapping, err error) {
+// readSmaps reads /proc/PID/smaps (proc_pid_smaps(5)). It fails once over returns true.
+func readSmaps(r io.Reader, over func() bool) (mappings []mapping, err error) {
 	lines := bufio.NewScanner(io.LimitReader(r, maxSmaps))
 	lines.Buffer(make([]byte, 0, 8<<10), maxLine)
 	for n := 1; lines.Scan(); n++ {
@@ -45,16 +45,16 @@ func readSmaps(r io.Reader, over func() bool) (all []mapping, err error) {
 		}
 		line := lines.Text()
 		if m, ok := parseHead(line); ok {
-			if len(all) == maxMappings {
+			if len(mappings) == maxMappings {
 				return nil, errSmaps
 			}
-			all = append(all, m)
+			mappings = append(mappings, m)
 			continue
 		}
-		if len(all) == 0 {
+		if len(mappings) == 0 {
 			return nil, fmt.Errorf("line %q: %w", line[:min(len(line), 80)], io.ErrUnexpectedEOF)
 		}
-		last := &all[len(all)-1]
+		last := &mappings[len(mappings)-1]
 		name, rest, _ := strings.Cut(line, ":")
 		switch name {
 		case "Rss":
@@ -63,13 +63,13 @@ func readSmaps(r io.Reader, over func() bool) (all []mapping, err error) {
 			last.anonymous = kilobytes(rest)
 		}
 	}
-	for i := range all {
-		all[i].anonymous = min(all[i].anonymous, all[i].resident)
+	for i := range mappings {
+		mappings[i].anonymous = min(mappings[i].anonymous, mappings[i].resident)
 	}
-	return all, lines.Err()
+	return mappings, lines.Err()
 }
 
-// parseHead reads the line of a mapping: start-end perms offset device inode name.
+// parseHead parses the first line of a mapping: start-end perms offset device inode name.
 func parseHead(line string) (m mapping, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 5 || len(fields[1]) != 4 {
@@ -93,20 +93,20 @@ func parseHead(line string) (m mapping, ok bool) {
 			m.name = strings.Clone(fields[5])
 		}
 	}
-	// A file that is mapped for all to see is a file: what others write goes to it. Memory without a file has a name in
-	// /dev, and so has that of devices.
+	// A shared mapping of a file counts as a file. Shared memory without a file has a name in /dev, and so has memory
+	// of devices.
 	if m.shared && m.file && len(fields) > 5 && strings.HasPrefix(fields[5], "/") &&
 		!strings.HasPrefix(fields[5], "/dev/") {
 		m.shared = false
 	}
-	// Memory of tmpfs that is mapped privately: pages that were not written to are still the shared ones.
+	// In a private mapping of shared memory, pages that the process has not written to are shared.
 	for _, prefix := range []string{"/memfd:", "/dev/shm/", "/SYSV"} {
 		m.shared = m.shared || len(fields) > 5 && strings.HasPrefix(fields[5], prefix)
 	}
 	return m, true
 }
 
-// kilobytes reads "   132 kB".
+// kilobytes returns the bytes of a size such as "   132 kB"; 0 for another text.
 func kilobytes(s string) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(s), " kB"), 10, 50)
 	if err != nil {

@@ -5,30 +5,30 @@ const (
 	present   = 1 << 63
 	ofFile    = 1 << 61
 	exclusive = 1 << 56
-	frame     = 1<<55 - 1 // 0 for readers that may not know it
+	frame     = 1<<55 - 1 // the number of the frame; 0 for readers without the right to know it
 )
 
-// States of a page that [reader.load] finds out.
+// The states of a page.
 const (
 	absent uint8 = iota
 	owned
-	shared // with forked processes; or Linux's page of zeros, where its frame is not known
+	shared // with forked processes; or it is Linux's page of zeros, whose frame is not known
 )
 
-// pageStates finds out which pages of a mapping without a file are resident. Memory that was only read has Linux's one
-// page of zeros everywhere, small or huge: that is present, but no part of resident memory.
+// pageStates finds out which pages of a mapping without a file are resident. Wherever memory was only read, Linux maps
+// its single page of zeros, or a huge one. That page is present, but does not count as resident memory.
 type pageStates struct {
 	*reader
-	last   uint64 // the frame of the page before, where others have that, too
+	last   uint64 // the frame of the page before; 0 if that page is not shared
 	counts [shared + 1]uint64
 }
 
-// take takes in the entry of a page.
+// take adds the entry of the next page. Two adjacent pages with the same frame are the page of zeros.
 func (s *pageStates) take(page, entry uint64) {
 	last := s.last
 	s.last = 0
 	switch {
-	case entry&present == 0, entry&ofFile != 0: // only the huge page of zeros is of a file here
+	case entry&present == 0, entry&ofFile != 0: // without a file, only the huge page of zeros has the bit ofFile
 	case entry&exclusive != 0:
 		s.set(page, owned)
 	default:
@@ -43,13 +43,15 @@ func (s *pageStates) take(page, entry uint64) {
 	}
 }
 
+// set sets the state of a page.
 func (s *pageStates) set(page uint64, state uint8) {
 	s.counts[s.pages[page]]--
 	s.pages[page] = state
 	s.counts[state]++
 }
 
-// end takes in how many pages are resident by smaps. Pages that are shared are zeros if that is nearer without them.
+// end decides about the shared pages, given the number of resident pages in smaps. They count as absent, because they
+// are the page of zeros, if the number of resident pages is then nearer to that of smaps.
 func (s *pageStates) end(resident uint64) {
 	without, with := s.counts[owned], s.counts[owned]+s.counts[shared]
 	if with <= resident || resident > without && with-resident <= resident-without {

@@ -17,8 +17,8 @@ const (
 	versionSymbol  = "Py_Version"
 )
 
-// sizeof(_PyRuntimeState) where no other field shows the version: Include/internal/pycore_runtime.h of 3.9.2, 3.9.18
-// (656) and 3.10.13 (672), equal to the ELF symbol's size in every build seen.
+// sizeof(_PyRuntimeState) in 3.9 and 3.10, where nothing else shows the version: Include/internal/pycore_runtime.h of
+// 3.9.2, 3.9.18 and 3.10.13. The ELF symbol has this size in every build seen.
 const (
 	runtimeSize39  = 656
 	runtimeSize310 = 672
@@ -27,7 +27,7 @@ const (
 // Binary is an ELF file that defines a CPython interpreter. It keeps the reader it was opened with and is
 // safe for concurrent use when that is.
 type Binary struct {
-	image    *elffile.Image // nil of one that was recalled
+	image    *elffile.Image // nil of a Binary from Recall
 	segments elffile.Segments
 	version  Version
 	runtime  elffile.Symbol
@@ -55,7 +55,7 @@ func Open(r io.ReaderAt) (*Binary, error) {
 	if err := b.findVersion(); err != nil {
 		return nil, err
 	}
-	if !b.version.supported() {
+	if !b.version.isSupported() {
 		return nil, &UnsupportedError{b.version, fmt.Sprintf("only 3.%d to 3.%d are known", oldestMinor, newestMinor)}
 	}
 	if b.version.Minor >= firstDebugOffsets {
@@ -116,11 +116,11 @@ func (b *Binary) Bias(start, offset uint64) (bias uint64, ok bool) {
 // newestFreeThreaded is the last minor version with a free-threaded build that was looked at.
 const newestFreeThreaded = 14
 
-// refuse returns an [UnsupportedError] for builds with an unknown layout of objects.
-func (b *Binary) refuse() error {
+// checkLayout returns an [UnsupportedError] for builds with an unknown layout of objects.
+func (b *Binary) checkLayout() error {
 	if b.FreeThreaded() && b.version.Minor > newestFreeThreaded {
 		return &UnsupportedError{b.version,
-			"free-threaded build (no GIL): how its objects are laid out is not known yet; use a build with the GIL"}
+			"free-threaded build (no GIL): the layout of its objects is not known yet; use a build with the GIL"}
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (b *Binary) refuse() error {
 // Offsets returns the build's offsets: its own _Py_DebugOffsets where it has them, the version's table
 // otherwise. The error matches [ErrUnsupported] for a free-threaded build that is not known.
 func (b *Binary) Offsets() (Offsets, error) {
-	if err := b.refuse(); err != nil {
+	if err := b.checkLayout(); err != nil {
 		return Offsets{}, err
 	}
 	o := tableOffsets(b.version.Minor)

@@ -8,9 +8,8 @@ import (
 	"ipytracer/internal/code/machine"
 )
 
-// Calls found by the objects that they load. A compiler may have the body of an exported function in its callers: then
-// no code passes the function itself. The calls in the body, and the object that they load, stay the same, so the calls
-// are found in the machine code.
+// A compiler may inline the body of an exported function into its callers: then no code passes the function itself. But
+// the body's own calls, and the objects that they pass, stay the same. So such bodies are found by these calls.
 
 // maxEnds bounds the calls that are probed as ends of a cell: a plain build of 3.13 has 13.
 const maxEnds = 64
@@ -21,7 +20,7 @@ const (
 	SecondArgument = 1
 )
 
-// EndSite is where a coroutine's value is seen as it ends.
+// EndSite is where the value that a coroutine returns is seen.
 type EndSite struct {
 	machine.Site
 	Argument uint8 // FirstArgument or SecondArgument
@@ -37,6 +36,7 @@ const (
 // so is sys.monitoring's (Python/instrumentation.c).
 var makers = []string{"PyObject_CallOneArg", "PyErr_SetObject"}
 
+// makers returns the makers of the build's version.
 func (b *Binary) makers() []string {
 	if b.version.Minor >= 13 {
 		return makers[:1]
@@ -44,8 +44,8 @@ func (b *Binary) makers() []string {
 	return makers
 }
 
-// endSites returns the places of [Sites.Ends], and the function's name where there are too few of its calls and of its
-// bodies together.
+// endSites returns the places of [Sites.Ends]. doubted has the function's name if the build has too few calls and
+// inlined bodies of the function.
 func (b *Binary) endSites(text *machine.Text, refs *machine.References) (sites []EndSite, doubted []string) {
 	if entry := text.Entry(endSymbol, 1); entry.Present() {
 		sites = append(sites, EndSite{Site: entry})
@@ -61,10 +61,10 @@ func (b *Binary) endSites(text *machine.Text, refs *machine.References) (sites [
 		}
 	}
 	for _, call := range slices.Sorted(maps.Keys(outside)) {
-		if len(inside) > 0 && !inside[outside[call]] || len(sites) > maxEnds || !text.Begins(call) {
-			continue
+		isBody := len(inside) == 0 || inside[outside[call]] // the function's own body calls the same maker
+		if isBody && len(sites) <= maxEnds && text.Begins(call) {
+			sites = append(sites, EndSite{Site: text.At(stopSymbol, call), Argument: SecondArgument})
 		}
-		sites = append(sites, EndSite{Site: text.At(stopSymbol, call), Argument: SecondArgument})
 	}
 	if fn.Value != 0 && refs.Callers(endSymbol)+len(sites)-1 < fewestEnds {
 		doubted = []string{endSymbol}
@@ -72,17 +72,16 @@ func (b *Binary) endSites(text *machine.Text, refs *machine.References) (sites [
 	return sites, doubted
 }
 
-// fewestEnds is how many ways to _PyGen_SetStopIterationValue a build must have, called or with its body in place: 3.9
-// of Debian has two.
+// fewestEnds is how many calls and inlined bodies of _PyGen_SetStopIterationValue a build must have together: Debian's
+// 3.9 has two.
 const fewestEnds = 2
 
-// doubtful are the other functions that decide where windows begin and end. PyTraceMalloc_Track and _Untrack are not in
-// doubt: NumPy is another library, and can call only exported functions.
+// doubtful are the other functions that decide where windows begin and end, and that a compiler may inline. (NumPy is
+// another library, so its calls of PyTraceMalloc_Track and _Untrack cannot be inlined.)
 var doubtful = []string{evalCodeSymbol, "PyOS_setsig", "Py_CompileStringObject"}
 
-// doubted returns which of the doubtful functions have no caller in the file. A function that only jumps to another is
-// never among them.
-func (b *Binary) doubted(text *machine.Text, refs *machine.References) (names []string) {
+// uncalled returns the doubtful functions without a caller in the file, except functions that only jump to another.
+func (b *Binary) uncalled(text *machine.Text, refs *machine.References) (names []string) {
 	for _, name := range doubtful {
 		fn, ok := b.image.Function(name)
 		if _, thunk := text.Thunk(fn, 0); ok && !thunk && refs.Callers(name) == 0 {

@@ -74,6 +74,6 @@ const (
 	newestMinor = 15
 )
 
-func (v Version) supported() bool {
+func (v Version) isSupported() bool {
 	return v.Major == 3 && v.Minor >= oldestMinor && v.Minor <= newestMinor
 }

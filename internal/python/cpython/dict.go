@@ -15,7 +15,7 @@ type Keys struct {
 	Count   uint64 // used entries, deleted ones included (dk_nentries)
 	Stride  uint64 // bytes an entry takes
 	Key     uint64 // offset of me_key in an entry; me_value follows it
-	Split   bool   // the values are elsewhere; 3.9 and 3.10 do not show it
+	Split   bool   // the values are elsewhere; always false in 3.9 and 3.10, whose keys do not show it
 }
 
 // KeysSize is how many bytes of a PyDictKeysObject [Version.Keys] needs.
@@ -24,7 +24,7 @@ const KeysSize = 40
 // MaxEntries bounds the entries of one dict, far above the number that a process has memory for.
 const MaxEntries = 1 << 32
 
-// Keys decodes the beginning of a PyDictKeysObject at an address. It is not ok where that has impossible values.
+// Keys decodes the beginning of a PyDictKeysObject at an address. ok is false where it has impossible values.
 //
 // Layouts: Objects/dict-common.h of 3.9 and 3.10, Include/internal/pycore_dict.h from 3.11: dk_log2_index_bytes (9),
 // dk_kind (10) and dk_nentries (24); dk_indices starts at 32.
@@ -32,20 +32,23 @@ func (v Version) Keys(addr uint64, head []byte) (k Keys, ok bool) {
 	if v.Minor <= 10 {
 		return oldKeys(addr, head)
 	}
-	const general, split = 0, 2
+	const general, split = 0, 2 // DICT_KEYS_GENERAL, DICT_KEYS_SPLIT
+	const maxLog2 = 40
 	log2, kind := head[9], head[10]
 	k.Count = binary.LittleEndian.Uint64(head[24:])
-	if log2 > 40 || kind > split || k.Count > MaxEntries {
+	if log2 > maxLog2 || kind > split || k.Count > MaxEntries {
 		return k, false
 	}
-	k.Entries, k.Stride, k.Split = addr+32+1<<log2, 16, kind == split
+	indexBytes := uint64(1) << log2
+	k.Entries, k.Stride, k.Split = addr+32+indexBytes, 16, kind == split
 	if kind == general {
 		k.Stride, k.Key = 24, 8
 	}
 	return k, true
 }
 
-// oldKeys reads dk_size (8) and dk_nentries (32); dk_indices (40) has dk_size elements of 1, 2, 4 or 8 bytes.
+// oldKeys does what Keys does, for 3.9 and 3.10: dk_size (8) and dk_nentries (32); dk_indices (40) has dk_size elements
+// of 1, 2, 4 or 8 bytes.
 func oldKeys(addr uint64, head []byte) (k Keys, ok bool) {
 	size := binary.LittleEndian.Uint64(head[8:])
 	k.Count = binary.LittleEndian.Uint64(head[32:])
@@ -65,7 +68,7 @@ func oldKeys(addr uint64, head []byte) (k Keys, ok bool) {
 	return k, true
 }
 
-// dictKeys are the keys of a dict with an address of their own. Of very many entries the first count.
+// dictKeys are the keys of a dict: a table with an address of its own. Count is at most maxDictEntries.
 type dictKeys struct {
 	addr uint64
 	Keys
@@ -130,34 +133,33 @@ func (o *objects) scan(k *dictKeys, yield func(dictEntry) bool) error {
 // maxPlaces bounds how many names an [Interpreter] remembers the places of. It asks for a dozen.
 const maxPlaces = 64
 
-// name is a string key of a dict.
+// name identifies a string key of a dict.
 type name struct {
 	dict uint64
 	text string
 }
 
-// place is where a name was last: the entry of a table of keys. A name stays there until the table is made anew; one
-// that was absent stays so while no entry is added.
+// place is where a name was found last: an entry of a table of keys. A name stays there until the table is made anew. A
+// name that was absent stays absent while no entry is added.
 type place struct {
 	keys   dictKeys
 	index  uint64
 	absent bool
 }
 
-// lookup finds the entry that has a string for its key. Its last place is looked at first: four reads instead of one
-// for each of a module's names, of which there may be thousands.
+// lookup finds the entry whose key is a string. It looks at the name's last place first: that takes four reads, a
+// search takes one for each of a module's names, of which there may be thousands.
 func (o *objects) lookup(dict uint64, text string) (dictKeys, dictEntry, error) {
 	k, err := o.keysOf(dict)
 	if err != nil {
 		return k, dictEntry{}, err
 	}
 	absent := fmt.Errorf("%q: %w", text, ErrNotFound)
-	switch at, ok := o.places[name{dict, text}]; {
-	case !ok || at.keys.addr != k.addr:
-	case at.absent && at.keys == k:
-		return k, dictEntry{}, absent
-	case !at.absent && at.index < k.Count:
-		if e, err := o.entry(&k, at.index); err == nil && e.value != 0 && o.stringIs(e.key, text) {
+	if last, ok := o.places[name{dict, text}]; ok && last.keys.addr == k.addr {
+		if last.absent && last.keys == k {
+			return k, dictEntry{}, absent
+		}
+		if e, ok := o.entryAt(&k, last, text); ok {
 			return k, e, nil
 		}
 	}
@@ -176,6 +178,15 @@ func (o *objects) lookup(dict uint64, text string) (dictKeys, dictEntry, error) 
 		return k, found, absent
 	}
 	return k, found, nil
+}
+
+// entryAt returns the entry at a name's last place, if it still has the name.
+func (o *objects) entryAt(k *dictKeys, last place, text string) (e dictEntry, ok bool) {
+	if last.absent || last.index >= k.Count {
+		return e, false
+	}
+	e, err := o.entry(k, last.index)
+	return e, err == nil && e.value != 0 && o.stringIs(e.key, text)
 }
 
 // places are where names were when they were looked up last.

@@ -28,8 +28,8 @@ func (b *Binary) Facts(s Sites) Facts {
 // not have found.
 func Recall(f Facts) (*Binary, error) {
 	b := &Binary{version: f.Version, runtime: f.Runtime, segments: f.Segments}
-	if !b.version.supported() || b.runtime.Value == 0 {
-		return nil, &UnsupportedError{b.version, "what is kept of it is not what this program keeps"}
+	if !b.version.isSupported() || b.runtime.Value == 0 {
+		return nil, &UnsupportedError{b.version, "the kept facts about it are not such as this program keeps"}
 	}
 	if b.version.Minor >= firstDebugOffsets {
 		d := &debugOffsets{minor: b.version.Minor, words: f.Debug}
@@ -38,5 +38,5 @@ func Recall(f Facts) (*Binary, error) {
 		}
 		b.debug = d
 	}
-	return b, b.refuse()
+	return b, b.checkLayout()
 }

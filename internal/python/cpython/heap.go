@@ -50,7 +50,7 @@ type StackOffsets struct {
 // StackKind is the way to find the number of values on a frame's evaluation stack.
 type StackKind uint8
 
-// The four ways, by version.
+// The kinds, by version.
 const (
 	StackTop     StackKind = iota // 3.9: a pointer behind the last value, null while the frame executes
 	StackDepth                    // 3.10: an int32, -1 while the frame executes
@@ -102,9 +102,9 @@ const (
 	FlagType         = 1 << 31
 )
 
-// Heap returns the places where the process keeps its objects. It is an error before the interpreter is initialised,
-// and matches [ErrUnsupported] for a free-threaded build: the references to an object are counted in two parts there,
-// and the collector has no lists.
+// Heap returns the places where the process keeps its objects. It fails before the interpreter is initialised. It fails
+// with [ErrUnsupported] for a free-threaded build, where the references to an object are counted in two parts, and the
+// collector has no lists.
 func (p *Interpreter) Heap() (Heap, error) {
 	if p.off.FreeThreaded {
 		return Heap{}, &UnsupportedError{Version{3, p.minor, -1},
@@ -122,7 +122,7 @@ func (p *Interpreter) Heap() (Heap, error) {
 	return h, nil
 }
 
-// Heap returns the layout of a build; Interpreter is 0. Of a free-threaded one only FrameLocals and CachedKeys are
+// Heap returns the layout of a build; Interpreter is 0. For a free-threaded build only FrameLocals and CachedKeys are
 // right.
 func (b *Binary) Heap() Heap {
 	h := b.version.Heap()
@@ -135,10 +135,10 @@ func (b *Binary) Heap() Heap {
 	return h
 }
 
-// InstanceKind is the kind of place of an instance's attributes.
+// InstanceKind says where an instance has its attributes.
 type InstanceKind uint8
 
-// The four ways, by version.
+// The kinds, by version.
 const (
 	InstancePointer  InstanceKind = 1 + iota // 3.9, 3.10: a pointer to a dict at tp_dictoffset
 	InstanceTwoWords                         // 3.11: a dict's and the values' address in front of the object
@@ -166,7 +166,7 @@ func (v Version) Heap() Heap { return heapTable(tableOffsets(v.Minor), v.Minor) 
 // Memory reads the process's memory: offsets are addresses.
 func (p *Interpreter) Memory() io.ReaderAt { return p.mem.r }
 
-// heapTable is a version's layout as its headers give it.
+// heapTable returns a version's layout as its headers give it.
 func heapTable(o Offsets, minor int) Heap {
 	h := Heap{Offsets: o, Version: Version{3, minor, -1}, Collecting: 200, TupleItems: 24}
 	h.CodeLocalNames = 96

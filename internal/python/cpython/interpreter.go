@@ -152,7 +152,7 @@ const (
 // by the class of the shell to which get_ipython in __main__ is bound. Where that is not one of IPython's own classes,
 // it goes by the loaded modules.
 func (p *Interpreter) Frontend() string {
-	switch p.shell() {
+	switch p.shellType() {
 	case "ZMQInteractiveShell":
 		return FrontendKernel
 	case "TerminalInteractiveShell":
@@ -168,15 +168,15 @@ func (p *Interpreter) Frontend() string {
 }
 
 // AtTerminal reports whether IPython's shell is that of a terminal.
-func (p *Interpreter) AtTerminal() bool { return p.shell() == "TerminalInteractiveShell" }
+func (p *Interpreter) AtTerminal() bool { return p.shellType() == "TerminalInteractiveShell" }
 
 // IsEmbedded reports whether __main__ is that of IPython.embed(). Each call of embed has another In, and the In of the
 // last call may be freed.
-func (p *Interpreter) IsEmbedded() bool { return p.shell() == "InteractiveShellEmbed" }
+func (p *Interpreter) IsEmbedded() bool { return p.shellType() == "InteractiveShellEmbed" }
 
-// shell returns the type name of __main__.get_ipython.__self__. A method object holds its function, then its
+// shellType returns the type name of __main__.get_ipython.__self__. A method object holds its function, then its
 // self (PyMethodObject, Include/cpython/classobject.h, 3.9 to 3.15).
-func (p *Interpreter) shell() string {
+func (p *Interpreter) shellType() string {
 	const methodSelf = 24
 	m, err := p.Global("__main__", "get_ipython")
 	if err != nil {

@@ -13,10 +13,10 @@ type Exception struct {
 }
 
 // LastException reads sys.last_value, sys.last_traceback and, where the first is absent, sys.last_exc.
-// IPython sets them whenever it shows a traceback (InteractiveShell._get_exc_info), so a cell raised if
-// the addresses differ from before the cell: the old objects are alive until replaced, so their addresses
-// are not reused. A cell that raises the same exception object again shows in Traceback only.
-// No exception yet is not an error. The first call takes some milliseconds, later ones microseconds.
+// IPython sets them whenever it shows a traceback (InteractiveShell._get_exc_info). So a cell has raised if
+// the addresses differ from those before the cell: the old objects live until they are replaced, so their
+// addresses are not reused. A cell that raises the same exception object again changes only Traceback.
+// Without any exception Value is 0. The first call takes some milliseconds, later calls microseconds.
 func (p *Interpreter) LastException() (Exception, error) {
 	if p.sysDict == 0 {
 		dict, err := p.moduleDict("sys")
@@ -28,7 +28,7 @@ func (p *Interpreter) LastException() (Exception, error) {
 	var e Exception
 	var err error
 	for _, name := range []string{"last_value", "last_exc"} {
-		if e.Value, err = p.ofSys(name); err != nil || e.Value != 0 {
+		if e.Value, err = p.sysObject(name); err != nil || e.Value != 0 {
 			break
 		}
 	}
@@ -39,7 +39,7 @@ func (p *Interpreter) LastException() (Exception, error) {
 	if e.Value == 0 {
 		return e, nil
 	}
-	if e.Traceback, err = p.ofSys("last_traceback"); err != nil {
+	if e.Traceback, err = p.sysObject("last_traceback"); err != nil {
 		return Exception{}, err
 	}
 	if e.Type, err = p.typeName(e.Value); err != nil {
@@ -51,8 +51,8 @@ func (p *Interpreter) LastException() (Exception, error) {
 	return e, nil
 }
 
-// ofSys returns the object under a name of the sys module, 0 where there is none.
-func (p *Interpreter) ofSys(name string) (uint64, error) {
+// sysObject returns the object under a name of the sys module, 0 where there is none.
+func (p *Interpreter) sysObject(name string) (uint64, error) {
 	_, e, err := p.lookup(p.sysDict, name)
 	if errors.Is(err, ErrNotFound) {
 		return 0, nil

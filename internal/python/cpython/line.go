@@ -3,11 +3,11 @@ package cpython
 // FirstLine returns the line on which a statement begins. It reads the line table of the code object that IPython
 // compiled for that one statement: a module (or interactive) code object with a co_firstlineno of 1 whatever the line
 // is, from 3.10 on. table is co_lnotab (3.9) or co_linetable, and may be cut short; then the answer may be a later line
-// of a statement that goes over several. 0 is "not known": the statement makes no instruction of its own, such as
-// global, or the table is damaged or cut before the first line.
+// of a statement that goes over several. The result is 0 where the line is not known: the statement makes no
+// instruction of its own, such as global, or the table is damaged, or cut before the first line.
 //
-// The answer is the smallest line of any instruction, because the first one need not be on the first line: x = (\n a)
-// loads a before it stores x. Instructions the compiler adds at the start are left out.
+// The result is the lowest line of any instruction, because the first instruction need not be on the first line:
+// x = (\n a) loads a before it stores x. Instructions that the compiler adds at the start do not count.
 func FirstLine(v Version, firstLine int32, table []byte) int {
 	switch {
 	case v.Minor <= 9:
@@ -19,10 +19,10 @@ func FirstLine(v Version, firstLine int32, table []byte) int {
 	}
 }
 
-// firstLine39 reads co_lnotab: pairs of an unsigned increment of the address and a signed one of the line
-// (Objects/lnotab_notes.txt, 3.9). The line before the first step is no instruction's if the step is at 0.
+// firstLine39 reads co_lnotab: pairs of an unsigned increment of the address and a signed increment of the line
+// (Objects/lnotab_notes.txt, 3.9). If the first increment of the address is 0, no instruction is on the line before it.
 func firstLine39(line int, table []byte) int {
-	const most, least = 127, -128 // of a step, or of a part of one that is larger
+	const most, least = 127, -128 // increments that may be a part of a larger one
 	var r runs
 	cut := false
 	for i := 0; i+2 <= len(table); i += 2 {
@@ -39,8 +39,8 @@ func firstLine39(line int, table []byte) int {
 	return r.first()
 }
 
-// cutTable is the length in bytes from which a table may have been cut, so that a step spread over several
-// pairs may not end in it.
+// cutTable is the length in bytes from which on a table may have been cut, and with it an increment that is spread over
+// several pairs.
 const cutTable = 64
 
 // firstLine310 reads co_linetable of 3.10: pairs of an unsigned length in bytes and a signed increment of
@@ -53,30 +53,34 @@ func firstLine310(line int, table []byte) int {
 		if delta == noLine {
 			continue
 		}
-		if line += delta; length > 0 { // 0: a part of a step too large for one pair
+		line += delta
+		if length > 0 { // 0: the pair is a part of an increment that is too large for one
 			r.add(length, line)
 		}
 	}
 	return r.first()
 }
 
-// runs collects instructions with the same line, in order, as far as the first line needs them.
+// runs gathers what first needs to know of runs: of instructions one after another with the same line.
 type runs struct {
-	n      int
-	setup  bool // the first run is one instruction on line 1
+	n      int  // number of runs
+	setup  bool // the first run is a single instruction on line 1
 	next   int  // the line of the second run
-	lowest int  // of all but the first run if setup
+	lowest int  // the lowest line, without the first run if setup
 }
 
+// add adds a run of length bytes. A run without a line does not count.
 func (r *runs) add(length, line int) {
+	const instruction = 2 // bytes
 	if line < 1 {
 		return
 	}
-	switch r.n++; {
-	case r.n == 1 && length == 2 && line == 1:
+	r.n++
+	if r.n == 1 && length == instruction && line == 1 {
 		r.setup = true
 		return
-	case r.next == 0 && r.n > 1:
+	}
+	if r.n > 1 && r.next == 0 {
 		r.next = line
 	}
 	if r.lowest == 0 || line < r.lowest {
@@ -84,9 +88,9 @@ func (r *runs) add(length, line int) {
 	}
 }
 
-// first returns the lowest line. SETUP_ANNOTATIONS of an interactive statement is on line 1 wherever the
-// statement is; a single instruction on line 1 with the next one on line 2 is taken for a statement that
-// begins on line 1, a decorated function or a try, which is far more common.
+// first returns the line on which the statement begins. SETUP_ANNOTATIONS of an interactive statement is on line 1,
+// wherever the statement is. But where the next instruction is on line 1 or 2, the statement is taken to begin on line
+// 1: a decorated function or a try is far more common.
 func (r *runs) first() int {
 	if r.setup && r.next > 0 && r.next <= 2 {
 		return 1
@@ -124,18 +128,20 @@ type locationEntry struct {
 	empty     bool // they have columns, but of no width
 }
 
-// location decodes the first entry of a table and returns its size in bytes, 0 where it is not whole.
+// location decodes the first entry of a table. size is the entry's size in bytes, 0 where it is damaged or cut.
 func location(table []byte) (e locationEntry, size int) {
 	first := table[0]
 	if first&0x80 == 0 {
 		return e, 0
 	}
 	rest := table[1:]
-	switch code := first >> 3 & 15; {
-	case code == 15:
+	const noLine, long, lineOnly, oneLine = 15, 14, 13, 10 // codes; oneLine to oneLine+2 have an increment of 0 to 2
+	code := first >> 3 & 15
+	switch {
+	case code == noLine:
 		e.none = true
 		return e, 1
-	case code == 14: // line, end line, column, end column
+	case code == long: // line, end line, column, end column
 		var v [4]uint
 		for i := range v {
 			var n int
@@ -144,23 +150,23 @@ func location(table []byte) (e locationEntry, size int) {
 			}
 			rest = rest[n:]
 		}
-		e.lineDelta = signed(v[0])
+		e.lineDelta = zigzag(v[0])
 		e.empty = v[1] == 0 && v[2] == v[3]
 		return e, len(table) - len(rest)
-	case code == 13: // line only
+	case code == lineOnly:
 		v, n := varint(rest)
-		e.lineDelta = signed(v)
+		e.lineDelta = zigzag(v)
 		if n == 0 {
 			return e, 0
 		}
 		return e, 1 + n
-	case code >= 10: // line, column, end column
+	case code >= oneLine: // column, end column
 		if len(rest) < 2 {
 			return e, 0
 		}
-		e.lineDelta, e.empty = int(code)-10, rest[0] == rest[1]
+		e.lineDelta, e.empty = int(code)-oneLine, rest[0] == rest[1]
 		return e, 3
-	default: // same line, columns in one byte
+	default: // the same line, both columns in one byte
 		if len(rest) < 1 {
 			return e, 0
 		}
@@ -169,7 +175,8 @@ func location(table []byte) (e locationEntry, size int) {
 	}
 }
 
-// varint decodes groups of six bits, the lowest first, each but the last marked with 64.
+// varint decodes a number of groups of six bits, the lowest group first. Each byte but the last has the bit 64 set. n
+// is the number of bytes, 0 where the number is damaged or cut.
 func varint(b []byte) (v uint, n int) {
 	for shift := 0; n < len(b) && shift < 32; shift += 6 {
 		c := b[n]
@@ -182,8 +189,8 @@ func varint(b []byte) (v uint, n int) {
 	return 0, 0
 }
 
-// signed undoes the zig-zag of a signed varint: the lowest bit is the sign.
-func signed(v uint) int {
+// zigzag decodes a signed varint, whose lowest bit is the sign.
+func zigzag(v uint) int {
 	if v&1 != 0 {
 		return -int(v >> 1)
 	}

@@ -1,8 +1,8 @@
 package cpython
 
-// Line returns the line that an instruction of a code object belongs to, from its line table, which may be cut short or
-// damaged; 0 if the table does not have it. at is f_lasti in 3.9 (bytes) and 3.10 (instructions of two bytes), and the
-// bytes from the first instruction from 3.11 on.
+// Line returns the line of an instruction of a code object, 0 if the line table does not have it. The table may be cut
+// short or damaged. at is the instruction: f_lasti in 3.9 (in bytes) and 3.10 (in instructions of two bytes); from 3.11
+// on the bytes from the first instruction.
 func Line(v Version, firstLine int32, table []byte, at int64) int {
 	switch {
 	case at < 0: // nothing has been executed yet
@@ -47,7 +47,7 @@ func line310(line int, table []byte, at int64) int {
 	return 0
 }
 
-// line311 reads the location table of 3.11 and newer. An entry is for up to eight units of two bytes.
+// line311 reads the location table of 3.11 and newer. An entry covers up to eight units of two bytes.
 func line311(line int, table []byte, at int64) int {
 	end := int64(0)
 	for len(table) > 0 {

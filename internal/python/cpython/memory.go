@@ -28,6 +28,7 @@ func (m memory) read(addr uint64, buf []byte) (int, error) {
 	return max(n, 0), fmt.Errorf("read %d bytes at %#x: %w", len(buf), addr, err)
 }
 
+// word reads 8 bytes.
 func (m memory) word(addr uint64) (uint64, error) {
 	var buf [8]byte
 	_, err := m.read(addr, buf[:])

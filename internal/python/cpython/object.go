@@ -12,14 +12,14 @@ const (
 	maxTypeName = 128
 )
 
-// knownType is a built-in type. Its address is learnt from the first object whose type has the name. The symbol's
-// address may be wrong: a program that links to libpython may have its own copy of the type (R_…_COPY).
+// knownType is a built-in type. Its address is learnt from the first object whose type has the name. The address of the
+// ELF symbol is not used: a program that links to libpython may have its own copy of the type (R_…_COPY).
 type knownType struct {
 	name string
 	addr uint64
 }
 
-// objects reads the contents of objects themselves: their types, and the contents of strings and dicts.
+// objects reads the types of objects, and the contents of strings and dicts.
 type objects struct {
 	mem    memory
 	off    Offsets
@@ -39,7 +39,7 @@ func (o *objects) isType(t uint64, k *knownType) bool {
 	if k.addr != 0 || t == 0 {
 		return k.addr == t && t != 0
 	}
-	if name, err := o.nameOf(t); err != nil || name != k.name {
+	if name, err := o.typeNameAt(t); err != nil || name != k.name {
 		return false
 	}
 	k.addr = t
@@ -55,9 +55,9 @@ func (o *objects) isA(obj uint64, k *knownType) bool {
 // stringIs reports whether the object is a str (not of a subclass) equal to an ASCII name. One read.
 func (o *objects) stringIs(obj uint64, name string) bool {
 	header := int(o.off.ASCIIData)
-	const longest = 56 // header
-	var buf [longest + maxString]byte
-	if len(name) > maxString || header > longest {
+	const maxHeader = 56
+	var buf [maxHeader + maxString]byte
+	if len(name) > maxString || header > maxHeader {
 		return false
 	}
 	// An object shorter than the name may end where its mapping ends: then less comes back, and its length already
@@ -67,8 +67,8 @@ func (o *objects) stringIs(obj uint64, name string) bool {
 		return false
 	}
 	_, compact, ascii := o.off.Text(binary.LittleEndian.Uint32(buf[o.off.StrState:]))
-	return binary.LittleEndian.Uint64(buf[o.off.StrLength:]) == uint64(len(name)) && compact && ascii &&
-		string(buf[header:header+len(name)]) == name
+	length := binary.LittleEndian.Uint64(buf[o.off.StrLength:])
+	return compact && ascii && length == uint64(len(name)) && string(buf[header:header+len(name)]) == name
 }
 
 // text reads a str: at most maxString bytes of its data, as UTF-8. Two reads.
@@ -80,15 +80,15 @@ func (o *objects) text(obj uint64) (string, error) {
 	return DecodeText(raw, kind), nil
 }
 
-// beginning reads at most limit bytes of a str's data, as UTF-8: "" for an object that is no str. whole reports whether
-// that is all of it.
-func (o *objects) beginning(obj uint64, limit int) (text string, whole bool) {
+// textPrefix reads at most limit bytes of a str's data, as UTF-8: "" for an object that is no str. whole reports
+// whether text is the whole str.
+func (o *objects) textPrefix(obj uint64, limit int) (text string, whole bool) {
 	raw, kind, whole := o.characters(obj, limit)
 	return DecodeText(raw, max(kind, 1)), whole
 }
 
-// characters reads the beginning of a str: at most limit bytes, of kind bytes a character. Nil for an object that is no
-// str.
+// characters reads at most limit bytes of a str's data. kind is the size of a character in bytes, and whole reports
+// whether raw is all of the data. raw is nil for an object that is no str.
 func (o *objects) characters(obj uint64, limit int) (raw []byte, kind int, whole bool) {
 	header := make([]byte, o.off.CompactData)
 	if n, err := o.mem.read(obj, header[:o.off.ASCIIData]); err != nil || n < int(o.off.ASCIIData) {
@@ -138,11 +138,11 @@ func (o *objects) typeName(obj uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return o.nameOf(t)
+	return o.typeNameAt(t)
 }
 
-// nameOf reads the tp_name of the type at an address.
-func (o *objects) nameOf(t uint64) (string, error) {
+// typeNameAt reads the tp_name of the type at an address.
+func (o *objects) typeNameAt(t uint64) (string, error) {
 	name, err := o.mem.word(t + uint64(o.off.TypeName))
 	if err != nil {
 		return "", err

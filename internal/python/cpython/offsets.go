@@ -3,7 +3,7 @@ package cpython
 // FrameKind is the way to find a thread's innermost frame.
 type FrameKind uint32
 
-// The three ways, by version.
+// The kinds, by version.
 const (
 	FrameObject FrameKind = iota // 3.9, 3.10: tstate.frame is a PyFrameObject
 	FrameCFrame                  // 3.11, 3.12: tstate.cframe, then cframe.current_frame, an interpreter frame
@@ -136,12 +136,13 @@ func (o *StringOffsets) Text(state uint32) (kind uint64, compact, ascii bool) {
 	return uint64(state & 7), state>>3&1 != 0, state>>4&1 != 0
 }
 
-// Characters returns the place of a str's characters and the bytes of each. It is not ok for a state word of a str with
-// its characters elsewhere.
+// Characters returns the offset of a str's characters, and the bytes of each. ok is false for the state word of a str
+// whose characters do not follow the header.
 func (o *StringOffsets) Characters(state uint32) (at, kind uint64, ok bool) {
 	kind, compact, ascii := o.Text(state)
+	isKind := kind == 1 || kind == 2 && !ascii || kind == 4 && !ascii
 	switch {
-	case !compact || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1:
+	case !compact || !isKind:
 		return 0, 0, false
 	case ascii:
 		return uint64(o.ASCIIData), kind, true
@@ -149,7 +150,7 @@ func (o *StringOffsets) Characters(state uint32) (at, kind uint64, ok bool) {
 	return uint64(o.CompactData), kind, true
 }
 
-// GenPhase is where a generator or coroutine is in its life.
+// GenPhase is the phase of a generator's or coroutine's life.
 type GenPhase uint8
 
 // The phases of a generator.
@@ -173,5 +174,5 @@ func (o *Offsets) Phase(state int8) GenPhase {
 	return GenCreated
 }
 
-// headerGrowth is how many bytes more an object's header takes where there is no GIL: Include/object.h.
+// headerGrowth is how many bytes larger an object's header is in a free-threaded build: Include/object.h.
 const headerGrowth = 16

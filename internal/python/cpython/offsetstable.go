@@ -43,7 +43,7 @@ func tableFreeThreaded(o *Offsets, minor int) {
 	}
 }
 
-// tableFrameObject is 3.9 and 3.10: Include/cpython/{code,frameobject,genobject,pystate}.h.
+// tableFrameObject fills in the offsets of 3.9 and 3.10: Include/cpython/{code,frameobject,genobject,pystate}.h.
 func tableFrameObject(o *Offsets, minor int) {
 	o.CodeFilename, o.CodeName, o.CodeFlags, o.CodeFirstLine, o.CodeLineTable, o.CodeBytes = 104, 112, 36, 40, 120, 48
 	o.RuntimeInterpretersHead, o.InterpThreadsHead, o.InterpModules = 32, 8, 856
@@ -58,7 +58,8 @@ func tableFrameObject(o *Offsets, minor int) {
 	o.StateSuspended, o.StateSuspendedLast, o.StateExecuting, o.StateFinished = -1, -1, 0, 1
 }
 
-// tableCFrame is 3.11 and 3.12: Include/cpython/pystate.h and Include/internal/pycore_{frame,interp,runtime}.h.
+// tableCFrame fills in the offsets of 3.11 and 3.12: Include/cpython/pystate.h and
+// Include/internal/pycore_{frame,interp,runtime}.h.
 func tableCFrame(o *Offsets, minor int) {
 	o.FrameKind, o.ThreadFrame = FrameCFrame, 56
 	o.RuntimeInterpretersHead = 40
@@ -69,7 +70,7 @@ func tableCFrame(o *Offsets, minor int) {
 	o.InterpThreadsHead, o.InterpModules, o.ThreadID, o.CFrameCurrent = 72, 944, 136, 0
 }
 
-// tableDirect is 3.13 and newer, where these only back up _Py_DebugOffsets.
+// tableDirect fills in the offsets of 3.13 and newer, where they only back up _Py_DebugOffsets.
 func tableDirect(o *Offsets, minor int) {
 	o.FrameKind, o.ThreadFrame = FrameDirect, 72
 	switch minor {

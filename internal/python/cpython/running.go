@@ -6,14 +6,14 @@ import (
 
 // RunningCell is a cell of IPython's that a thread runs. Its texts are hostile.
 type RunningCell struct {
-	Coroutine uint64 // address of its run_cell_async
-	Typed     string // its argument raw_cell
+	Coroutine uint64 // address of the coroutine run_cell_async
+	Typed     string // the coroutine's argument raw_cell
 	Truncated bool   // Typed is only the beginning
-	File      string // the file in its code; "" if none of it runs right now
-	FileRaw   []byte // the same, in the characters Python keeps
+	File      string // the file name of the cell's code; "" if none of the code runs right now
+	FileRaw   []byte // File, in the characters that Python keeps
 }
 
-// RunningThread is a thread that runs cells, one within another: outermost first.
+// RunningThread is a thread that runs cells, one within another. The outermost cell comes first.
 type RunningThread struct {
 	ID    uint64 // pthread_self()
 	State uint64 // the address of its PyThreadState
@@ -28,9 +28,8 @@ const (
 	maxFileName      = 4096
 )
 
-// RunningCells returns the threads that run cells right now. A cell that waits for something it awaits is on no
-// thread's stack and not found. The stacks change while they are read: a cell that is found once may be gone, or never
-// have been there.
+// RunningCells returns the threads that run cells right now. A cell that waits in an await is on no thread's stack, and
+// is not found. The stacks change while they are read: a cell that is found may be gone, or may never have been there.
 func (p *Interpreter) RunningCells() ([]RunningThread, error) {
 	threads, err := p.Threads()
 	if err != nil {
@@ -49,45 +48,52 @@ func (p *Interpreter) RunningCells() ([]RunningThread, error) {
 	return out, nil
 }
 
-// runningOn walks a thread's frames, innermost first. IPython's run_code is called by run_cell_async, and the frame it
-// calls is the cell's own code.
+// runningOn returns the cells that a thread runs. It walks the thread's frames, from the innermost outwards: the frame
+// of run_cell_async calls run_code, whose next inner frame is the cell's own code.
 func (p *Interpreter) runningOn(t ThreadState, locals uint64) (cells []RunningCell) {
 	frame, err := p.mem.word(t.Address + uint64(p.off.ThreadFrame))
 	if err == nil && p.off.FrameKind == FrameCFrame {
 		frame, err = p.mem.word(frame + uint64(p.off.CFrameCurrent))
 	}
-	var file, body uint64
+	var innerFile, cellFile uint64 // addresses of file names: of the frame before this, and of the cell's code
 	for n := 0; err == nil && frame != 0 && n < maxRunningFrames; n++ {
-		var owner byte
-		if p.off.FrameOwner != 0 {
-			var b [1]byte
-			_, err = p.mem.read(frame+uint64(p.off.FrameOwner), b[:])
-			owner = b[0]
+		owner, isPython, ownerErr := p.frameOwner(frame)
+		if ownerErr != nil {
+			break
 		}
-		if err == nil && (p.off.FrameOwner == 0 || uint32(owner) < p.off.OwnerSkip) {
+		if isPython {
 			code, _ := p.mem.word(frame + uint64(p.off.FrameCode))
 			code &= p.off.CodeMask
 			name, _ := p.mem.word(code + uint64(p.off.CodeName))
 			switch {
 			case p.stringIs(name, "run_code"):
-				body = file
+				cellFile = innerFile
 			case p.stringIs(name, "run_cell_async"):
-				if c, ok := p.runningCell(frame, owner, body, locals); ok {
+				if c, ok := p.runningCell(frame, owner, cellFile, locals); ok {
 					cells = append(cells, c)
 				}
-				body = 0
+				cellFile = 0
 			}
-			file, _ = p.mem.word(code + uint64(p.off.CodeFilename))
+			innerFile, _ = p.mem.word(code + uint64(p.off.CodeFilename))
 		}
-		if err == nil {
-			frame, err = p.mem.word(frame + uint64(p.off.FrameBack))
-		}
+		frame, err = p.mem.word(frame + uint64(p.off.FrameBack))
 	}
 	slices.Reverse(cells)
 	return cells
 }
 
-// runningCell is the cell of a frame of run_cell_async.
+// frameOwner returns the owner of a frame, and whether the frame has Python code. Before 3.11 every frame has.
+func (p *Interpreter) frameOwner(frame uint64) (owner byte, isPython bool, err error) {
+	if p.off.FrameOwner == 0 {
+		return 0, true, nil
+	}
+	var b [1]byte
+	_, err = p.mem.read(frame+uint64(p.off.FrameOwner), b[:])
+	return b[0], uint32(b[0]) < p.off.OwnerSkip, err
+}
+
+// runningCell returns the cell that a frame of run_cell_async runs. file is the address of the file name of the cell's
+// code, 0 for none.
 func (p *Interpreter) runningCell(frame uint64, owner byte, file, locals uint64) (c RunningCell, ok bool) {
 	if p.off.FrameKind == FrameObject {
 		c.Coroutine, _ = p.mem.word(frame + uint64(p.off.FrameGen))
@@ -110,13 +116,13 @@ func (p *Interpreter) runningCell(frame uint64, owner byte, file, locals uint64)
 	return c, true
 }
 
-// Input returns In[n] of IPython's list: "" for one that is not there. Hostile text.
+// Input returns In[n] of IPython's list In, "" if there is none. The text is hostile.
 func (p *Interpreter) Input(list uint64, n int64) string {
 	compiled, _ := p.input(list, n)
 	return compiled
 }
 
-// input returns the beginning of In[n], and whether that is all of it.
+// input returns the beginning of In[n], and whether it is the whole text.
 func (p *Interpreter) input(list uint64, n int64) (compiled string, whole bool) {
 	length, err := p.ListLen(list)
 	if err != nil || n < 0 || n >= length {
@@ -130,16 +136,16 @@ func (p *Interpreter) input(list uint64, n int64) (compiled string, whole bool) 
 	if err != nil {
 		return "", false
 	}
-	return p.beginning(obj, maxTyped)
+	return p.textPrefix(obj, maxTyped)
 }
 
-// Text returns a str that a module's namespace has under a name, all of it up to 512 KiB; "" for one that is not there.
-// Hostile.
+// Text returns the first 512 KiB of a str that a module's namespace has under a name; "" if there is none. The text is
+// hostile.
 func (p *Interpreter) Text(module, name string) string {
 	obj, err := p.Global(module, name)
 	if err != nil {
 		return ""
 	}
-	text, _ := p.beginning(obj, maxTyped)
+	text, _ := p.textPrefix(obj, maxTyped)
 	return text
 }

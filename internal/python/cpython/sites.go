@@ -45,7 +45,7 @@ type Sites struct {
 // Sites finds where to attach. A function that the build does not export has a zero Site. The error matches
 // [ErrUnsupported] for a free-threaded build.
 func (b *Binary) Sites() (Sites, error) {
-	if err := b.refuse(); err != nil || b.image == nil {
+	if err := b.checkLayout(); err != nil || b.image == nil {
 		return Sites{}, err
 	}
 	text := machine.NewText(b.image)
@@ -63,7 +63,7 @@ func (b *Binary) Sites() (Sites, error) {
 	refs := text.Refer(stopSymbol, slices.Concat(makers, []string{endSymbol, auditSymbol}, doubtful)...)
 	s.Ends, s.Doubted = b.endSites(text, refs)
 	s.Compiles = b.compileCalls(text, refs)
-	s.Doubted = append(s.Doubted, b.doubted(text, refs)...)
+	s.Doubted = append(s.Doubted, b.uncalled(text, refs)...)
 	s.EvalReturns, s.EvalReturnsComplete = text.Returns(evalCodeSymbol)
 	s.Statements = b.statementSites(text, refs)
 	return s, nil
@@ -83,12 +83,12 @@ func (b *Binary) compileSite(text *machine.Text) (site machine.Site, thunk bool)
 	return text.EntryIn(name, fn, arguments), false
 }
 
-// Offsets are all places in the file, in no order of importance.
-func (s Sites) Offsets() (all []uint64) {
+// Offsets returns the file offsets of all places that the build has.
+func (s Sites) Offsets() (offsets []uint64) {
 	add := func(sites ...machine.Site) {
 		for _, site := range sites {
 			if site.Present() {
-				all = append(all, site.FileOffset)
+				offsets = append(offsets, site.FileOffset)
 			}
 		}
 	}
@@ -101,28 +101,29 @@ func (s Sites) Offsets() (all []uint64) {
 	for _, e := range s.Ends {
 		add(e.Site)
 	}
-	return all
+	return offsets
 }
 
 const auditSymbol = "PySys_Audit"
 
-// compileCalls returns the calls PySys_Audit("compile", "yO", source, filename): Parser/peg_api.c of 3.9 and newer; 3.9
-// has two parsers. They are found by the texts they load.
+// compileCalls returns the calls PySys_Audit("compile", "yO", source, filename), which it finds by the texts that they
+// pass: Parser/peg_api.c of 3.9 and newer. 3.9 has two parsers, and so two calls.
 func (b *Binary) compileCalls(text *machine.Text, refs *machine.References) (sites []machine.Site) {
 	calls, ok := refs.Calls(auditSymbol)
 	if !ok {
 		return nil
 	}
 	for _, call := range calls {
-		if event, format, ok := text.Passed(call); ok && b.reads(event, "compile\x00") && b.reads(format, "yO\x00") {
+		event, format, ok := text.Passed(call)
+		if ok && b.hasText(event, "compile\x00") && b.hasText(format, "yO\x00") {
 			sites = append(sites, text.At(auditSymbol, call))
 		}
 	}
 	return sites
 }
 
-// reads reports whether the file has a text at an address.
-func (b *Binary) reads(addr uint64, text string) bool {
+// hasText reports whether the file has a text at an address.
+func (b *Binary) hasText(addr uint64, text string) bool {
 	got := make([]byte, len(text))
 	return addr != 0 && b.image.Read(addr, got) == nil && string(got) == text
 }

@@ -7,19 +7,19 @@ import (
 	"ipytracer/internal/code/machine"
 )
 
-// StatementSites are calls of PyEval_EvalCode by which IPython runs the statements of a cell
-// (InteractiveShell.run_code, IPython 7 to 9): exec() of a code object, or await eval() of one that is a coroutine's.
-// Other uses of the function pass elsewhere: only eval() of other code passes one of these places, and code that exec()
-// and eval() make of a text passes none. All are emulated.
+// StatementSites are the calls of PyEval_EvalCode by which IPython runs the statements of a cell
+// (InteractiveShell.run_code, IPython 7 to 9): exec() of a code object, or await eval() of a coroutine's code object.
+// Few other uses of PyEval_EvalCode pass these places: eval() and exec() of other code objects do, but not of a text.
+// All places are emulated by Linux, which is cheap.
 type StatementSites struct {
-	// Exec is the call in exec(), with the code as first argument. Behind it is passed by each return from it, with the
-	// same stack pointer and the result.
+	// Exec is the call in exec(), with the code as first argument. Behind is the instruction at which the call returns,
+	// with the same stack pointer and the result.
 	Exec, Behind machine.Site
 	// Eval is the call in eval(), with the code as first argument.
 	Eval machine.Site
 }
 
-// Present reports whether they were found, all of them.
+// Present reports whether the places were found: all or none are.
 func (s StatementSites) Present() bool { return s.Exec.Present() }
 
 // The names of these places, for people.
@@ -31,13 +31,12 @@ const (
 // methodSize is sizeof(PyMethodDef): name, function, flags, documentation (Include/methodobject.h, 3.9 to 3.15).
 const methodSize = 32
 
-// maxNames bounds how often a name is looked for in the file: a linker lays texts with the same end on top of each
-// other.
+// maxNames bounds the places of a name in a segment of the file. There may be many, as a linker lays texts with the
+// same end on top of each other.
 const maxNames = 1 << 10
 
-// statementSites finds the two functions by the table that makes the module builtins, in which eval and exec are
-// neighbours (Python/bltinmodule.c, 3.9 to 3.15), and their calls in the machine code. None are returned unless each
-// has exactly one, and no other way to the function that a look at all of its code leaves open.
+// statementSites finds the functions behind eval() and exec(), and their calls of PyEval_EvalCode in the machine code.
+// It returns no places unless all code of both functions was seen, and has exactly one call each.
 func (b *Binary) statementSites(text *machine.Text, refs *machine.References) StatementSites {
 	eval, exec, found := b.evaluators()
 	if !found {
@@ -58,10 +57,11 @@ func (b *Binary) statementSites(text *machine.Text, refs *machine.References) St
 	return s
 }
 
-// evaluators returns the functions behind eval() and exec(). They are not found where the file has no table with both,
-// or several.
+// evaluators returns the functions behind eval() and exec(). It finds them by the table of the module builtins, in
+// which eval and exec are neighbours (Python/bltinmodule.c, 3.9 to 3.15). found is false unless the file has exactly
+// one such table.
 func (b *Binary) evaluators() (eval, exec uint64, found bool) {
-	names := b.texts("eval\x00", "exec\x00")
+	names := b.findTexts("eval\x00", "exec\x00")
 	addrs := map[uint64]bool{}
 	for at := range names {
 		addrs[at] = true
@@ -72,9 +72,9 @@ func (b *Binary) evaluators() (eval, exec uint64, found bool) {
 		if names[name] != "eval\x00" || names[pointers[at+methodSize]] != "exec\x00" {
 			continue
 		}
-		first, ok := b.function(at + 8)
-		second, both := b.function(at + methodSize + 8)
-		if ok && both { // a table with these names and no code is another one
+		first, hasEval := b.function(at + 8)
+		second, hasExec := b.function(at + methodSize + 8)
+		if hasEval && hasExec { // other tables have these names, too, but no functions
 			eval, exec = first, second
 			tables++
 		}
@@ -85,21 +85,21 @@ func (b *Binary) evaluators() (eval, exec uint64, found bool) {
 	return eval, exec, true
 }
 
-// function returns the function that a pointer in a table is to.
+// function returns the function to which the pointer at an address leads; ok is false if it leads to no code.
 func (b *Binary) function(pointer uint64) (addr uint64, ok bool) {
 	addr, ok = b.image.RelativePointee(pointer)
 	return addr, ok && b.image.Executable(addr)
 }
 
-// texts returns the addresses at which the file has some texts.
-func (b *Binary) texts(texts ...string) map[uint64]string {
+// findTexts returns where the file has the texts: a text by each address.
+func (b *Binary) findTexts(findTexts ...string) map[uint64]string {
 	found := map[uint64]string{}
 	for _, s := range b.image.Segments() {
 		if s.Size > elffile.MaxTable {
 			continue
 		}
 		data := b.image.Contents(s)
-		for _, text := range texts {
+		for _, text := range findTexts {
 			for from, n := 0, 0; n < maxNames; n++ {
 				i := bytes.Index(data[from:], []byte(text))
 				if i < 0 {

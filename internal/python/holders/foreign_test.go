@@ -146,7 +146,7 @@ func TestForeignBounded(t *testing.T) {
 		t.Fatal(err, s.found.Stopped)
 	}
 	defer s.Close()
-	if n := len(s.found.Sizes.Foreign.Of); n > 0 {
+	if n := len(s.found.Sizes.Foreign.Pieces); n > 0 {
 		t.Errorf("%d objects have pieces", n)
 	}
 }

@@ -9,7 +9,7 @@
 // they declare, and those that reference counts demand: see package walk. Weak references are not followed.
 //
 // Everything read is hostile: sizes, counts and depths are bounded, a limit that is hit shows in [Result.Complete]. An
-// Object that changes while it is read can cost a path or give a stale one, nothing else.
+// object that changes while it is read can cost a path or give a stale one, nothing else.
 package holders
 
 import (
@@ -39,10 +39,10 @@ type Result struct {
 }
 
 // Find returns the holder of each block, as it was when the survey looked, or a little later. Blocks must not overlap.
-// Errors in the memory cost paths.
+// Memory that cannot be read costs paths.
 //
-// It walks once. For the blocks without a holder it looks at everything anew and walks again, unless the process has
-// hardly run: it may have been moving them.
+// Find walks once. If blocks have no holder, and the process has run meanwhile, it may have been moving their
+// references: Find looks at all objects anew, and walks again for these blocks.
 func (s *Survey) Find(ctx context.Context, blocks []objects.Block, limits objects.Limits) (Result, error) {
 	defer objects.OnThread()()
 	limits.Defaults()
@@ -51,16 +51,10 @@ func (s *Survey) Find(ctx context.Context, blocks []objects.Block, limits object
 	if err != nil || !r.Complete {
 		return r, err
 	}
-	var missing []objects.Block
-	for _, b := range blocks {
-		if i, ok := slices.BinarySearchFunc(r.Holders, b.Address, compareHolder); ok &&
-			r.Holders[i].Kind == event.HeldByNone {
-			missing = append(missing, b)
-		}
-	}
+	missing := withoutHolder(blocks, r.Holders)
 	limits.Time -= objects.ProcessorTime() - began
 	limits.Unseen = false
-	if len(missing) == 0 || limits.Time <= 0 || s.stood() {
+	if len(missing) == 0 || limits.Time <= 0 || s.wasIdle() {
 		return r, nil
 	}
 	if err := s.look(ctx, limits); err != nil {
@@ -70,18 +64,35 @@ func (s *Survey) Find(ctx context.Context, blocks []objects.Block, limits object
 	if err != nil || !again.Complete {
 		return r, nil
 	}
-	for _, h := range again.Holders {
-		if i, ok := slices.BinarySearchFunc(r.Holders, h.Address, compareHolder); ok && h.Kind != event.HeldByNone {
-			r.Holders[i] = h
-		}
-	}
+	replaceFound(r.Holders, again.Holders)
 	r.Bytes = again.Bytes
 	return r, nil
 }
 
+// withoutHolder returns the blocks that have a holder of kind none. The holders are in the order of addresses.
+func withoutHolder(blocks []objects.Block, holders []event.Holder) (missing []objects.Block) {
+	for _, b := range blocks {
+		i, ok := slices.BinarySearchFunc(holders, b.Address, compareHolder)
+		if ok && holders[i].Kind == event.HeldByNone {
+			missing = append(missing, b)
+		}
+	}
+	return missing
+}
+
+// replaceFound replaces the holders of the blocks for which a second walk found one.
+func replaceFound(holders, again []event.Holder) {
+	for _, h := range again {
+		i, ok := slices.BinarySearchFunc(holders, h.Address, compareHolder)
+		if ok && h.Kind != event.HeldByNone {
+			holders[i] = h
+		}
+	}
+}
+
 func compareHolder(h event.Holder, address uint64) int { return cmp.Compare(h.Address, address) }
 
-// findOnce walks from the roots.
+// findOnce walks from the roots once, with the notes of the survey.
 func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits objects.Limits) (Result, error) {
 	w := s.found.Walker(ctx, blocks, limits)
 	defer w.Free()
@@ -90,20 +101,20 @@ func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits ob
 	w.VisitFor(f)
 	w.Reserve(s.found.Notes.Containers)
 	p := paths.NewWriter(w, nil)
-	if w.Stopped = s.found.Stopped; w.Stopped == nil { // without the evidence nothing is followed that needs it
-		walk.Roots{Walker: w}.Follows(w.Modules(), true)
+	if w.Stopped = s.found.Stopped; w.Stopped == nil { // a survey that was stopped lacks the evidence to follow words
+		walk.Roots{Walker: w}.FollowAll(w.Modules(), true)
 		p.Lost = paths.FindGarbage(w)
 	}
 	r := resultOf(f, p)
 	if limits.Unseen && r.Complete {
-		for _, one := range views.All(w, p) {
-			r.Views = append(r.Views, one.View)
+		for _, found := range views.All(w, p) {
+			r.Views = append(r.Views, found.View)
 		}
 	}
 	return r, nil
 }
 
-// resultOf describes the findings of a walk.
+// resultOf describes the findings of a walk. Paths need further reads, also after a walk that hit a limit.
 func resultOf(f *walk.Finder, p *paths.Writer) Result {
 	r := Result{Objects: len(f.Nodes), Bytes: f.Mem.Total, Complete: f.Stopped == nil}
 	f.Mem.Limit += objects.PathBytes

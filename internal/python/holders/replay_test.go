@@ -20,8 +20,8 @@ func TestSecondLookAtAProcessThatRan(t *testing.T) {
 		used []time.Duration
 		want bool
 	}{
-		{[]time.Duration{time.Second, time.Second + standing - 1}, true},
-		{[]time.Duration{time.Second, time.Second + standing}, false},
+		{[]time.Duration{time.Second, time.Second + maxIdleTime - 1}, true},
+		{[]time.Duration{time.Second, time.Second + maxIdleTime}, false},
 		{[]time.Duration{-1, -1}, false},
 		{[]time.Duration{time.Second, -1}, false},
 	} {
@@ -32,7 +32,7 @@ func TestSecondLookAtAProcessThatRan(t *testing.T) {
 			t.Fatal(err)
 		}
 		at = 1
-		if got := s.stood(); got != c.want {
+		if got := s.wasIdle(); got != c.want {
 			t.Errorf("%v: %t", c.used, got)
 		}
 		s.Close()

@@ -42,7 +42,7 @@ func TestWalkReadsLittle(t *testing.T) {
 		found.SeeksArrays = true
 		w.VisitFor(found)
 		w.Reserve(s.found.Notes.Containers)
-		walk.Roots{Walker: w}.Follows(w.Modules(), true)
+		walk.Roots{Walker: w}.FollowAll(w.Modules(), true)
 		paths.FindGarbage(w)
 		if pages := (s.found.Mem.Total - walked) / objects.PageSize; len(found.Unseen) != arrays+1 || pages > arrays/4 {
 			t.Errorf("%d pages were read to find %d arrays that had been noted (%d with their paths)", pages,

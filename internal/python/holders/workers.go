@@ -18,9 +18,9 @@ var workerLoops = []struct{ file, function, pool string }{
 	{"/loky/process_executor.py", "_process_worker", event.PoolLoky},
 }
 
-// Worker returns the pool of a process that is a worker and waits for the next task. Its frames show that: from the
-// function in which workers take tasks inward there is only the library's own code. It is "" where the process is none,
-// or is at work.
+// Worker returns the pool of a process that is a worker and waits for the next task; "" for a worker that is at work,
+// and for other processes. The frames of a thread show that: from the function in which workers take tasks inward there
+// is only the library's own code.
 func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error) {
 	heap, err := p.Heap()
 	if err != nil {
@@ -35,8 +35,8 @@ func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error
 	if err := r.LearnTypes(); err != nil {
 		return "", fmt.Errorf("worker: %w", err)
 	}
-	running := walk.NewExits(r)
-	for _, t := range running.ReadThreads() {
+	exits := walk.NewExits(r)
+	for _, t := range exits.ReadThreads() {
 		if pool := poolOf(r, t.Frames); pool != "" {
 			return pool, nil
 		}
@@ -44,7 +44,7 @@ func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error
 	return "", nil
 }
 
-// poolOf looks at the frames of a thread, the innermost first.
+// poolOf returns the pool of a thread that waits for a task, "" for other threads. The innermost frame comes first.
 func poolOf(r objects.Reader, frames []uint64) string {
 	for _, f := range frames {
 		function, file := r.CodeOf(f)
@@ -56,10 +56,15 @@ func poolOf(r objects.Reader, frames []uint64) string {
 				return loop.pool
 			}
 		}
-		if !strings.Contains(file, "/multiprocessing/") && !strings.Contains(file, "/loky/") &&
-			!strings.HasSuffix(file, "/threading.py") && !strings.HasSuffix(file, "/selectors.py") {
+		if !isPoolCode(file) {
 			return "" // a task
 		}
 	}
 	return ""
+}
+
+// isPoolCode reports whether a worker that waits for a task runs code of a file.
+func isPoolCode(file string) bool {
+	return strings.Contains(file, "/multiprocessing/") || strings.Contains(file, "/loky/") ||
+		strings.HasSuffix(file, "/threading.py") || strings.HasSuffix(file, "/selectors.py")
 }

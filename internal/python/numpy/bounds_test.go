@@ -77,19 +77,19 @@ func TestSitesAreBounded(t *testing.T) {
 		if i%2 == 1 {
 			to = &f.sites.Handlers
 		}
-		if err := f.add(to, site(i)); err != nil {
+		if err := f.addSite(to, site(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.add(&f.sites.Freed, site(maxSites)); !errors.Is(err, ErrUnknown) {
+	if err := f.addSite(&f.sites.Freed, site(maxSites)); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
-	if err := f.add(&f.sites.Made, site(0)); err != nil || len(f.sites.Made) != maxSites/2 {
+	if err := f.addSite(&f.sites.Made, site(0)); err != nil || len(f.sites.Made) != maxSites/2 {
 		t.Errorf("%d places: %v", len(f.sites.Made), err)
 	}
 	other := site(0)
 	other.Block.Register = 3
-	if err := f.add(&f.sites.Made, other); !errors.Is(err, ErrUnknown) {
+	if err := f.addSite(&f.sites.Made, other); !errors.Is(err, ErrUnknown) {
 		t.Error("two blocks at one place")
 	}
 }

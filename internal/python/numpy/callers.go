@@ -13,8 +13,8 @@ const (
 	rawDomain = 0
 )
 
-// callers looks at every function that reports a block to tracemalloc.
-func (f *finder) callers() error {
+// addCallers adds the sites in every function that reports a block to tracemalloc.
+func (f *finder) addCallers() error {
 	var all []reference
 	for _, name := range []string{"PyTraceMalloc_Track", "PyTraceMalloc_Untrack"} {
 		references, err := f.routines.references(name)
@@ -27,35 +27,35 @@ func (f *finder) callers() error {
 		return refuse("it does not call PyTraceMalloc_Track")
 	}
 	for _, r := range all {
-		if f.own[r.Entry()] {
+		if f.lookedAt[r.Entry()] {
 			continue
 		}
-		f.own[r.Entry()] = true
+		f.lookedAt[r.Entry()] = true
 		c := &caller{Routine: r.Routine, calls: r.Calls()}
-		if err := c.listen(); err != nil {
+		if err := c.findReported(); err != nil {
 			return err
 		}
-		if err := f.caller(c); err != nil {
+		if err := f.addCaller(c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// listen looks for the calls that report to tracemalloc. Calls in the domain of Python's raw memory do not matter: from
-// 2.4 on NumPy's blocks do not belong to it any more.
-func (c *caller) listen() error {
+// findReported finds the blocks that the function reports to tracemalloc. Frees in the domain of Python's raw memory do
+// not matter: from 2.4 on they say that NumPy's blocks do not belong to that domain.
+func (c *caller) findReported() error {
 	for _, call := range c.calls {
 		made := call.Import == "PyTraceMalloc_Track"
 		if call.Target != 0 || !made && call.Import != "PyTraceMalloc_Untrack" {
 			continue
 		}
-		in, known := c.Constant(c.Passed(call, 0))
+		reported, known := c.Constant(c.Passed(call, 0))
 		block := c.Passed(call, 1)
 		switch {
-		case known && in == rawDomain && !made:
-		case !known || in != domain || block == 0:
-			return refuse("which block the call of tracemalloc at %#x is about", call.Address)
+		case known && reported == rawDomain && !made:
+		case !known || reported != domain || block == 0:
+			return refuse("cannot tell which block the call of tracemalloc at %#x is about", call.Address)
 		case made:
 			c.made = append(c.made, block)
 		default:
@@ -63,72 +63,73 @@ func (c *caller) listen() error {
 		}
 	}
 	if len(c.made) == 0 && len(c.gone) == 0 {
-		return refuse("a function calls tracemalloc, and tells it nothing")
+		return refuse("the function at %#x calls tracemalloc, but reports no block", c.Entry())
 	}
 	return nil
 }
 
-// handlerSlot returns which function of a handler a call may go to.
+// handlerSlot returns the slot of a handler's function that a call may go to; ok is false for other calls.
 func handlerSlot(c machine.Call) (slot int64, ok bool) {
 	return c.Slot, c.Indirect && c.Slot >= mallocSlot && c.Slot <= freeSlot
 }
 
-// caller looks at one function that reports blocks. Each block that the function reports as made must come from one of
-// its calls, and that call has a site. Each block that it reports as gone must be passed to one of its calls. A block
-// that it allocates and does not report is no array data.
-func (f *finder) caller(c *caller) error {
+// addCaller adds the sites in one function that reports blocks. Each block that the function reports as made must come
+// from one of its calls, and that call gets a site. Each block that it reports as gone must be passed to one of its
+// calls. A block that it allocates but does not report is no array data.
+func (f *finder) addCaller(c *caller) error {
 	for _, call := range c.calls {
-		tells := slices.Contains(c.made, c.Result(call))
-		slot, handlers := handlerSlot(call)
+		isReported := slices.Contains(c.made, c.Result(call))
+		slot, isHandlers := handlerSlot(call)
 		role := roleOf(call)
 		var err error
 		switch {
 		case role == frees:
 			site, block, ok := c.AtArgument(call, 0)
 			if !ok {
-				return refuse("a free at %#x, which takes no probe", call.Address)
+				return refuse("no probe fits at the free at %#x", call.Address)
 			}
-			err = f.add(&f.sites.Freed, Site{Site: site, Block: block})
-			c.frees(call, c.Passed(call, 0))
-		case role == resizes && tells:
-			if err = f.resizing(c.Routine, call, c.Passed(call, 0), c.Passed(call, 1)); err == nil {
-				err = f.resized(c.Routine, call)
+			err = f.addSite(&f.sites.Freed, Site{Site: site, Block: block})
+			c.noteFreeing(call, c.Passed(call, 0))
+		case role == resizes && isReported:
+			if err = f.addResizing(c.Routine, call, c.Passed(call, 0), c.Passed(call, 1)); err == nil {
+				err = f.addResized(c.Routine, call)
 			}
-			c.makes(call, amount{}, c.Passed(call, 0))
-		case role != other && role != resizes && tells:
+			c.noteMaking(call, amount{}, c.Passed(call, 0))
+		case role != other && role != resizes && isReported:
 			size := amountOf(c.Routine, call)
-			err = f.made(c.Routine, call, size, c.AtOnce) // few blocks come this way: a dear place will do
-			c.makes(call, size)
-		case handlers && slot == freeSlot:
-			c.frees(call, c.Passed(call, 1))
-		case handlers && tells:
-			err = f.behindHandler(c, call, slot)
+			err = f.addMade(c.Routine, call, size, c.AtOnce) // an expensive place will do: few blocks come this way
+			c.noteMaking(call, size)
+		case isHandlers && slot == freeSlot:
+			c.noteFreeing(call, c.Passed(call, 1))
+		case isHandlers && isReported:
+			err = f.addBehindHandler(c, call, slot)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := c.accounted(); err != nil {
+	if err := c.mustAccount(); err != nil {
 		return err
 	}
-	return c.passes()
+	return c.mustPassCalls()
 }
 
-// behindHandler adds the site behind a call of a handler's function that makes or resizes a block, where one is needed.
-func (f *finder) behindHandler(c *caller, call machine.Call, slot int64) error {
+// addBehindHandler adds the site behind a call of a handler's function that makes or resizes a block, if the function
+// itself has none.
+func (f *finder) addBehindHandler(c *caller, call machine.Call, slot int64) error {
 	f.returned[slot] = true
 	switch slot {
 	case reallocSlot:
-		c.makes(call, amount{}, c.Passed(call, 1))
-		return f.resized(c.Routine, call)
+		c.noteMaking(call, amount{}, c.Passed(call, 1))
+		return f.addResized(c.Routine, call)
 	case callocSlot:
 		size := multiplied(c.Routine, call, 1, 2)
-		c.makes(call, size)
+		c.noteMaking(call, size)
 		if !f.zeroedInside {
-			return f.made(c.Routine, call, size)
+			return f.addMade(c.Routine, call, size)
 		}
 	default:
-		c.makes(call, asked(c.Routine, call, 1))
+		c.noteMaking(call, asked(c.Routine, call, 1))
 	}
 	return nil
 }

@@ -2,8 +2,8 @@ package numpy
 
 import "ipytracer/internal/code/machine"
 
-// idleImports are the functions of other files that the handler's functions may call beside the allocator's: none takes
-// or frees array data. All other calls are refused.
+// idleImports are the functions of other files that the handler's functions may call besides the allocator's, because
+// none of them takes or frees array data. A call of any other function is refused.
 var idleImports = map[string]bool{
 	"memset": true, "madvise": true,
 	// Python's raw memory, to which NumPy's blocks do not belong any more from 2.4 on.
@@ -12,25 +12,26 @@ var idleImports = map[string]bool{
 	"PyEval_SaveThread": true, "PyEval_RestoreThread": true,
 }
 
-// harmless returns an error unless a call in a function of the handler can be none that takes or frees array data.
-func (f *finder) harmless(c machine.Call) error {
+// mustBeHarmless returns an error unless a call in a function of the handler certainly does not take or free array
+// data.
+func (f *finder) mustBeHarmless(c machine.Call) error {
 	switch {
 	case c.Indirect:
-		return refuse("the call through a pointer at %#x", c.Address)
+		return refuse("cannot follow the call through a pointer at %#x", c.Address)
 	case c.Target != 0:
 		if !f.isIdle(c.Target, 0) {
-			return refuse("the call of the function at %#x", c.Target)
+			return refuse("memory may be taken or freed by the call of the function at %#x", c.Target)
 		}
 	case !idleImports[c.Import]:
-		return refuse("a call of %q at %#x", c.Import, c.Address)
+		return refuse("memory may be taken or freed by a call of %q at %#x", c.Import, c.Address)
 	}
 	return nil
 }
 
-// maxDepth is how deep functions are looked at that a function of the handler calls.
+// maxDepth bounds the nested calls that are followed from a function of the handler.
 const maxDepth = 4
 
-// isIdle reports whether a function of the file can neither take nor free memory, nor can any that it calls.
+// isIdle reports whether a function of the file, and every function that it calls, can neither take nor free memory.
 func (f *finder) isIdle(entry uint64, depth int) (idle bool) {
 	if idle, known := f.idle[entry]; known {
 		return idle
@@ -38,13 +39,17 @@ func (f *finder) isIdle(entry uint64, depth int) (idle bool) {
 	if depth == maxDepth {
 		return false
 	}
-	f.idle[entry] = false // while it is looked at: one that calls itself is not understood
+	f.idle[entry] = false // so that a function that calls itself is not idle
 	r, err := f.routines.at(entry)
 	if err != nil {
 		return false
 	}
 	for _, c := range r.Calls() {
-		if c.Indirect || c.Target == 0 && !idleImports[c.Import] || c.Target != 0 && !f.isIdle(c.Target, depth+1) {
+		callsImport := c.Target == 0
+		switch {
+		case c.Indirect:
+			return false
+		case callsImport && !idleImports[c.Import], !callsImport && !f.isIdle(c.Target, depth+1):
 			return false
 		}
 	}

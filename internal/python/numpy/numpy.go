@@ -8,12 +8,12 @@
 // context, and pointers to four functions. The default one is found by its name, so stripped builds will do.
 // PyDataMem_UserNEW and its relatives call the handler's functions, and report each block to tracemalloc; PyDataMem_NEW
 // and its relatives, for C extensions, call the allocator themselves. Every function that reports anything to
-// tracemalloc must be understood, else the file is refused: there is no third kind, and none is missed silently. A
-// function is understood under three conditions. Each block that it reports is the result of a call with a site. The
-// handler's functions ask for as much as they are asked for, and call nothing else but a few functions that are known
-// to be harmless. Every way through all of them passes a call with a site, except those that only blocks of less than
-// 1,024 bytes take, and that of a handler that is not there. So a build with a larger cache, or with another allocator
-// for huge blocks, is refused. Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
+// tracemalloc must be understood, else the file is refused: so no function is missed silently. A function is understood
+// under three conditions. Each block that it reports is the result of a call with a site. The handler's functions ask
+// the allocator for exactly the size that they are asked for, and otherwise call only a few functions that are known to
+// be harmless. Every way through a function passes a call with a site, except ways that only blocks of less than 1,024
+// bytes take, and ways without a handler. So a build with a larger cache, or with another allocator for huge blocks, is
+// refused. Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
 // numpy/_core/include/numpy/ndarraytypes.h.
 package numpy
 
@@ -41,7 +41,7 @@ var (
 	ErrUnknown   = errors.New("its code is not one that is known for sure")
 )
 
-// Refusal makes an error of [Find] of the text of one.
+// Refusal returns an error of [Find] with this text: it restores an error of which only the text was kept.
 func Refusal(text string) error {
 	if text == ErrNoHandler.Error() {
 		return ErrNoHandler
@@ -49,40 +49,40 @@ func Refusal(text string) error {
 	return &refused{text}
 }
 
-// refused is an [ErrUnknown] of which only the text is left.
+// refused is a restored error that matches [ErrUnknown].
 type refused struct{ text string }
 
-// Error returns the text.
 func (e *refused) Error() string { return e.text }
 
-// Is makes it match [ErrUnknown].
+// Is makes every refused error match [ErrUnknown].
 func (e *refused) Is(target error) bool { return target == ErrUnknown }
 
 // Large is the size from which on blocks pass through the sites, in bytes: alloc.c, NBUCKETS.
 const Large = 1024
 
-// Site is where something happens to a block.
+// Site is an instruction at which something happens to a block, with the places of the block's address and size there.
 type Site struct {
 	machine.Site
-	Block machine.Place // its address; NULL where it was refused
-	Size  machine.Place // where HasSize or MaybeSize
-	// HasSize reports that the size is known there, MaybeSize that it is for a large block: for a smaller one it may be
-	// anything.
+	Block machine.Place // of the address, which is NULL where the allocation failed
+	Size  machine.Place // of the size, if HasSize or MaybeSize
+	// HasSize reports that Size has the size. MaybeSize reports that Size has the size of a large block; for a smaller
+	// block Size may have any value.
 	HasSize, MaybeSize bool
-	// Times, where HasTimes, is the factor of the size: calloc is passed the number of elements, and the size of one.
-	// Their product does not overflow where there is a block.
+	// Times, if HasTimes, is the place of a factor by which the size is to be multiplied: calloc is passed the number
+	// of elements, and the size of each. The product does not overflow where there is a block.
 	Times    machine.Place
 	HasTimes bool
 }
 
-// Sites are where blocks are made, freed and resized. Smaller ones than [Large] may pass as well.
+// Sites has the sites of a file, and the addresses of its default handler. Blocks smaller than [Large] may pass the
+// sites, too.
 type Sites struct {
 	Made  []Site
 	Freed []Site
-	// Resizing are the places where realloc is called, with the old block and the new size; Resized are those where it
-	// has come back on the same thread.
+	// Resizing are the sites where realloc is called, with the old block and the new size. Resized are the sites where
+	// realloc has returned, on the same thread.
 	Resizing, Resized []Site
-	// Handlers are the places where a memory handler is set. Their block is the handler's capsule.
+	// Handlers are the sites where a memory handler is set. Their block is the handler's capsule.
 	Handlers []Site
 	// Handler is the address of the default handler's structure. Variable is the address of the pointer to the context
 	// variable that has the current handler.
@@ -94,7 +94,7 @@ type Sites struct {
 // Bias returns the load bias of a process's mapping of the file.
 func (s Sites) Bias(start, offset uint64) (uint64, bool) { return s.Segments.Bias(start, offset) }
 
-// All returns every site.
+// All returns every site except Handlers.
 func (s Sites) All() (all []Site) {
 	for _, sites := range [][]Site{s.Made, s.Freed, s.Resizing, s.Resized} {
 		all = append(all, sites...)
@@ -102,15 +102,16 @@ func (s Sites) All() (all []Site) {
 	return all
 }
 
-// Offsets are all places in the file.
-func (s Sites) Offsets() (all []uint64) {
+// Offsets returns the file offsets of all sites.
+func (s Sites) Offsets() (offsets []uint64) {
 	for _, site := range append(s.All(), s.Handlers...) {
-		all = append(all, site.FileOffset)
+		offsets = append(offsets, site.FileOffset)
 	}
-	return all
+	return offsets
 }
 
-// The handler's functions, and where they are in its structure: char name[127], uint8_t version, void *ctx, and these.
+// The default handler's name, and offsets in its structure: char name[127], uint8_t version, void *ctx, and four
+// pointers to functions.
 const (
 	handlerName = "default_allocator"
 	nameSize    = 127
@@ -120,28 +121,28 @@ const (
 	freeSlot    = 160
 )
 
-// Find looks for the sites. It fails with [ErrNoHandler] or [ErrUnknown]; then blocks are to be seen otherwise.
+// Find finds the sites of a file. It fails with [ErrNoHandler] or [ErrUnknown]: then blocks must be probed elsewhere.
 func Find(r io.ReaderAt) (Sites, error) {
 	code, err := machine.OpenCode(r, nil)
 	if err != nil {
 		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	f := finder{code: code, routines: routines{code, map[uint64]*machine.Routine{}}, own: map[uint64]bool{},
+	f := finder{code: code, routines: routines{code, map[uint64]*machine.Routine{}}, lookedAt: map[uint64]bool{},
 		idle: map[uint64]bool{}, returned: map[int64]bool{}}
 	f.sites.Segments = code.Segments()
 	if err := f.findHandler(); err != nil {
 		return Sites{}, err
 	}
-	if err := f.handlerFunctions(); err != nil {
+	if err := f.addHandlerFunctions(); err != nil {
 		return Sites{}, err
 	}
-	if err := f.callers(); err != nil {
+	if err := f.addCallers(); err != nil {
 		return Sites{}, err
 	}
-	if err := f.settings(); err != nil {
+	if err := f.addSettings(); err != nil {
 		return Sites{}, err
 	}
-	if err := f.complete(); err != nil {
+	if err := f.mustBeComplete(); err != nil {
 		return Sites{}, err
 	}
 	return f.sites, nil
@@ -151,29 +152,35 @@ func Find(r io.ReaderAt) (Sites, error) {
 func (f *finder) findHandler() error {
 	pattern := make([]byte, nameSize) // the rest of the name is zeros
 	copy(pattern, handlerName)
-	var found []uint64
-	all, ok := f.code.Find(pattern, 4)
+	const maxNames = 4
+	named, ok := f.code.Find(pattern, maxNames)
 	if !ok {
-		return refuse("there is too much of it")
+		return refuse("it has too much data to search")
 	}
-	for _, at := range all {
-		ok = true
-		for _, slot := range []uint64{mallocSlot, callocSlot, reallocSlot, freeSlot} {
-			_, function := f.code.Function(at + slot)
-			ok = ok && function
-		}
-		if ok {
-			found = append(found, at)
+	var handlers []uint64
+	for _, at := range named {
+		if f.isHandler(at) {
+			handlers = append(handlers, at)
 		}
 	}
-	switch len(found) {
+	switch len(handlers) {
 	case 1:
-		f.sites.Handler = found[0]
+		f.sites.Handler = handlers[0]
 		return nil
 	case 0:
 		if named, ok := f.code.Find(bytes.TrimRight(pattern, "\x00"), 1); ok && len(named) == 0 {
 			return ErrNoHandler
 		}
 	}
-	return fmt.Errorf("%w: %d memory handlers", ErrUnknown, len(found))
+	return fmt.Errorf("%w: it has %d memory handlers", ErrUnknown, len(handlers))
+}
+
+// isHandler reports whether a handler's structure, with four functions, is at an address.
+func (f *finder) isHandler(at uint64) bool {
+	for _, slot := range []uint64{mallocSlot, callocSlot, reallocSlot, freeSlot} {
+		if _, ok := f.code.Function(at + slot); !ok {
+			return false
+		}
+	}
+	return true
 }

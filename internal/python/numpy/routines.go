@@ -4,17 +4,17 @@ import (
 	"ipytracer/internal/code/machine"
 )
 
-// Bounds on the look at a file: references to functions of Python, and functions of the file's own. The known builds
-// have a fifth of them at most. A function takes some milliseconds.
+// Bounds on the search in a file. Known builds have at most a fifth of these numbers. A function takes some
+// milliseconds.
 const (
-	maxReferences = 256
-	maxRoutines   = 128
+	maxReferences = 256 // references to a function of Python
+	maxRoutines   = 128 // functions of the file itself
 )
 
-// routines are the functions of a file that have been looked at, each once.
+// routines has the functions of a file that have been looked at, each once.
 type routines struct {
 	code  *machine.Code
-	known map[uint64]*machine.Routine // nil: not understood
+	known map[uint64]*machine.Routine // by entry; nil for a function that is not understood
 }
 
 // at returns the function that begins at an address. It fails where the function is not understood, or there have been
@@ -29,7 +29,7 @@ func (r *routines) at(entry uint64) (*machine.Routine, error) {
 		r.known[entry] = routine
 	}
 	if routine == nil {
-		return nil, refuse("the function at %#x", entry)
+		return nil, refuse("cannot follow the function at %#x", entry)
 	}
 	return routine, nil
 }
@@ -43,21 +43,21 @@ func (r *routines) references(name string) (all []reference, err error) {
 	for _, addr := range addrs {
 		entry, ok := r.code.Enclosing(addr)
 		if !ok {
-			return nil, refuse("the function around %#x, which refers to %s", addr, name)
+			return nil, refuse("cannot find the function around %#x, which refers to %s", addr, name)
 		}
 		routine, err := r.at(entry)
 		if err != nil {
 			return nil, err
 		}
 		if !routine.Has(addr) {
-			return nil, refuse("the function at %#x, which refers to %s", entry, name)
+			return nil, refuse("cannot follow the function at %#x to its reference to %s", entry, name)
 		}
 		all = append(all, reference{addr, routine})
 	}
 	return all, nil
 }
 
-// reference is a place where a function of the file refers to one of Python.
+// reference is an instruction that refers to a function of Python, with the function of the file that it is in.
 type reference struct {
 	addr uint64
 	*machine.Routine

@@ -13,8 +13,8 @@ import (
 // Document is a report for people.
 type Document struct {
 	Title string // of a page
-	// Flow: Markdown has lines and tables in their order, not in a section for each heading. Their texts are Markdown
-	// then, and each text of a notebook must be a [Source].
+	// Flow: Markdown has only the lines and tables, in their order, and no sections. The document's texts are then
+	// written as Markdown, so each text of a notebook must be a [Source].
 	Flow   bool
 	blocks []block
 	on     Medium
@@ -24,24 +24,25 @@ type Document struct {
 // block is a part of a document, on one medium or on all.
 type block struct {
 	on   Medium
-	item int // its place in a list, of which a page has only the first
-	part any // one of the types below
+	item int // the index of the list item that it belongs to, see [Document.Item]
+	part any // one of the types below, or a *Table
 }
 
 // Medium is where a block is shown.
 type Medium uint8
 
-// The media. A terminal and a page differ in room: one says in a line what the other has a table for.
+// The media. A terminal has less room than a page: what a page shows in a table, a terminal may show in a line.
 const (
 	Everywhere Medium = iota
 	Terminal
 	Page
 )
 
-// On has the following blocks shown on one medium.
+// On sets the medium on which the following blocks are shown.
 func (d *Document) On(m Medium) { d.on = m }
 
-// Item has the following blocks belong to an item of a list, by its index. A page has only the first items.
+// Item sets the list item that the following blocks belong to, by its index. A page leaves out the blocks of items
+// beyond a number.
 func (d *Document) Item(index int) { d.item = index }
 
 func (d *Document) add(part any) { d.blocks = append(d.blocks, block{d.on, d.item, part}) }
@@ -49,23 +50,24 @@ func (d *Document) add(part any) { d.blocks = append(d.blocks, block{d.on, d.ite
 type (
 	blank   struct{}
 	heading string
-	// paragraph is words, wrapped between them at the width. Later lines begin with the indentation.
+	// paragraph is a text that is wrapped at the width.
 	paragraph struct {
-		first, indent string
-		words         [][]Span
-		fit           bool // words that are longer than a line are split
+		first  string // in front of the first line
+		indent string // in front of later lines
+		words  [][]Span
+		fit    bool // words that are longer than a line are split
 	}
-	// line is one line. Its second part is cut at the width.
+	// line is one line: whole is never cut, and cut is cut at the width.
 	line struct{ whole, cut []Span }
-	// field is a name and what is to say about it.
+	// field is a name with values.
 	field struct {
 		name  string
 		parts []Span
 	}
-	// firstLine is one of the first lines of a report. The code in it stays in one piece.
+	// firstLine is one of the first lines of a report.
 	firstLine struct {
 		Answer
-		code []string
+		code []string // parts of the text that are not wrapped
 	}
 	// code is text to paste. It is never wrapped.
 	code Span
@@ -80,24 +82,24 @@ func (d *Document) Blank() { d.add(blank{}) }
 // Heading begins a section.
 func (d *Document) Heading(text string) { d.add(heading(text)) }
 
-// Prose adds a paragraph of texts and [Span]s. On a terminal its later lines begin with indent.
+// Prose adds a paragraph of texts and [Span]s. On a terminal its lines but the first begin with indent.
 func (d *Document) Prose(indent string, parts ...any) {
 	d.add(paragraph{indent: indent, words: splitWords(Spans(parts...))})
 }
 
-// Note adds a remark below a table or a heading, as [fmt.Sprintf] makes it.
+// Note adds a remark below a table or a heading. It formats the text as [fmt.Sprintf] does.
 func (d *Document) Note(format string, args ...any) { d.Prose("", Dim(fmt.Sprintf(format, args...))) }
 
-// Below adds a paragraph that begins with its indentation. Words that are longer than a line are split.
+// Below adds a paragraph, each line of which begins with indent. Words that are longer than a line are split.
 func (d *Document) Below(indent string, parts []Span) {
 	d.add(paragraph{indent, indent, splitWords(parts), true})
 }
 
-// Line adds one line, of which the second part is cut at the width.
+// Line adds one line: whole, and then as much of cut as fits into the width.
 func (d *Document) Line(whole, cut []Span) { d.add(line{whole, cut}) }
 
-// WithCode adds a paragraph with code between two texts. The code is one word, and so stands whole on a line of its own
-// where it does not fit behind the text before it.
+// WithCode adds a paragraph with code between two texts. The code is never wrapped: it has a line of its own if it does
+// not fit behind the text before it.
 func (d *Document) WithCode(indent string, before []Span, code string, after ...Span) {
 	words := append(splitWords(before), []Span{Plain(escape.Text(code))})
 	if after = notEmpty(after); len(after) > 0 {
@@ -108,28 +110,28 @@ func (d *Document) WithCode(indent string, before []Span, code string, after ...
 
 // Field adds "name  value · value". A field without a value is left out.
 func (d *Document) Field(name string, parts ...any) {
-	if all := notEmpty(Spans(parts...)); len(all) > 0 {
-		d.add(field{name, all})
+	if values := notEmpty(Spans(parts...)); len(values) > 0 {
+		d.add(field{name, values})
 	}
 }
 
-// Answer adds one of the first lines. Code in its text stays in one piece.
+// Answer adds one of the first lines. The codes, which are parts of its text, are not wrapped.
 func (d *Document) Answer(question, text string, codes ...string) {
 	d.add(firstLine{Answer{question, text}, codes})
 }
 
-// Answers returns the first lines.
-func (d *Document) Answers() (all []Answer) {
+// Answers returns the first lines that the document has so far.
+func (d *Document) Answers() (answers []Answer) {
 	for _, b := range d.blocks {
 		if a, ok := b.part.(firstLine); ok {
-			all = append(all, a.Answer)
+			answers = append(answers, a.Answer)
 		}
 	}
-	return all
+	return answers
 }
 
 // Code adds text to paste, which may have several lines.
 func (d *Document) Code(text Span) { d.add(code(text)) }
 
-// Table adds a table, if it has a row or belongs on a page.
+// Table adds a table.
 func (d *Document) Table(t *Table) { d.add(t) }

@@ -9,14 +9,14 @@ func (m Mark) Text(color bool) string {
 	return p.b.String()
 }
 
-// Listing is a table of a command's own.
+// Listing is a table that a command prints by itself, without a document.
 type Listing struct {
 	Table
 	color bool
 	right []int
 }
 
-// NewListing returns a table; the columns named, from 1, are aligned to the right.
+// NewListing returns an empty table. right are the numbers, from 1, of the columns that are aligned to the right.
 func NewListing(color bool, right ...int) *Listing {
 	return &Listing{color: color, right: right, Table: Table{Space: 1}}
 }
@@ -38,6 +38,7 @@ func (l *Listing) Row(cells ...any) {
 // String returns the table, without a line feed behind its last line.
 func (l *Listing) String() string { return l.Table.String(l.color) }
 
+// widen adds columns until the table has n.
 func (l *Listing) widen(n int) {
 	for len(l.Columns) < n {
 		l.Columns = append(l.Columns, Column{right: slices.Contains(l.right, len(l.Columns)+1)})

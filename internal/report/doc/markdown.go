@@ -10,7 +10,7 @@ import (
 	"ipytracer/internal/report/escape"
 )
 
-// Markdown writes the blocks as GitHub and GitLab show Markdown. Every text that may come from a notebook is a code
+// Markdown writes the document as Markdown of GitHub and GitLab. Every text that may come from a notebook is a code
 // span, in which nothing is a link, a mention or HTML.
 func (d *Document) Markdown(w io.Writer) error {
 	out := bufio.NewWriter(w)
@@ -30,12 +30,12 @@ func (d *Document) Markdown(w io.Writer) error {
 			fmt.Fprintf(out, "%s\n\n", s.Note)
 		}
 		if s.Pre != "" {
-			for line := range strings.Lines(s.Pre) { // indented, so that nothing ends it
+			for line := range strings.Lines(s.Pre) { // indented, because a text could contain the end of a fence
 				fmt.Fprintf(out, "    %s\n", escape.Text(strings.TrimSuffix(line, "\n")))
 			}
 		}
 		if len(s.Rows) > 0 {
-			s.table(out, ofSections)
+			s.table(out, sectionTable)
 		} else if s.Pre == "" {
 			fmt.Fprint(out, "None.\n")
 		}
@@ -46,7 +46,7 @@ func (d *Document) Markdown(w io.Writer) error {
 	return out.Flush()
 }
 
-// flow writes lines and tables in their order.
+// flow writes a document with Flow: lines and tables in their order.
 func (d *Document) flow(out *bufio.Writer) {
 	fmt.Fprintf(out, "### %s, by ipytracer\n\n", d.Title)
 	for _, b := range d.blocks {
@@ -65,7 +65,7 @@ func (d *Document) flow(out *bufio.Writer) {
 		case *Table:
 			var s section
 			part.fill(&s, len(part.rows))
-			s.table(out, ofFlow)
+			s.table(out, flowTable)
 			if s.More != "" {
 				fmt.Fprintf(out, "\n… %s\n", s.More)
 			}
@@ -73,7 +73,7 @@ func (d *Document) flow(out *bufio.Writer) {
 	}
 }
 
-// flowing returns a text of a document that flows.
+// flowing returns a cell of a document with Flow: sources as code, other texts as Markdown.
 func flowing(c cell) string {
 	if c.Code {
 		return Code(c.Text)
@@ -94,17 +94,19 @@ func inline(c cell) string {
 	return Code(c.Text)
 }
 
-// tableStyle is how a table is written: the mark of a column of numbers, a column without a title, and a cell.
+// tableStyle is how a table is written.
 type tableStyle struct {
-	right, untitled string
-	text            func(cell) string
+	right    string // the mark of a column that is aligned to the right
+	untitled string // the heading of a column without a title
+	text     func(cell) string
 }
 
 var (
-	ofSections = tableStyle{"|---:", "|  ", inline}
-	ofFlow     = tableStyle{"|--:", "| ", flowing}
+	sectionTable = tableStyle{"|---:", "|  ", inline}
+	flowTable    = tableStyle{"|--:", "| ", flowing}
 )
 
+// table writes the columns and rows of a section as a table.
 func (s *section) table(out *bufio.Writer, style tableStyle) {
 	for _, c := range s.Columns {
 		if c.Title == "" {
@@ -130,8 +132,8 @@ func (s *section) table(out *bufio.Writer, style tableStyle) {
 	}
 }
 
-// Code returns a text as a code span within a table: nothing in it is Markdown. The marks around it are longer than any
-// in it.
+// Code returns a text as a code span that is safe in a table: nothing in it is Markdown. The run of backticks around it
+// is longer than any run in it.
 func Code(s string) string {
 	s = strings.ReplaceAll(escape.Text(s), `\|`, `\¦`) // two backslashes before a bar would end the cell
 	s = strings.ReplaceAll(strings.TrimSpace(s), "|", `\|`)

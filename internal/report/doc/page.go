@@ -14,14 +14,14 @@ import (
 	"ipytracer/internal/words"
 )
 
-// page is the content of a page, in the form of its template.
+// page is the content of a page, as its template needs it.
 type page struct {
 	Title    string
 	Facts    []fact
 	Sections []section
 }
 
-// fact is a line at the top: a name and a text.
+// fact is a line at the top of a page. Tone is a class of the style sheet.
 type fact struct{ Name, Text, Tone string }
 
 // section is a heading with its content: text to paste, a table, or both.
@@ -29,7 +29,7 @@ type section struct {
 	Title, Note, Pre string
 	Columns          []pageColumn
 	Rows             [][]cell
-	More             string // number of items without a row
+	More             string // a text about the items without a row
 }
 
 type pageColumn struct {
@@ -43,13 +43,14 @@ type cell struct {
 	Tone string
 }
 
-// The most items of each list on a page; JSON has all.
+// The most items of each list, on a page and in Markdown. JSON has all of them.
 const (
 	htmlItems     = 500
 	markdownItems = 20
 )
 
-// page returns the blocks that a page has: the fields first, and a section for each heading.
+// page returns the blocks for a page: the fields as facts, and a section for each heading. Of each list it has the
+// first most items.
 func (d *Document) page(most int) *page {
 	p := &page{Title: d.Title}
 	for _, b := range d.blocks {
@@ -75,6 +76,7 @@ func (d *Document) page(most int) *page {
 	return p
 }
 
+// fill copies the table to a section. If the rows are items, it copies only the first most items.
 func (t *Table) fill(s *section, most int) {
 	if t.Item == "" {
 		s.More = t.More
@@ -91,8 +93,8 @@ func (t *Table) fill(s *section, most int) {
 			continue
 		}
 		var cells []cell
-		for _, one := range r.cells {
-			cells = append(cells, cell{one.Text, one.Source, classes[one.Style]})
+		for _, span := range r.cells {
+			cells = append(cells, cell{span.Text, span.Source, classes[span.Style]})
 		}
 		s.Rows = append(s.Rows, cells)
 	}
@@ -101,6 +103,7 @@ func (t *Table) fill(s *section, most int) {
 	}
 }
 
+// plainText joins words by spaces.
 func plainText(words [][]Span) (text string) {
 	for i, word := range words {
 		if i > 0 {
@@ -119,8 +122,8 @@ var style string
 //go:embed page.html
 var layout string
 
-// pages is the one template. Texts of a notebook are text in it, never markup: html/template escapes markup, and
-// package escape invisible characters.
+// pages is the template of all pages. A notebook's texts cannot become markup: html/template escapes markup, and
+// package escape escapes invisible characters.
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"safe": func(s string) string { return escape.But(s, "\n") },
 }).Parse(layout))
@@ -135,12 +138,10 @@ type sheetData struct {
 // HTML writes the blocks as a page without scripts. It fails with w's error only.
 func (d *Document) HTML(w io.Writer) error {
 	sum := sha256.Sum256([]byte(style))
+	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'"
 	out := bufio.NewWriter(w)
-	err := pages.Execute(out, sheetData{
-		d.page(htmlItems), template.CSS(
-			style), "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; base-uri 'none'; form-action 'none'",
-	})
+	err := pages.Execute(out, sheetData{d.page(htmlItems), template.CSS(style), policy})
 	if err != nil {
 		return err
 	}

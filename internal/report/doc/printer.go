@@ -6,13 +6,14 @@ import (
 	"ipytracer/internal/report/escape"
 )
 
-// printer collects lines. Everything in its buffer went through paint, which escapes it.
+// printer collects the lines of a terminal in its buffer. The texts in it are escaped.
 type printer struct {
 	b     strings.Builder
 	width int // cells of a line; 0 is no limit
 	color bool
 }
 
+// paint writes a text, which must be escaped, in a style.
 func (p *printer) paint(escaped string, s Style) {
 	if p.color && s != Normal && escaped != "" {
 		escaped = "\x1b[" + codes[s] + "m" + escaped + "\x1b[0m"
@@ -22,47 +23,49 @@ func (p *printer) paint(escaped string, s Style) {
 
 func (p *printer) blank() { p.b.WriteByte('\n') }
 
-// wrap writes words, with line feeds between them at the width; later lines begin with indent. A word that does not fit
-// on a line of its own keeps one for itself.
+// wrap writes words in lines of the width. Each line but the first begins with indent. A word that is longer than a
+// line is not split: it has a line for itself.
 func (p *printer) wrap(indent string, words [][]Span) { p.wrapFrom(0, indent, words) }
 
 // wrapFrom is wrap for a first line of which some cells are used already.
 func (p *printer) wrapFrom(used int, indent string, words [][]Span) {
 	var line []Span
-	blank := true // only spaces so far
+	onlySpaces := true // so far
 	for i, word := range words {
-		n := Cells(word)
+		width := Cells(word)
+		isTooLong := p.width > 0 && used+1+width > p.width
 		switch {
 		case i == 0:
-		case n > 0 && !blank && p.width > 0 && used+1+n > p.width:
+			// no space in front of the first word
+		case isTooLong && width > 0 && !onlySpaces:
 			p.run(line)
 			p.b.WriteString("\n" + indent)
 			line, used = nil, escape.Cells(indent)
 		default:
 			line, used = append(line, In(word[0].Style, " ")), used+1
 		}
-		line, used = append(line, word...), used+n
-		blank = blank && n == 0
+		line, used = append(line, word...), used+width
+		onlySpaces = onlySpaces && width == 0
 	}
 	p.run(line)
 }
 
-// splitWords splits spans at spaces. Each word has one span or more.
+// splitWords escapes spans and splits them at spaces. A word has several spans if its style changes within it.
 func splitWords(spans []Span) [][]Span {
-	list := [][]Span{nil}
+	words := [][]Span{nil}
 	for _, s := range spans {
 		for i, part := range strings.Split(escape.Text(s.Text), " ") {
 			if i > 0 {
-				list = append(list, nil)
+				words = append(words, nil)
 			}
-			last := len(list) - 1
-			list[last] = append(list[last], In(s.Style, part))
+			last := len(words) - 1
+			words[last] = append(words[last], In(s.Style, part))
 		}
 	}
-	return list
+	return words
 }
 
-// run paints escaped spans, neighbours of one style together.
+// run paints escaped spans. It joins neighbours of the same style.
 func (p *printer) run(spans []Span) {
 	for i := 0; i < len(spans); {
 		text, s := "", spans[i].Style
@@ -73,75 +76,78 @@ func (p *printer) run(spans []Span) {
 	}
 }
 
-// clipped prints spans, cut to limit cells if the width is limited at all.
+// clipped prints spans, cut to limit cells with an ellipsis. It cuts nothing if the printer's width is not limited.
 func (p *printer) clipped(spans []Span, limit int) {
 	for i, s := range spans {
 		text := escape.Text(s.Text)
 		if p.width > 0 {
-			whole := escape.Cells(text) < limit || escape.Cells(text) == limit && i == len(spans)-1
-			if !whole {
+			width, isLast := escape.Cells(text), i == len(spans)-1
+			fits := width < limit || width == limit && isLast
+			if !fits {
 				p.paint(escape.Cut(text+"…", limit), s.Style)
 				return
 			}
-			limit -= escape.Cells(text)
+			limit -= width
 		}
 		p.paint(text, s.Style)
 	}
 }
 
-// Lines below the first one of a table's row.
+// The layout of a text in a flexible column that takes several lines.
 const (
-	// mostAligned is the most lines of a text in its column. A longer text goes on below, where there is more room.
-	mostAligned = 3
-	leastIndent = 4  // of these lines
-	leastRoom   = 10 // cells; below that there is no room
+	mostAligned = 3  // lines that begin where the column does; a text with more goes on at the table's indentation
+	leastIndent = 4  // cells in front of lines at the table's indentation
+	leastRoom   = 10 // cells of a line
 )
 
-// lines splits an escaped text at spaces into lines. The first line has at most first cells, and each other one rest. A
-// word that is longer than its line is split.
+// lines splits an escaped text at spaces into lines. The first line has at most first cells, and each other line rest
+// cells. A word that is longer than its line is split.
 func lines(text string, first, rest int) (out []string) {
 	first, rest = max(first, leastRoom), max(rest, leastRoom)
 	room, line, used := first, "", 0
-	end := func() {
+	endLine := func() {
 		out = append(out, strings.TrimRight(line, " "))
 		room, line, used = rest, "", 0
 	}
 	for i, word := range strings.Split(text, " ") {
-		n := escape.Cells(word)
+		width := escape.Cells(word)
+		isTooLong := used > 0 && used+1+width > room
+		isBetterBelow := width <= rest || room-used < leastRoom // a longer word is split in any case
 		switch {
 		case i == 0:
-		case used > 0 && used+1+n > room && (n <= rest || room-used < leastRoom):
-			end()
+			// no space in front of the first word
+		case isTooLong && isBetterBelow:
+			endLine()
 		default:
 			line, used = line+" ", used+1
 		}
-		for used+n > room {
+		for used+width > room {
 			head, tail := escape.Split(word, room-used)
 			if head == "" && used == 0 {
-				break // a single character is that wide
+				break // a single character is wider than the line
 			}
 			line += head
-			end()
-			word, n = tail, escape.Cells(tail)
+			endLine()
+			word, width = tail, escape.Cells(tail)
 		}
-		line, used = line+word, used+n
+		line, used = line+word, used+width
 	}
-	end()
+	endLine()
 	return out
 }
 
-// folding is the text of a flexible column as lines, and the indentation of the lines below the first.
+// folding is the text of a flexible column as lines.
 type folding struct {
 	lines  []string
-	indent int
+	indent int // of all lines but the first
 }
 
 // margins are the indentation of a table, and the width of its lines with the indentation.
 type margins struct{ indent, width int }
 
-// fold lays out the text of a column that begins at a cell of the line and is size cells wide. The lines below the
-// first begin where the column does. But many lines of the last column begin at the table's indentation, if there is
-// more room.
+// fold splits the text of a flexible column into lines. The column begins at cell column of the line, and is size cells
+// wide. All lines begin where the column does. But if the text of the last column has many lines, and there is more
+// room at the table's indentation, then all but its first line begin there.
 func (m margins) fold(text string, column, size int, isLast bool) folding {
 	aligned := folding{lines: lines(text, size, size), indent: column}
 	isLong := len(aligned.lines) > mostAligned
@@ -156,9 +162,9 @@ func (m margins) fold(text string, column, size int, isLast bool) folding {
 	return folding{lines: lines(text, size, room), indent: indent}
 }
 
-// fitting splits words that are longer than a line, and drops spaces without a word.
-func fitting(all [][]Span, room int) (out [][]Span) {
-	for _, word := range all {
+// fitting splits words that are longer than room cells, and leaves out empty words. A room of 0 or less is no limit.
+func fitting(words [][]Span, room int) (out [][]Span) {
+	for _, word := range words {
 		if Cells(word) == 0 {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// Style is the look of a piece of text. No information is in it alone.
+// Style is the look of a piece of text. A style never carries information that the text does not.
 type Style uint8
 
 // The styles. More, Less and Doubt are colours of a terminal, and classes of their own on a page.
@@ -26,16 +26,16 @@ const (
 )
 
 var (
-	codes   = [...]string{"", "1", "2", "31", "32", "33", "33", "32", "33"}
-	classes = map[Style]string{More: "more", Less: "less", Doubt: "doubt"}
+	codes   = [...]string{"", "1", "2", "31", "32", "33", "33", "32", "33"} // of a terminal, by style
+	classes = map[Style]string{More: "more", Less: "less", Doubt: "doubt"}  // of a page
 )
 
-// Change returns the style of a difference.
-func Change(by int64) Style {
+// Change returns the style of a difference: More, Less, or Normal for 0.
+func Change(difference int64) Style {
 	switch {
-	case by > 0:
+	case difference > 0:
 		return More
-	case by < 0:
+	case difference < 0:
 		return Less
 	}
 	return Normal
@@ -45,56 +45,58 @@ func Change(by int64) Style {
 type Span struct {
 	Text  string
 	Style Style
-	// Source: the text is code, on a page.
+	// Source: the text is a notebook's, and a page shows it as code.
 	Source bool
 }
 
-// Plain returns a text.
+// Plain returns a text without a style.
 func Plain(text string) Span { return Span{Text: text} }
 
-// Bold returns a text that matters.
+// Bold returns a text in the style of what matters most.
 func Bold(text string) Span { return Span{Text: text, Style: strong} }
 
-// Dim returns a text beside what matters.
+// Dim returns a text in the style of what matters less.
 func Dim(text string) Span { return Span{Text: text, Style: faint} }
 
-// Red returns a text about what failed.
+// Red returns a text in the style of what failed.
 func Red(text string) Span { return Span{Text: text, Style: bad} }
 
-// Green returns a text about what is well.
+// Green returns a text in the style of what is well.
 func Green(text string) Span { return Span{Text: text, Style: good} }
 
-// Yellow returns a text about what is not certain.
+// Yellow returns a text in the style of what is not certain.
 func Yellow(text string) Span { return Span{Text: text, Style: warning} }
 
-// Source returns code of a notebook.
+// Source returns a text of a notebook, which a page shows as code.
 func Source(text string) Span { return Span{Text: text, Source: true} }
 
 // In returns a text in a style.
 func In(style Style, text string) Span { return Span{Text: text, Style: style} }
 
-// Spans returns texts and spans as spans, and the spans of lists of them.
-func Spans(parts ...any) (all []Span) {
+// Spans returns its arguments as one list of spans. It flattens lists of spans, and formats other values as
+// [fmt.Sprint] does.
+func Spans(parts ...any) (spans []Span) {
 	for _, part := range parts {
 		switch part := part.(type) {
 		case Span:
-			all = append(all, part)
+			spans = append(spans, part)
 		case []Span:
-			all = append(all, part...)
+			spans = append(spans, part...)
 		case Mark:
-			all = append(all, part.sign)
+			spans = append(spans, part.sign)
 		default:
-			all = append(all, Plain(fmt.Sprint(part)))
+			spans = append(spans, Plain(fmt.Sprint(part)))
 		}
 	}
-	return all
+	return spans
 }
 
-func notEmpty(all []Span) []Span {
-	return slices.DeleteFunc(all, func(s Span) bool { return s.Text == "" })
+// notEmpty removes spans without a text. It overwrites its argument.
+func notEmpty(spans []Span) []Span {
+	return slices.DeleteFunc(spans, func(s Span) bool { return s.Text == "" })
 }
 
-// Cells returns the width of spans.
+// Cells returns the width of spans on a terminal, escaped.
 func Cells(spans []Span) int {
 	n := 0
 	for _, s := range spans {
@@ -103,7 +105,7 @@ func Cells(spans []Span) int {
 	return n
 }
 
-// Figure returns a quantity of a figure; a dash if there is none.
+// Figure returns a quantity of a figure, in the style of its certainty; a dash for nil.
 func Figure(q words.Quantity, f *model.Figure) Span {
 	switch {
 	case f == nil || f.Exact && q.Of(*f) == 0:
@@ -114,7 +116,7 @@ func Figure(q words.Quantity, f *model.Figure) Span {
 	return In(Doubt, q.Text(f))
 }
 
-// FigureAt is Figure for a meter among the figures of a window.
+// FigureAt is [Figure] for the figure of a meter, of those of a window.
 func FigureAt(q words.Quantity, figures map[string]model.Figure, meter string) Span {
 	if f, ok := figures[meter]; ok {
 		return Figure(q, &f)
@@ -122,7 +124,7 @@ func FigureAt(q words.Quantity, figures map[string]model.Figure, meter string) S
 	return Figure(q, nil)
 }
 
-// Mark is a sign with a colour for a state.
+// Mark is a sign in a colour for the state of something.
 type Mark struct{ sign Span }
 
 // The marks of commands.
@@ -141,7 +143,7 @@ func MarkOf(good bool) Mark {
 	return Bad
 }
 
-// Dash returns a text of a traced process, made safe to show; "-" if it is empty.
+// Dash returns a text of a traced process, escaped; "-" if it is empty.
 func Dash(s string) string {
 	if s == "" {
 		return "-"

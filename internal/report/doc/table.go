@@ -11,9 +11,9 @@ import (
 type Column struct {
 	group string // columns side by side with the same group share a heading
 	title string
-	right bool
-	drop  int  // the order in which columns give way when the width is short: the highest first, 0 never
-	size  int  // the width even for smaller cells, as long as there is room
+	right bool // aligned to the right
+	drop  int  // if the width is too small, the column with the highest drop is left out first; 0 is never left out
+	size  int  // the least width, as long as there is room
 	flex  bool // takes the rest of the width; longer text goes on in lines below
 }
 
@@ -32,38 +32,39 @@ func Flex(title string) Column { return Column{title: title, flex: true} }
 // UsualSize is the width of a size.
 const UsualSize = 10
 
-// Drop returns the column with its place in the order in which columns give way, 0 never.
+// Drop returns the column with an order for narrow terminals: the column with the highest order is left out first, one
+// with 0 never.
 func (c Column) Drop(order int) Column {
 	c.drop = order
 	return c
 }
 
-// In returns the column with a heading that it shares with its neighbours of the same.
+// In returns the column with a heading. Neighbours with the same heading share it.
 func (c Column) In(group string) Column {
 	c.group = group
 	return c
 }
 
-// row is one line of a table, with another below it for text that is too long for a column.
+// row is one row of a table.
 type row struct {
 	cells []Span
-	below []Span
-	same  bool // it belongs to the item of the row above
+	below []Span // text on lines of its own below the cells
+	same  bool   // it belongs to the item of the row above
 }
 
 // minFlex is the width that a flexible column keeps before other columns have to give way to it.
 const minFlex = 24
 
-// Table is a table. A text of its last column that takes many lines goes on below, from the indentation.
+// Table is a table.
 type Table struct {
 	Columns []Column
-	Indent  int
-	Space   int // between columns; 0 is 2 between groups
-	// Names: columns without room are named below the table.
+	Indent  int // of texts below rows, and of the later lines of a long text in the last column
+	Space   int // cells between columns; 0 is 1 within a group and 2 elsewhere
+	// Names: a line below the table names the columns that had no room.
 	Names bool
-	// Item is what a row is, on a page that has only the first ones; "": it has all.
+	// Item is the noun for what a row is. A page then has only the first items; with "" it has all.
 	Item string
-	// More is what a page says of items without a row, with %s for them if it counts these itself.
+	// More is what a page says about items that it leaves out. If Item is set, its %s is their number and Item.
 	More string
 	rows []row
 }
@@ -74,12 +75,12 @@ const RowIndent = 10
 // NewTable returns a table with the usual indentation.
 func NewTable(columns ...Column) *Table { return &Table{Columns: columns, Indent: RowIndent} }
 
-// Row adds a row of texts, marks, numbers and [Span]s. Columns without a cell are empty.
+// Row adds a row of texts, marks, numbers and [Span]s. Columns behind the last cell are empty.
 func (t *Table) Row(cells ...any) {
 	t.rows = append(t.rows, row{cells: Spans(cells...)})
 }
 
-// Also adds a row to the item of the last row.
+// Also adds a row that belongs to the same item as the last row.
 func (t *Table) Also(cells ...any) {
 	t.rows = append(t.rows, row{cells: Spans(cells...), same: true})
 }
@@ -97,26 +98,10 @@ func (t *Table) String(color bool) string {
 	return strings.TrimSuffix(p.b.String(), "\n")
 }
 
-// print lays the table out.
+// print prints the table for a terminal.
 func (t *Table) print(p *printer) {
-	for i, c := range t.Columns {
-		t.Columns[i].group, t.Columns[i].title = escape.Text(c.group), escape.Text(c.title)
-	}
-	for i := range t.rows {
-		cells := &t.rows[i].cells
-		*cells = append(*cells, make([]Span, len(t.Columns)-len(*cells))...)
-		for j := range t.rows[i].cells {
-			t.rows[i].cells[j].Text = escape.Text(t.rows[i].cells[j].Text)
-		}
-	}
+	t.escape()
 	columns, sizes := t.fit(p.width)
-	var dropped []string
-	for i, c := range t.Columns {
-		if !slices.Contains(columns, i) && c.group != "" && !slices.Contains(dropped, c.group) &&
-			!t.holds(columns, c.group) {
-			dropped = append(dropped, c.group)
-		}
-	}
 	t.heading(p, columns, sizes)
 	for _, r := range t.rows {
 		t.line(p, columns, sizes, func(i int) Span { return r.cells[i] })
@@ -124,18 +109,41 @@ func (t *Table) print(p *printer) {
 			t.lineBelow(p, r.below)
 		}
 	}
-	if t.Names && len(dropped) > 0 {
+	if dropped := t.droppedGroups(columns); t.Names && len(dropped) > 0 {
 		text := "No room here for " + strings.Join(dropped, ", ") + ": use a wider terminal, or --format csv."
 		p.wrap("", splitWords([]Span{Dim(text)}))
 		p.blank()
 	}
 }
 
-func (t *Table) holds(columns []int, group string) bool {
-	return slices.ContainsFunc(columns, func(i int) bool { return t.Columns[i].group == group })
+// escape escapes all texts of the table, and gives each row a cell for every column.
+func (t *Table) escape() {
+	for i, c := range t.Columns {
+		t.Columns[i].group, t.Columns[i].title = escape.Text(c.group), escape.Text(c.title)
+	}
+	for i := range t.rows {
+		cells := &t.rows[i].cells
+		*cells = append(*cells, make([]Span, len(t.Columns)-len(*cells))...)
+		for k := range *cells {
+			(*cells)[k].Text = escape.Text((*cells)[k].Text)
+		}
+	}
 }
 
-// fit chooses the columns and their widths.
+// droppedGroups returns the groups of which no column is shown. columns are the indices of the shown columns.
+func (t *Table) droppedGroups(columns []int) (dropped []string) {
+	isShown := func(group string) bool {
+		return slices.ContainsFunc(columns, func(i int) bool { return t.Columns[i].group == group })
+	}
+	for _, c := range t.Columns {
+		if c.group != "" && !isShown(c.group) && !slices.Contains(dropped, c.group) {
+			dropped = append(dropped, c.group)
+		}
+	}
+	return dropped
+}
+
+// fit chooses the columns that fit into a width, as indices, and the width of every column of the table.
 func (t *Table) fit(width int) (columns, sizes []int) {
 	roomy := make([]int, len(t.Columns))
 	sizes = make([]int, len(t.Columns))
@@ -153,18 +161,12 @@ func (t *Table) fit(width int) (columns, sizes []int) {
 	if width == 0 || t.span(columns, roomy, true) <= width {
 		sizes = roomy
 	}
-	for width > 0 {
-		least := t.span(columns, sizes, true)
-		victim := -1
-		for at, i := range columns {
-			if d := t.Columns[i].drop; d > 0 && (victim < 0 || d >= t.Columns[columns[victim]].drop) {
-				victim = at
-			}
-		}
-		if least <= width || victim < 0 {
+	for width > 0 && t.span(columns, sizes, true) > width {
+		next := t.nextToDrop(columns)
+		if next < 0 {
 			break
 		}
-		columns = slices.Delete(columns, victim, victim+1)
+		columns = slices.Delete(columns, next, next+1)
 	}
 	for i, c := range t.Columns {
 		if c.flex && width > 0 {
@@ -175,20 +177,33 @@ func (t *Table) fit(width int) (columns, sizes []int) {
 	return columns, sizes
 }
 
-// span returns the width of a line of these columns, with the flexible ones at their least if requested.
-func (t *Table) span(columns, sizes []int, least bool) int {
-	n := 0
-	for at, i := range columns {
-		if at > 0 {
-			n += t.gap(columns[at-1], i)
-		}
-		if least && t.Columns[i].flex {
-			n += min(sizes[i], minFlex)
-		} else {
-			n += sizes[i]
+// nextToDrop returns the place in columns of the column to leave out next: of those with the highest drop the last one.
+// It returns -1 if every column must stay.
+func (t *Table) nextToDrop(columns []int) int {
+	next, highest := -1, 1
+	for place, i := range columns {
+		if drop := t.Columns[i].drop; drop >= highest {
+			next, highest = place, drop
 		}
 	}
-	return n
+	return next
+}
+
+// span returns the width of a line of these columns. With least, flexible columns count with the width that they need
+// at least.
+func (t *Table) span(columns, sizes []int, least bool) int {
+	width := 0
+	for place, i := range columns {
+		if place > 0 {
+			width += t.gap(columns[place-1], i)
+		}
+		if least && t.Columns[i].flex {
+			width += min(sizes[i], minFlex)
+		} else {
+			width += sizes[i]
+		}
+	}
+	return width
 }
 
 // gap returns the space between two columns: more where a group begins or ends.
@@ -202,22 +217,26 @@ func (t *Table) gap(left, right int) int {
 	return 2
 }
 
-// line prints a row. Text without room in a flexible column goes on in the lines below.
+// line prints the shown columns of a row. cell returns the cell of a column. A text without room in a flexible column
+// goes on in the lines below.
 func (t *Table) line(p *printer, columns, sizes []int, cell func(int) Span) {
-	pending, at := 0, 0
+	pending := 0 // spaces that are written only if a text follows
+	position := 0
 	var below folding
-	var look Style
-	for n, i := range columns {
-		if n > 0 {
-			pending += t.gap(columns[n-1], i)
-			at += t.gap(columns[n-1], i)
+	var belowStyle Style
+	for place, i := range columns {
+		if place > 0 {
+			gap := t.gap(columns[place-1], i)
+			pending += gap
+			position += gap
 		}
 		s := cell(i)
 		if t.Columns[i].flex && p.width > 0 && escape.Cells(s.Text) > sizes[i] {
-			below, look = margins{t.Indent, p.width}.fold(s.Text, at, sizes[i], n == len(columns)-1), s.Style
+			isLast := place == len(columns)-1
+			below, belowStyle = margins{t.Indent, p.width}.fold(s.Text, position, sizes[i], isLast), s.Style
 			s.Text = below.lines[0]
 		}
-		at += sizes[i]
+		position += sizes[i]
 		space := max(0, sizes[i]-escape.Cells(s.Text))
 		if t.Columns[i].right {
 			pending += space
@@ -234,27 +253,27 @@ func (t *Table) line(p *printer, columns, sizes []int, cell func(int) Span) {
 	p.blank()
 	for _, line := range below.lines[min(1, len(below.lines)):] {
 		p.b.WriteString(strings.Repeat(" ", below.indent))
-		p.paint(line, look)
+		p.paint(line, belowStyle)
 		p.blank()
 	}
 }
 
 // heading prints the line of groups, if there are any, and the line of titles.
 func (t *Table) heading(p *printer, columns, sizes []int) {
-	groups := slices.ContainsFunc(columns, func(i int) bool { return t.Columns[i].group != "" })
+	hasGroups := slices.ContainsFunc(columns, func(i int) bool { return t.Columns[i].group != "" })
 	var b strings.Builder
-	for at := 0; at < len(columns); {
-		if at > 0 {
-			b.WriteString(strings.Repeat(" ", t.gap(columns[at-1], columns[at])))
+	for begin := 0; begin < len(columns); {
+		if begin > 0 {
+			b.WriteString(strings.Repeat(" ", t.gap(columns[begin-1], columns[begin])))
 		}
-		group, n, end := t.Columns[columns[at]].group, sizes[columns[at]], at+1
+		group, width, end := t.Columns[columns[begin]].group, sizes[columns[begin]], begin+1
 		for ; group != "" && end < len(columns) && t.Columns[columns[end]].group == group; end++ {
-			n += 1 + sizes[columns[end]]
+			width += 1 + sizes[columns[end]]
 		}
-		b.WriteString(rule(group, n))
-		at = end
+		b.WriteString(rule(group, width))
+		begin = end
 	}
-	if groups {
+	if hasGroups {
 		p.paint(strings.TrimRight(b.String(), " "), faint)
 		p.blank()
 	}
@@ -263,14 +282,14 @@ func (t *Table) heading(p *printer, columns, sizes []int) {
 	}
 }
 
-// rule draws a heading over n cells: ─── resident ───.
-func rule(title string, n int) string {
+// rule draws a heading over width cells: ─── resident ───.
+func rule(title string, width int) string {
 	if title == "" {
-		return strings.Repeat(" ", n)
+		return strings.Repeat(" ", width)
 	}
-	rest := n - escape.Cells(title) - 2
+	rest := width - escape.Cells(title) - 2
 	if rest < 2 {
-		return escape.Pad(escape.Cut(title, n), n, false)
+		return escape.Pad(escape.Cut(title, width), width, false)
 	}
 	return strings.Repeat("─", rest/2) + " " + title + " " + strings.Repeat("─", rest-rest/2)
 }

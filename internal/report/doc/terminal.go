@@ -8,13 +8,13 @@ import (
 	"ipytracer/internal/report/escape"
 )
 
-// Size is the room of a terminal.
+// Size is what a terminal can show.
 type Size struct {
-	Width int // cells of a line; 0 is no limit
-	Color bool
+	Width int  // cells of a line; 0 is no limit
+	Color bool // it has colours
 }
 
-// Text writes the blocks for a terminal, and forgets them. It fails with w's error only.
+// Text writes the blocks for a terminal, and removes all blocks from the document. It fails with w's error only.
 func (d *Document) Text(w io.Writer, size Size) error {
 	out := bufio.NewWriter(w)
 	p := &printer{width: size.Width, color: size.Color}
@@ -29,6 +29,7 @@ func (d *Document) Text(w io.Writer, size Size) error {
 	return out.Flush()
 }
 
+// block prints the part of a block.
 func (p *printer) block(part any) {
 	switch part := part.(type) {
 	case blank:
@@ -83,7 +84,7 @@ func (p *printer) field(name string, parts []Span) {
 // answerColumn is the column of the text in the first lines.
 const answerColumn = 13
 
-// answer writes one of the first lines, wrapped at the width. Code in it, which people paste, stays in one piece.
+// answer writes one of the first lines, wrapped at the width. It does not wrap the code in it, which people paste.
 func (p *printer) answer(a firstLine) {
 	name := []Span{Dim(escape.Pad(a.Question, answerColumn-1, false))}
 	words := append([][]Span{name}, wordsAround(a.Text, a.code)...)
@@ -91,34 +92,45 @@ func (p *printer) answer(a firstLine) {
 	p.blank()
 }
 
-// wordsAround returns the words of a text; each code in it is one word. Code may begin with other code.
-func wordsAround(text string, code []string) [][]Span {
-	at, first := len(text), ""
-	for _, c := range code {
-		if i := strings.Index(text, c); c != "" && i >= 0 && (i < at || i == at && len(c) > len(first)) {
-			at, first = i, c
-		}
-	}
+// wordsAround returns the words of a text. Each of the codes in it is one word.
+func wordsAround(text string, codes []string) [][]Span {
+	begin, first := firstOf(text, codes)
 	if first == "" {
 		return splitWords([]Span{Plain(text)})
 	}
 	var words [][]Span
-	if before := strings.TrimSuffix(text[:at], " "); before != "" {
+	if before := strings.TrimSuffix(text[:begin], " "); before != "" {
 		words = splitWords([]Span{Plain(before)})
 	}
 	words = append(words, []Span{Plain(escape.Text(first))})
-	if after := text[at+len(first):]; after != "" {
-		words = append(words, wordsAround(strings.TrimPrefix(after, " "), code)...)
+	if after := text[begin+len(first):]; after != "" {
+		words = append(words, wordsAround(strings.TrimPrefix(after, " "), codes)...)
 	}
 	return words
 }
 
-// withUnits makes one word of a number and the unit behind it.
-func withUnits(all [][]Span) (out [][]Span) {
-	for _, word := range all {
+// firstOf returns the code that begins first in a text, and where; "" for none. Of several that begin there it returns
+// the longest.
+func firstOf(text string, codes []string) (begin int, first string) {
+	begin = len(text)
+	for _, code := range codes {
+		i := strings.Index(text, code)
+		if code == "" || i < 0 {
+			continue
+		}
+		if i < begin || i == begin && len(code) > len(first) {
+			begin, first = i, code
+		}
+	}
+	return begin, first
+}
+
+// withUnits joins each number and the unit behind it to one word, so that no line ends between them.
+func withUnits(words [][]Span) (out [][]Span) {
+	for _, word := range words {
 		last := len(out) - 1
-		if last > 0 && len(word) == 1 && len(out[last]) == 1 && isUnit(word[0].Text) &&
-			strings.ContainsAny(out[last][0].Text, "0123456789") {
+		isAfterNumber := last > 0 && len(out[last]) == 1 && strings.ContainsAny(out[last][0].Text, "0123456789")
+		if isAfterNumber && len(word) == 1 && isUnit(word[0].Text) {
 			out[last] = []Span{In(word[0].Style, out[last][0].Text+" "+word[0].Text)}
 			continue
 		}
@@ -127,6 +139,7 @@ func withUnits(all [][]Span) (out [][]Span) {
 	return out
 }
 
+// isUnit reports whether a word is a unit of bytes or a per cent sign, with or without punctuation behind it.
 func isUnit(word string) bool {
 	switch strings.TrimRight(word, ".,;:)") {
 	case "B", "KiB", "MiB", "GiB", "TiB", "%":

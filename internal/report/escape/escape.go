@@ -23,13 +23,9 @@ func Text(s string) string {
 	return But(s, "")
 }
 
-// But is [Text], but lets the characters in keep through.
+// But is [Text], but leaves the characters in keep as they are.
 func But(text, keep string) string {
-	clean := true
-	for i := 0; i < len(text) && clean; i++ {
-		clean = text[i] >= ' ' && text[i] < 0x7f || text[i] < ' ' && strings.IndexByte(keep, text[i]) >= 0
-	}
-	if clean {
+	if isPlain(text, keep) {
 		return text
 	}
 	var out strings.Builder
@@ -54,6 +50,20 @@ func But(text, keep string) string {
 	return out.String()
 }
 
+// isPlain reports whether a text has only printable ASCII characters, and control characters that are in keep.
+func isPlain(text, keep string) bool {
+	for i := range len(text) {
+		c := text[i]
+		isPrintable := c >= ' ' && c < 0x7f
+		isKept := c < ' ' && strings.IndexByte(keep, c) >= 0
+		if !isPrintable && !isKept {
+			return false
+		}
+	}
+	return true
+}
+
+// escapeRune returns the Go-like escape of a character.
 func escapeRune(char rune) string {
 	switch {
 	case char == '\n':
@@ -71,22 +81,23 @@ func escapeRune(char rune) string {
 	}
 }
 
-// Visible reports whether a character can be seen and stays in its own cell. Unicode counts a few blank letters as
-// printable; they hide text as well as any zero-width character does.
+// Visible reports whether a character can be seen and stays in its own cell. It is false for a few letters that Unicode
+// counts as printable but that are blank: they can hide text just as zero-width characters can.
 func Visible(char rune) bool {
 	switch char {
 	case 0x115f, 0x1160, 0x2800, 0x3164, 0xffa0, 0x034f, 0x17b4, 0x17b5:
 		return false
-	case 0x3000: // the space of CJK text: two cells wide, and not to be mistaken
+	case 0x3000: // the space of CJK text: two cells wide, so it hides nothing
 		return true
 	}
 	return unicode.IsPrint(char)
 }
 
-// joins reports whether a character is drawn into the cell of the one before: marks, vowels and finals of Hangul.
+// joins reports whether a character is drawn into the cell of the character before: a combining mark, or a vowel or
+// final of Hangul.
 func joins(r rune) bool { return r >= 0x1160 && r <= 0x11ff || unicode.In(r, unicode.Mn, unicode.Me) }
 
-// Cells returns the number of terminal cells a string takes once it is escaped.
+// Cells returns the number of terminal cells that an escaped text takes.
 func Cells(text string) int {
 	cells := 0
 	for _, r := range text {
@@ -95,6 +106,7 @@ func Cells(text string) int {
 	return cells
 }
 
+// runeCells returns the number of terminal cells of a character: 0, 1 or 2.
 func runeCells(char rune) int {
 	switch {
 	case char < 0x300:
@@ -110,7 +122,8 @@ func runeCells(char rune) int {
 	}
 }
 
-// Split divides an escaped text behind as many cells as given, or fewer: no character is parted.
+// Split divides an escaped text. head has at most the given number of cells; a character that is two cells wide is not
+// divided.
 func Split(text string, cells int) (head, tail string) {
 	used := 0
 	for i, r := range text {
@@ -121,7 +134,7 @@ func Split(text string, cells int) (head, tail string) {
 	return text, ""
 }
 
-// Cut shortens an escaped string to at most limit cells, ending in an ellipsis if anything went. A limit below 1
+// Cut shortens an escaped text to at most limit cells. A text that was shortened ends in an ellipsis. A limit below 1
 // is no limit.
 func Cut(text string, limit int) string {
 	if limit < 1 || len(text) <= limit || Cells(text) <= limit {
@@ -131,7 +144,7 @@ func Cut(text string, limit int) string {
 	return strings.TrimRight(head, " …") + "…"
 }
 
-// Bounded escapes a string and shortens it, without reading more of it than can be shown.
+// Bounded escapes a text and cuts it to limit cells. It reads only as much of a long text as it can return.
 func Bounded(text string, limit int) string {
 	const perCell = 4 * (maxMarks + 1) // bytes one cell can take at most
 	if limit > 0 && limit < len(text)/perCell {
@@ -140,7 +153,8 @@ func Bounded(text string, limit int) string {
 	return Cut(Text(text), limit)
 }
 
-// Prefix returns at most so many bytes of a longer string, without a part of a character at its end.
+// Prefix returns the beginning of a text: the given number of bytes, or a few less so that no character is divided. The
+// text must be longer than that.
 func Prefix(text string, bytes int) string {
 	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
 		bytes--
@@ -148,7 +162,8 @@ func Prefix(text string, bytes int) string {
 	return text[:bytes]
 }
 
-// Pad fills an escaped string with spaces up to a number of cells: on its left if the text is to stand on the right.
+// Pad fills an escaped text with spaces up to a number of cells: on its left side if right is true, so that the text
+// stands on the right.
 func Pad(text string, cells int, right bool) string {
 	fill := strings.Repeat(" ", max(0, cells-Cells(text)))
 	if right {
@@ -157,11 +172,12 @@ func Pad(text string, cells int, right bool) string {
 	return text + fill
 }
 
-// Formula makes a text safe for spreadsheets and terminals, newlines and tabs left as they are: a text that a
-// spreadsheet would take for a formula begins with an apostrophe. The characters that begin one include the full-width
-// forms, which some spreadsheets fold.
+// Formula escapes a text for terminals, but for its newlines and tabs, and puts an apostrophe in front of a text that a
+// spreadsheet would take for a formula. Some spreadsheets treat full-width characters like the ordinary ones, so
+// formulas can begin with these, too.
 func Formula(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(text[:min(4, len(text))])[0]) {
+	const begins = "=+-@\t\r\n＝＋－＠"
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune(begins, first) {
 		text = "'" + text
 	}
 	return But(text, "\n\t")

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// maxExcerpt bounds the part of a source that is read for a one-line excerpt.
+// maxExcerpt is the most bytes of a source that are read for a one-line excerpt.
 const maxExcerpt = 4096
 
-// OneLine joins the lines of a text that are not blank by a return sign, escapes the result and cuts it to limit cells.
+// OneLine joins the lines of a text that are not blank by " ⏎ ", escapes the result and cuts it to limit cells.
+// truncated says that the text itself was cut: the result then ends in an ellipsis.
 func OneLine(text string, truncated bool, limit int) string {
 	var parts []string
 	size := 0
@@ -38,30 +39,30 @@ func OneLine(text string, truncated bool, limit int) string {
 // maxFirstLine is the most cells of the first line of a text in [Lines].
 const maxFirstLine = 400
 
-// Lines is [OneLine] of whole lines. It returns as many of the first lines as fit into limit cells, one at least, and
-// the number of the others.
+// Lines is [OneLine] for whole lines: it joins as many of the first lines as fit into limit cells, at least one, and
+// adds the number of the others.
 func Lines(text string, truncated bool, limit int) string {
 	if len(text) > maxExcerpt {
 		text, truncated = Prefix(text, maxExcerpt), true
 	}
-	var all []string
+	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.TrimSpace(line) != "" {
-			all = append(all, line)
+			lines = append(lines, line)
 		}
 	}
-	if len(all) == 0 {
+	if len(lines) == 0 {
 		return OneLine(text, truncated, maxFirstLine)
 	}
-	out, taken := OneLine(all[0], false, maxFirstLine), 1
-	for ; taken < len(all); taken++ {
-		next := " ⏎ " + OneLine(strings.TrimLeft(all[taken], " \t\r"), false, maxFirstLine)
+	out, shown := OneLine(lines[0], false, maxFirstLine), 1
+	for ; shown < len(lines); shown++ {
+		next := " ⏎ " + OneLine(strings.TrimLeft(lines[shown], " \t\r"), false, maxFirstLine)
 		if Cells(out)+Cells(next) > limit {
 			break
 		}
 		out += next
 	}
-	switch more := len(all) - taken; {
+	switch more := len(lines) - shown; {
 	case truncated:
 		out += " ⏎ … more lines"
 	case more == 1:

@@ -3,48 +3,49 @@ package export
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"ipytracer/internal/report/escape"
 	"ipytracer/model"
 )
 
-// counters prints the course of meters, point by point; those of trees have a name of their own. They come in any order
-// of time: viewers sort them, and keep the order of points at one time.
+// counters prints the course of meters, point by point. A tree's counters have a prefix, [ofTree]. The points of one
+// counter may come out of order: viewers sort them by time, and keep the order of points at the same time.
 type counters struct {
 	*timeline
-	alone map[counted]*alone // of trees
-	ends  map[int]int64      // of processes that have ended
-	last  map[counted]int64  // time of a counter's last point
+	alone map[counterKey]*alone // of trees
+	ends  map[int]int64         // of processes that have ended
+	last  map[counterKey]int64  // time of a counter's last point
 }
 
-// counted is a counter.
-type counted struct {
+// counterKey identifies a counter of a process's own.
+type counterKey struct {
 	pid   int
 	meter string
 }
 
-// alone has the times in which a process has no descendants, so that its own counter is its tree's: in order, with the
-// process's value at the beginning of each.
+// alone has the times in which a process has no descendants. In these times the tree's counter repeats the process's
+// own.
 type alone struct {
-	times []model.Gap
-	had   []int64
-	at    int   // the next of them, for the process
-	next  int   // the next of them, for the tree
-	value int64 // the present value of the process
+	times    []model.Gap // in order
+	atBegin  []int64     // the process's value at the beginning of each time
+	next     int         // the index of the first time that has not begun, while the process's points are read
+	nextTree int         // the same, while the tree's points are read
+	value    int64       // the present value of the process
 }
 
 // print goes through the timeline twice. The track of a process's tree says when the process is alone, and comes after
 // the process's own track.
 func (c *counters) print(report *model.Report) {
 	for i := range report.Processes {
-		if one := &report.Processes[i]; one.Ended {
-			c.ends[one.PID] = max(c.ends[one.PID], one.EndNS)
+		if p := &report.Processes[i]; p.Ended {
+			c.ends[p.PID] = max(c.ends[p.PID], p.EndNS)
 		}
 	}
-	for i := range report.Processes { // a reused pid has not ended
-		if one := &report.Processes[i]; !one.Ended {
-			delete(c.ends, one.PID)
+	for i := range report.Processes { // a pid may have been used again by a process that runs
+		if p := &report.Processes[i]; !p.Ended {
+			delete(c.ends, p.PID)
 		}
 	}
 	for track := range report.AllTimeline() {
@@ -60,95 +61,108 @@ func (c *counters) print(report *model.Report) {
 			c.own(track)
 		}
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(c.last), func(a, b counted) int {
+	c.endAll()
+}
+
+// endAll sets the counters of processes that have ended to 0 at their ends.
+func (c *counters) endAll() {
+	keys := slices.SortedFunc(maps.Keys(c.last), func(a, b counterKey) int {
 		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter))
-	}) {
-		if end, ended := c.ends[of.pid]; ended { // nothing follows its last point
-			end = max(c.last[of], end)
-			c.to.counter(of.pid, of.meter, end, 0)
-			if a := c.alone[of]; a != nil &&
-				slices.ContainsFunc(a.times, func(g model.Gap) bool { return g.StartNS <= end && end <= g.EndNS }) {
-				c.to.counter(of.pid, ofTree+of.meter, end, 0)
-			}
+	})
+	for _, key := range keys {
+		end, ended := c.ends[key.pid]
+		if !ended {
+			continue
+		}
+		end = max(c.last[key], end)
+		c.to.counter(key.pid, key.meter, end, 0)
+		includesEnd := func(g model.Gap) bool { return g.StartNS <= end && end <= g.EndNS }
+		if a := c.alone[key]; a != nil && slices.ContainsFunc(a.times, includesEnd) {
+			c.to.counter(key.pid, ofTree+key.meter, end, 0)
 		}
 	}
 }
 
-// learn records a time in which a process is alone.
+// learn records the times of a tree's track in which the process is alone.
 func (c *counters) learn(track *model.Track) {
-	of := counted{track.PID, escape.Text(track.Meter)}
-	if c.alone[of] == nil {
-		c.alone[of] = &alone{}
+	key := counterKey{track.PID, escape.Text(track.Meter)}
+	if c.alone[key] == nil {
+		c.alone[key] = &alone{}
 	}
-	a := c.alone[of]
+	a := c.alone[key]
 	for _, g := range track.Gaps {
 		if g.Reason == model.GapAlone {
-			a.times, a.had = append(a.times, g), append(a.had, 0)
+			a.times, a.atBegin = append(a.times, g), append(a.atBegin, 0)
 		}
 	}
 }
 
+// own prints a process's own track, and the points of its tree's counter while the process is alone.
 func (c *counters) own(track *model.Track) {
-	of := counted{track.PID, escape.Text(track.Meter)}
-	a := c.alone[of]
+	key := counterKey{track.PID, escape.Text(track.Meter)}
+	a := c.alone[key]
 	for _, point := range track.Points {
-		at := max(0, point.NS)
-		c.last[of] = max(c.last[of], at)
-		c.to.counter(of.pid, of.meter, at, point.Bytes)
-		if a != nil && a.take(point) {
-			c.to.counter(of.pid, ofTree+of.meter, at, point.Bytes)
+		ns := max(0, point.NS)
+		c.last[key] = max(c.last[key], ns)
+		c.to.counter(key.pid, key.meter, ns, point.Bytes)
+		if a != nil && a.add(point) {
+			c.to.counter(key.pid, ofTree+key.meter, ns, point.Bytes)
 		}
 	}
-	c.gaps(of, track.Gaps)
+	c.gaps(key, track.Gaps)
 }
 
-// take reports whether a point of a process is one of its tree's. The tree's track has the value at the beginning of
-// such a time.
-func (a *alone) take(point model.Point) bool {
-	a.begun(point.NS)
+// add records a point of the process, and reports whether the tree's counter needs the point, too: the process is alone
+// then. The tree's own track has the point at the beginning of such a time.
+func (a *alone) add(point model.Point) bool {
+	a.advance(point.NS)
 	a.value = point.Bytes
-	if a.at == 0 || point.NS > a.times[a.at-1].EndNS {
+	current := a.next - 1
+	if current < 0 || point.NS > a.times[current].EndNS {
 		return false
 	}
-	if point.NS == a.times[a.at-1].StartNS {
-		a.had[a.at-1] = point.Bytes
+	if point.NS == a.times[current].StartNS {
+		a.atBegin[current] = point.Bytes
 		return false
 	}
 	return true
 }
 
-// begun records the value of the process at the beginning of each such time up to a point.
-func (a *alone) begun(ns int64) {
-	for a.at < len(a.times) && a.times[a.at].StartNS <= ns {
-		a.had[a.at] = a.value
-		a.at++
+// advance records the process's present value for each time that begins up to ns.
+func (a *alone) advance(ns int64) {
+	for a.next < len(a.times) && a.times[a.next].StartNS <= ns {
+		a.atBegin[a.next] = a.value
+		a.next++
 	}
 }
 
+// tree prints the track of a process's tree. Where a time alone begins, the point has the process's own value.
 func (c *counters) tree(track *model.Track) {
-	of := counted{track.PID, escape.Text(track.Meter)}
-	a := c.alone[of]
-	a.begun(1<<63 - 1)
+	key := counterKey{track.PID, escape.Text(track.Meter)}
+	a := c.alone[key]
+	a.advance(math.MaxInt64)
 	for _, point := range track.Points {
 		bytes := point.Bytes
 		if point.Kind == model.PointGap {
-			for a.next < len(a.times) && a.times[a.next].StartNS < point.NS {
-				a.next++
+			for a.nextTree < len(a.times) && a.times[a.nextTree].StartNS < point.NS {
+				a.nextTree++
 			}
-			if a.next < len(a.times) && a.times[a.next].StartNS == point.NS {
-				bytes = a.had[a.next]
+			if a.nextTree < len(a.times) && a.times[a.nextTree].StartNS == point.NS {
+				bytes = a.atBegin[a.nextTree]
 			}
 		}
-		c.to.counter(of.pid, ofTree+of.meter, max(0, point.NS), bytes)
+		c.to.counter(key.pid, ofTree+key.meter, max(0, point.NS), bytes)
 	}
-	c.gaps(counted{of.pid, ofTree + of.meter}, track.Gaps)
+	c.gaps(counterKey{key.pid, ofTree + key.meter}, track.Gaps)
 }
 
-func (c *counters) gaps(of counted, gaps []model.Gap) {
+// gaps prints the times in which a counter is not known.
+func (c *counters) gaps(key counterKey, gaps []model.Gap) {
 	for _, g := range gaps {
 		if g.Reason == model.GapAlone {
 			continue
 		}
-		c.to.gap(of.pid, of.meter, max(0, g.StartNS), max(0, g.StartNS, g.EndNS), escape.Bounded(g.Reason, maxExcerpt))
+		c.to.gap(key.pid, key.meter, max(0, g.StartNS), max(0, g.StartNS, g.EndNS),
+			escape.Bounded(g.Reason, maxExcerpt))
 	}
 }

@@ -1,14 +1,15 @@
 package export
 
 import (
+	"cmp"
 	"slices"
 
 	"ipytracer/model"
 )
 
-// detailed iterates over the windows of a report that have allocations: sessions, experiments and cells. A process that
-// runs cells and was started by another, such as a kernel by a server, has no session of its own: its substitute comes
-// last, see [kernel].
+// detailed calls visit for the windows of a report that have allocations: sessions, experiments and cells. A process
+// that runs cells but was started by another process, such as a kernel by a server, has no session of its own. For each
+// such process it visits a substitute at the end: see [kernel.session].
 func detailed(report *model.Report, visit func(*model.Window)) {
 	kernels, own := map[int]*kernel{}, map[int]bool{}
 	for w := range report.AllPassing() {
@@ -24,7 +25,7 @@ func detailed(report *model.Report, visit func(*model.Window)) {
 			delete(kernels, w.PID)
 		case model.Cell:
 			if !own[w.PID] {
-				kernelOf(kernels, w.PID).take(w)
+				kernelOf(kernels, w.PID).add(w)
 			}
 		}
 		visit(w)
@@ -38,24 +39,27 @@ func detailed(report *model.Report, visit func(*model.Window)) {
 	}
 }
 
-// kernel is a process without a session of its own: by meter, the memory at the highest peak of its cells.
+// kernel is a process without a session of its own. It has, by meter, the memory at the highest peak of its cells.
 type kernel struct{ highest map[string]highest }
 
+// highest is the memory of one meter at the peak of a cell.
 type highest struct {
 	figure      model.Figure
 	allocations []model.Allocation
 	coverage    model.Coverage
-	covered     bool
+	covered     bool // the cell has a coverage
 }
 
-func kernelOf(all map[int]*kernel, pid int) *kernel {
-	if all[pid] == nil {
-		all[pid] = &kernel{map[string]highest{}}
+// kernelOf returns the kernel of a process. It adds a new one to kernels if there is none.
+func kernelOf(kernels map[int]*kernel, pid int) *kernel {
+	if kernels[pid] == nil {
+		kernels[pid] = &kernel{map[string]highest{}}
 	}
-	return all[pid]
+	return kernels[pid]
 }
 
-func (k *kernel) take(window *model.Window) {
+// add keeps the memory of a cell for each meter whose peak is higher than in all cells before.
+func (k *kernel) add(window *model.Window) {
 	for id, f := range window.Meters {
 		if f.Peak <= k.highest[id].figure.Peak {
 			continue
@@ -63,7 +67,7 @@ func (k *kernel) take(window *model.Window) {
 		h := highest{figure: f, allocations: slices.Clone(window.Allocations)}
 		h.coverage, h.covered = window.Coverage[id]
 		h.allocations = slices.DeleteFunc(h.allocations, func(a model.Allocation) bool { return a.Meter != id })
-		for i := range h.allocations { // those of the cell: the process's total is not known
+		for i := range h.allocations { // what the process allocated in all cells is not known
 			h.allocations[i].Allocated, h.allocations[i].Count = 0, 0
 		}
 		h.coverage.UnlistedAllocated = 0
@@ -71,8 +75,8 @@ func (k *kernel) take(window *model.Window) {
 	}
 }
 
-// session returns the process's whole life with its own peaks. If a peak was in no cell, memory beyond the highest
-// cell's is not known.
+// session returns a session's window for the process, with its own peaks. The blocks are those at the highest peak of a
+// cell, so the stacks of a peak that was in no cell are known only in part.
 func (k *kernel) session(process *model.Process) *model.Window {
 	window := &model.Window{
 		Kind: model.Session, PID: process.PID, Status: model.OK, StartNS: process.StartNS,
@@ -85,13 +89,6 @@ func (k *kernel) session(process *model.Process) *model.Window {
 			window.Coverage[id] = h.coverage
 		}
 	}
-	slices.SortStableFunc(window.Allocations, func(allocation, b model.Allocation) int {
-		if allocation.Meter < b.Meter {
-			return -1
-		} else if allocation.Meter > b.Meter {
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(window.Allocations, func(a, b model.Allocation) int { return cmp.Compare(a.Meter, b.Meter) })
 	return window
 }

@@ -11,16 +11,17 @@ import (
 	"ipytracer/model"
 )
 
-// allocationsHead are the columns of memray's table of allocations, and behind them additional ones.
+// allocationsHead are the columns of memray's table of allocations (the first six), and ours.
 var allocationsHead = []string{
 	"allocator", "num_allocations", "size", "tid", "thread_name", "stack_trace", "window", "kind", "pid", "allocated",
 	"window_size", "inexact",
 }
 
-// Allocations writes a row for each stack and meter: its memory at the session's peak in size, and its calls as
-// function;file;line, innermost first, with bars between. Rows of cells and experiments have the memory at their own
-// peaks in window_size, and 0 in size and num_allocations, so that these add up over all rows. Threads are not known:
-// tid is the process, and thread_name is empty.
+// Allocations writes a CSV table with a row for each window, meter and stack. The column size is the memory at the
+// session's peak; stack_trace has the calls, innermost first, as function;file;line with bars between them. Rows of
+// cells and experiments have 0 in size and num_allocations, so that these columns add up, and the memory at their own
+// peaks in window_size. Threads are not known: tid is the process, and thread_name is empty. It fails with w's error
+// only.
 func Allocations(w io.Writer, report *model.Report) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(allocationsHead); err != nil {
@@ -52,8 +53,10 @@ func Allocations(w io.Writer, report *model.Report) error {
 	return out.Error()
 }
 
+// traceable replaces the characters that separate calls and their parts.
 var traceable = strings.NewReplacer(";", ":", "|", "¦")
 
+// memrayStack returns calls in the form of the column stack_trace.
 func memrayStack(calls []call) string {
 	var out strings.Builder
 	for i, c := range calls {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// pickle writes Python's pickle, protocol 2, of dictionaries, lists, texts and numbers: the input of the page for
-// snapshots. Errors are the writer's, at its Flush.
+// pickle writes dictionaries, lists, texts and numbers in protocol 2 of Python's pickle. Its Flush returns the writer's
+// first error.
 type pickle struct{ *bufio.Writer }
 
 // Codes of the protocol.
@@ -18,8 +18,11 @@ const (
 	opText, opInt, opLong1, protocol = 'X', 'J', 0x8a, 2
 )
 
+// begin writes the head.
 func (p *pickle) begin() { p.Write([]byte{opProto, protocol}) }
-func (p *pickle) end()   { p.WriteByte(opStop) }
+
+// end writes the end.
+func (p *pickle) end() { p.WriteByte(opStop) }
 
 // dict writes a dictionary; within writes its keys and values in turn.
 func (p *pickle) dict(within func()) {
@@ -35,6 +38,7 @@ func (p *pickle) list(within func()) {
 	p.WriteByte(opAppends)
 }
 
+// text writes a text, and replaces what is not valid UTF-8.
 func (p *pickle) text(s string) {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	var length [4]byte
@@ -44,6 +48,7 @@ func (p *pickle) text(s string) {
 	p.WriteString(s)
 }
 
+// number writes a number, in 4 bytes if these are enough.
 func (p *pickle) number(n int64) {
 	var b [8]byte
 	if n == int64(int32(n)) {
@@ -57,12 +62,13 @@ func (p *pickle) number(n int64) {
 	p.Write(b[:])
 }
 
-// field is a key with a number, named one with a text.
+// field writes a key and a number.
 func (p *pickle) field(key string, n int64) {
 	p.text(key)
 	p.number(n)
 }
 
+// named writes a key and a text.
 func (p *pickle) named(key, s string) {
 	p.text(key)
 	p.text(s)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,19 +14,19 @@ import (
 	"ipytracer/model"
 )
 
-// Kinds of sample of a meter, in the order of their values. Memory at the session's peak, and memory allocated in the
-// session, add up over the samples. Memory at the peaks of cells and experiments does not, because lasting memory is at
-// many of them. The samples of each such window have a label by which a viewer selects them.
+// The sample types of a meter, in the order of a sample's values. Those without "window" are of sessions: they add up
+// over all samples. Those with "window" are of cells and experiments, each at its own peak: they do not add up, because
+// lasting memory is in many of them. A label on each sample lets a viewer select one window.
 const (
 	inuseSpace = iota
 	windowInuse
-	allocObjects // from here on: only for meters with single blocks
+	allocObjects // this and the following types: only for meters with single blocks
 	allocSpace
 	windowObjects
 	windowSpace
-	sampleKinds
+	sampleKinds // the number of types
 
-	withoutBlocks = allocObjects
+	withoutBlocks = allocObjects // the number of types of a meter without single blocks
 )
 
 var sampleNames = [sampleKinds]struct{ name, unit string }{
@@ -47,10 +48,10 @@ const (
 	functionID, functionName, functionFile                                             = 1, 2, 4
 )
 
-// maxComments is the most named windows with inexact figures.
+// maxComments is the most comments of each kind.
 const maxComments = 20
 
-// enclosing is an experiment, for the cells within it.
+// enclosing is an experiment, which may contain cells. Its times are nanoseconds since the session began.
 type enclosing struct {
 	pid      int
 	from, to int64
@@ -58,8 +59,8 @@ type enclosing struct {
 }
 
 // Pprof writes a gzipped profile for `go tool pprof` and other readers of its protocol buffers. Every meter has the
-// sample types above, the memory at the session's peak first; samples of cells and experiments have labels. Texts are
-// escaped, because pprof prints them on terminals. It holds the names and lines of a session, and no sample.
+// sample types above, and each sample the labels of its window. Texts are escaped, because pprof prints them on
+// terminals. Pprof keeps the names and lines of a session in memory, but no samples. It fails with w's error only.
 func Pprof(w io.Writer, report *model.Report) error {
 	packed := gzip.NewWriter(w)
 	p := &pprof{
@@ -83,8 +84,10 @@ func Pprof(w io.Writer, report *model.Report) error {
 	return packed.Close()
 }
 
+// typeName returns the name of a sample type of a meter: "cpu.numpy.inuse_space".
 func typeName(meter string, kind int) string { return clean(meter) + "." + sampleNames[kind].name }
 
+// types writes the sample types of all meters, and makes room for the values of a sample.
 func (p *pprof) types() {
 	for _, id := range p.meters {
 		p.first[id] = len(p.values)
@@ -102,7 +105,7 @@ func (p *pprof) types() {
 	}
 }
 
-// main returns the program, for the head of pprof's tables.
+// main returns the name of the first process's program, which pprof shows above its tables.
 func (p *pprof) main(report *model.Report) string {
 	if len(report.Processes) == 0 {
 		return "python"
@@ -111,57 +114,59 @@ func (p *pprof) main(report *model.Report) string {
 	return escape.Bounded(path.Base(program), 80)
 }
 
-func (p *pprof) window(cell *model.Window) {
-	end := cell.StartNS + cell.DurationNS
-	switch cell.Kind {
+// window writes the samples of a window, and notes its figures that are not exact.
+func (p *pprof) window(window *model.Window) {
+	end := window.StartNS + window.DurationNS
+	switch window.Kind {
 	case model.Session:
 		p.took = max(p.took, end)
 		for _, id := range p.meters {
-			p.peaks[id] += cell.Meters[id].Peak
+			p.peaks[id] += window.Meters[id].Peak
 		}
 	case model.Experiment:
-		p.experiments = append(p.experiments, enclosing{cell.PID, cell.StartNS, end, clean(cell.Name)})
+		p.experiments = append(p.experiments, enclosing{window.PID, window.StartNS, end, clean(window.Name)})
 	}
-	labels := p.labels(cell, end)
-	for _, id := range eachPart(cell, p.meters, func(one part) { p.sample(cell, one, labels) }) {
+	labels := p.labels(window, end)
+	for _, id := range eachPart(window, p.meters, func(part part) { p.sample(window, part, labels) }) {
 		p.doubts.add("the blocks of %s that are known in %s are more than its peak: its samples do not add up to it",
-			clean(id), title(cell))
+			clean(id), title(window))
 	}
 	for _, id := range p.meters {
-		if why := doubt(cell.Meters[id]); why != "" && cell.Meters[id].Peak > 0 {
-			p.doubts.add("%s in %s: %s", clean(id), title(cell), why)
+		if why := doubt(window.Meters[id]); why != "" && window.Meters[id].Peak > 0 {
+			p.doubts.add("%s in %s: %s", clean(id), title(window), why)
 		}
 	}
 }
 
-func (p *pprof) sample(window *model.Window, one part, labels message) {
-	clear(p.values)
-	at := p.first[one.meter]
-	shift := 0
+// sample writes one part of a window's peak as a sample.
+func (p *pprof) sample(window *model.Window, part part, labels message) {
+	space, objects, allocated := inuseSpace, allocObjects, allocSpace
 	if window.Kind != model.Session {
-		shift = 1
-	} else if one.why == "" {
-		p.explained[one.meter] += one.atPeak
+		space, objects, allocated = windowInuse, windowObjects, windowSpace
+	} else if part.why == "" {
+		p.explained[part.meter] += part.atPeak
 	}
-	p.values[at+inuseSpace+shift] = one.atPeak
-	if words.HasBlocks(one.meter) {
-		p.values[at+allocObjects+2*shift], p.values[at+allocSpace+2*shift] = one.count, one.allocated
+	clear(p.values)
+	values := p.values[p.first[part.meter]:]
+	values[space] = part.atPeak
+	if words.HasBlocks(part.meter) {
+		values[objects], values[allocated] = part.count, part.allocated
 	}
 	var inner message
-	locations := make([]int64, 0, len(one.stack)+1)
-	for _, c := range one.calls() {
+	locations := make([]int64, 0, len(part.stack)+1)
+	for _, c := range part.calls() {
 		locations = append(locations, p.location(c))
 	}
 	inner.Packed(sampleLocation, locations)
 	inner.Packed(sampleValue, p.values)
 	inner = append(inner, labels...)
-	if why := doubt(window.Meters[one.meter]); why != "" {
+	if why := doubt(window.Meters[part.meter]); why != "" {
 		p.label(&inner, "inexact", why)
 	}
 	p.put(profileSample, inner)
 }
 
-// labels returns the labels of all samples of a window.
+// labels returns the labels of all samples of a window, which ends at end.
 func (p *pprof) labels(window *model.Window, end int64) (inner message) {
 	p.label(&inner, "kind", window.Kind)
 	p.label(&inner, "process", clean(fmt.Sprintf("%d %s", window.PID, p.commands[window.PID])))
@@ -172,8 +177,8 @@ func (p *pprof) labels(window *model.Window, end int64) (inner message) {
 	if window.Kind == model.Experiment {
 		p.label(&inner, "experiment", clean(window.Name))
 	} else if window.Kind == model.Cell {
-		for i := len(p.experiments) - 1; i >= 0; i-- {
-			if e := &p.experiments[i]; e.pid == window.PID && e.from <= window.StartNS && end <= e.to {
+		for _, e := range slices.Backward(p.experiments) { // the innermost experiment began last
+			if e.pid == window.PID && e.from <= window.StartNS && end <= e.to {
 				p.label(&inner, "experiment", e.name)
 				break
 			}
@@ -184,25 +189,27 @@ func (p *pprof) labels(window *model.Window, end int64) (inner message) {
 	return inner
 }
 
-func (p *pprof) label(inner *message, key, text string) {
+// label adds a label with a text to a sample.
+func (p *pprof) label(sample *message, key, text string) {
 	if text == "" {
 		text = "(none)" // a label without a text would be a number
 	}
-	var l message
-	l.Int(labelKey, p.text(key))
-	l.Int(labelText, p.text(text))
-	inner.Embed(sampleLabel, l)
+	var label message
+	label.Int(labelKey, p.text(key))
+	label.Int(labelText, p.text(text))
+	sample.Embed(sampleLabel, label)
 }
 
-func (p *pprof) number(inner *message, key string, n int64, unit string) {
-	var l message
-	l.Int(labelKey, p.text(key))
-	l.Int(labelNumber, n)
-	l.Int(labelUnit, p.text(unit))
-	inner.Embed(sampleLabel, l)
+// number adds a label with a number to a sample.
+func (p *pprof) number(sample *message, key string, n int64, unit string) {
+	var label message
+	label.Int(labelKey, p.text(key))
+	label.Int(labelNumber, n)
+	label.Int(labelUnit, p.text(unit))
+	sample.Embed(sampleLabel, label)
 }
 
-// started returns the beginning of a session, 0 if it is not known.
+// started returns the beginning of a session, in nanoseconds since 1970; 0 if it is not known.
 func started(report *model.Report) int64 {
 	at, err := time.Parse(time.RFC3339Nano, report.Host.Started)
 	if err != nil {
@@ -219,7 +226,7 @@ func (p *pprof) about(report *model.Report) {
 	for _, text := range p.comments(report) {
 		inner.Int(profileComment, p.text(text))
 	}
-	if id := p.most(); id != "" {
+	if id := p.defaultMeter(); id != "" {
 		inner.Int(profileDefault, p.text(typeName(id, inuseSpace)))
 	}
 	for _, text := range p.texts {
@@ -228,8 +235,9 @@ func (p *pprof) about(report *model.Report) {
 	p.write(inner)
 }
 
+// comments returns the comments of the profile: how to read it, and what is not exact.
 func (p *pprof) comments(report *model.Report) []string {
-	all := []string{
+	comments := []string{
 		"ipytracer " + clean(report.Host.Tracer) +
 			": exact memory, not sampled. METER.inuse_space is what was there at " +
 			"the session's peak of the meter, and adds up to it.",
@@ -238,28 +246,28 @@ func (p *pprof) comments(report *model.Report) []string {
 	}
 	if !report.Certificate.Complete {
 		for _, why := range report.Certificate.Incomplete[:min(len(report.Certificate.Incomplete), maxComments)] {
-			all = append(all, "not complete: "+clean(why))
+			comments = append(comments, "not complete: "+clean(why))
 		}
 	}
 	unknown := report.Certificate.Attribution.Incomplete
 	for _, why := range unknown[:min(len(unknown), maxComments)] {
-		all = append(all, "who allocated is not known in full: "+clean(why))
+		comments = append(comments, "who allocated is not known in full: "+clean(why))
 	}
-	all = append(all, p.doubts.all...)
+	comments = append(comments, p.doubts.texts...)
 	if p.doubts.more > 0 {
-		all = append(all,
+		comments = append(comments,
 			fmt.Sprintf("and %d more figures that are not exact; their samples have the label \"inexact\"",
 				p.doubts.more))
 	}
-	return all
+	return comments
 }
 
-// most returns the meter of the default view: the one with the most bytes that have a stack; if there is none, the
-// highest.
-func (p *pprof) most() (meter string) {
-	for _, of := range []map[string]int64{p.explained, p.peaks} {
+// defaultMeter returns the meter of the default view: the one with the most bytes that have a stack or, if no meter has
+// any, the one with the highest peak.
+func (p *pprof) defaultMeter() (meter string) {
+	for _, bytes := range []map[string]int64{p.explained, p.peaks} {
 		for _, id := range p.meters {
-			if of[id] > 0 && (meter == "" || of[id] > of[meter]) {
+			if bytes[id] > 0 && (meter == "" || bytes[id] > bytes[meter]) {
 				meter = id
 			}
 		}

@@ -5,42 +5,47 @@ import (
 	"io"
 )
 
-// pprof is an unfinished profile. Samples are written as they come, and the tables that they refer to after them, so
-// that only names and lines are held.
+// pprof is an unfinished profile. Samples are written as they come. The tables that they refer to are kept, and written
+// after them.
 type pprof struct {
 	to     io.Writer
-	err    error
+	err    error // the first error of to
 	doubts doubts
 
-	meters    []string
-	first     map[string]int // of each meter, its first value
-	values    []int64
-	strings   map[string]int64
-	texts     []string
-	locations map[call]int64
-	calls     []call
-	modules   map[string]int64
-	mapped    []string
+	meters []string
+	first  map[string]int // the place in values of each meter's first sample type
+	values []int64        // of the present sample
 
-	commands    map[int]string
+	// The tables, and the number of each item in them.
+	texts     []string
+	strings   map[string]int64
+	calls     []call
+	locations map[call]int64
+	mapped    []string
+	modules   map[string]int64
+
+	commands    map[int]string // by process
 	experiments []enclosing
 	explained   map[string]int64 // bytes at the session's peak with a stack
 	peaks       map[string]int64
 	took        int64 // the longest session, in nanoseconds
 }
 
+// put writes a message as a field of the profile.
 func (p *pprof) put(field wireField, m message) {
 	var outer message
 	outer.Embed(field, m)
 	p.write(outer)
 }
 
+// write writes fields of the profile, unless a write has failed.
 func (p *pprof) write(m message) {
 	if p.err == nil {
 		_, p.err = p.to.Write(m)
 	}
 }
 
+// text returns the number of a text in the table of strings, from 0.
 func (p *pprof) text(s string) int64 {
 	at, known := p.strings[s]
 	if !known {
@@ -51,20 +56,22 @@ func (p *pprof) text(s string) int64 {
 	return at
 }
 
-// doubts are sentences on figures that are not exact. A bounded number is kept.
+// doubts are sentences about figures that are not exact: the first ones, and the number of the others.
 type doubts struct {
-	all  []string
-	more int
+	texts []string
+	more  int
 }
 
+// add adds a sentence, formatted as by [fmt.Sprintf].
 func (d *doubts) add(format string, args ...any) {
-	if len(d.all) < maxComments {
-		d.all = append(d.all, fmt.Sprintf(format, args...))
+	if len(d.texts) < maxComments {
+		d.texts = append(d.texts, fmt.Sprintf(format, args...))
 	} else {
 		d.more++
 	}
 }
 
+// module returns the number of a module in the table of mappings, from 1.
 func (p *pprof) module(name string) int64 {
 	at, known := p.modules[name]
 	if !known {
@@ -75,6 +82,7 @@ func (p *pprof) module(name string) int64 {
 	return at
 }
 
+// location returns the number of a call in the tables of locations and functions, from 1.
 func (p *pprof) location(c call) int64 {
 	at, known := p.locations[c]
 	if known {
@@ -86,8 +94,8 @@ func (p *pprof) location(c call) int64 {
 	return at
 }
 
-// tables writes the tables that samples refer to. Each line is a function of its own: speedscope shows one line of
-// each.
+// tables writes the tables that samples refer to. Each line of code has a function of its own, because speedscope shows
+// only one line of a function.
 func (p *pprof) tables() {
 	for i, c := range p.calls {
 		id, mapping := int64(i)+1, int64(1)

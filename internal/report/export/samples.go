@@ -6,15 +6,17 @@ import (
 	"ipytracer/model"
 )
 
-// part is a part of a meter at a window's peak: its stack, or the reason why there is none. The parts of a meter add up
-// to its peak, to the byte.
+// part is a part of a meter's peak in a window, with its stack or the reason why there is none. The parts of a meter
+// add up to its peak, to the byte.
 type part struct {
 	meter string
 	stack []model.Frame // innermost first
 	cut   bool          // there were more calls further out
-	why   string        // stands for a missing stack
+	why   string        // the reason why there is no stack; "" if there is one
 
-	atPeak, allocated, count int64
+	atPeak    int64 // bytes
+	allocated int64 // bytes
+	count     int64 // allocations
 }
 
 // Texts in the place of a stack.
@@ -30,8 +32,8 @@ const (
 // maxText is the most cells of a name in an export.
 const maxText = 512
 
-// eachPart iterates over all parts of a window's peak, meter by meter. It returns the meters with larger known blocks
-// than the peak: their parts do not add up.
+// eachPart calls visit for all parts of a window's peaks, meter by meter. It returns the meters whose known blocks are
+// larger than the peak: their parts do not add up.
 func eachPart(window *model.Window, meters []string, visit func(part)) (off []string) {
 	for _, id := range meters {
 		figure, measured := window.Meters[id]
@@ -56,10 +58,12 @@ func eachPart(window *model.Window, meters []string, visit func(part)) (off []st
 			}
 			visit(p)
 		}
-		c, covered := window.Coverage[id]
-		if c.UnlistedAtPeak != 0 || c.UnlistedAllocated != 0 {
-			rest -= c.UnlistedAtPeak
-			visit(part{meter: id, why: unlisted, atPeak: c.UnlistedAtPeak, allocated: c.UnlistedAllocated})
+		coverage, covered := window.Coverage[id]
+		if coverage.UnlistedAtPeak != 0 || coverage.UnlistedAllocated != 0 {
+			rest -= coverage.UnlistedAtPeak
+			visit(part{
+				meter: id, why: unlisted, atPeak: coverage.UnlistedAtPeak, allocated: coverage.UnlistedAllocated,
+			})
 		}
 		if rest < 0 {
 			off = append(off, id)
@@ -71,7 +75,7 @@ func eachPart(window *model.Window, meters []string, visit func(part)) (off []st
 	return off
 }
 
-// whyRest returns the reason why a part has no stack.
+// whyRest returns the reason why the rest of a peak has no stack. known says that the window has blocks of the meter.
 func whyRest(meter string, known bool) string {
 	switch {
 	case !words.HasBlocks(meter):
@@ -82,14 +86,15 @@ func whyRest(meter string, known bool) string {
 	return unchanged
 }
 
-// call is a frame in a viewer. Viewers distinguish functions by name, and "<module>" is in every cell: so the name of a
-// cell's own code is that of the cell.
+// call is a frame as a viewer shows it, escaped.
 type call struct {
 	function, file string
 	line           int64
 	module         string // of native code
 }
 
+// callOf returns the call of a frame. The function of a cell's own code, "<module>", gets the name of the cell, because
+// viewers take functions of the same name for one.
 func callOf(frame *model.Frame) call {
 	c := call{function: frame.Function, file: frame.File, line: int64(frame.Line), module: frame.Module}
 	if frame.InCell() {
@@ -105,21 +110,23 @@ func callOf(frame *model.Frame) call {
 	return c
 }
 
+// clean returns a text of the target escaped, and cut to maxText.
 func clean(s string) string { return escape.Bounded(s, maxText) }
 
-// calls returns the calls of a part, innermost first; never none.
+// calls returns the calls of a part, innermost first. For a part without a stack it returns one call, with the reason
+// as its name.
 func (p *part) calls() []call {
 	if p.why != "" {
 		return []call{{function: p.why}}
 	}
-	all := make([]call, 0, len(p.stack)+1)
+	calls := make([]call, 0, len(p.stack)+1)
 	for i := range p.stack {
-		all = append(all, callOf(&p.stack[i]))
+		calls = append(calls, callOf(&p.stack[i]))
 	}
 	if p.cut {
-		all = append(all, call{function: cutOff})
+		calls = append(calls, call{function: cutOff})
 	}
-	return all
+	return calls
 }
 
 // title returns the name of a window for people.
@@ -133,7 +140,7 @@ func title(window *model.Window) string {
 	return window.Kind + " " + clean(window.Name)
 }
 
-// doubt describes the uncertainty of a figure, "" if it is exact.
+// doubt says how far a figure may be off; "" if it is exact.
 func doubt(figure model.Figure) string {
 	switch {
 	case figure.Exact:
@@ -144,14 +151,14 @@ func doubt(figure model.Figure) string {
 	return "off by at most " + words.Bytes(*figure.Bound)
 }
 
-// commands returns the programs of the processes, by their pids.
+// commands returns the command lines of the processes, by pid. Of several processes with a pid it has the first.
 func commands(report *model.Report) map[int]string {
-	all := map[int]string{}
+	commands := map[int]string{}
 	for i := range report.Processes {
 		p := &report.Processes[i]
-		if _, known := all[p.PID]; !known {
-			all[p.PID] = escape.Bounded(p.Command, 80)
+		if _, known := commands[p.PID]; !known {
+			commands[p.PID] = escape.Bounded(p.Command, 80)
 		}
 	}
-	return all
+	return commands
 }

@@ -8,25 +8,27 @@ import (
 	"ipytracer/model"
 )
 
-// timeline knows the lanes, and the open slices in them.
+// timeline writes windows as slices. It knows the lanes, and the open slices in them.
 type timeline struct {
 	to     *perfetto
-	known  map[int]bool
+	known  map[int]bool // processes that are announced
 	lanes  map[row][]nest
 	meters []string
 }
 
+// row is where the lanes of a kind of a process are shown.
 type row struct {
 	pid  int
 	kind string
 }
 
-// nest is a lane: the ends of its open slices, the outermost first, and the beginning of the last.
+// nest is a lane. Its times are nanoseconds since the session began.
 type nest struct {
-	ends []int64
-	last int64
+	ends []int64 // of its open slices, the outermost first
+	last int64   // the beginning of the last slice
 }
 
+// process announces a process at its first use.
 func (p *timeline) process(pid int, command string) {
 	if p.known[pid] {
 		return
@@ -35,52 +37,58 @@ func (p *timeline) process(pid int, command string) {
 	p.to.process(pid, escape.Bounded(command, maxExcerpt))
 }
 
-func (p *timeline) window(cell *model.Window) {
-	one := slice{pid: cell.PID, kind: laneCells, category: cell.Kind, from: max(0, cell.StartNS), name: sliceName(cell)}
-	one.to = max(one.from, one.from+max(0, cell.DurationNS))
-	switch cell.Kind {
-	case model.Session: // the process has its track
+// window writes a window as a slice. A session has none: its process's track shows it.
+func (p *timeline) window(window *model.Window) {
+	if window.Kind == model.Session {
 		return
-	case model.Experiment:
-		one.kind = laneExperiments
 	}
-	p.process(cell.PID, "")
-	one.lane = p.laneOf(&one)
-	p.figures(cell, &one)
-	p.to.slice(&one)
+	s := slice{
+		pid: window.PID, kind: laneCells, category: window.Kind, from: max(0, window.StartNS), name: sliceName(window),
+	}
+	s.to = max(s.from, s.from+max(0, window.DurationNS))
+	if window.Kind == model.Experiment {
+		s.kind = laneExperiments
+	}
+	p.process(window.PID, "")
+	s.lane = p.laneOf(&s)
+	p.figures(window, &s)
+	p.to.slice(&s)
 }
 
-// laneOf finds a lane in which a slice lies within the open ones, or after them; viewers show others wrongly.
+// laneOf returns the first lane that can take a slice. If there is none, it begins a lane.
 func (p *timeline) laneOf(s *slice) int {
-	at := row{s.pid, s.kind}
-	lanes := p.lanes[at]
+	row := row{s.pid, s.kind}
+	lanes := p.lanes[row]
 	for i := range lanes {
-		if lanes[i].take(s) {
+		if lanes[i].add(s) {
 			return i
 		}
 	}
-	one := nest{}
-	one.take(s)
-	p.lanes[at] = append(lanes, one)
+	lane := nest{}
+	lane.add(s)
+	p.lanes[row] = append(lanes, lane)
 	p.to.lane(s.pid, s.kind, len(lanes))
 	return len(lanes)
 }
 
-func (n *nest) take(one *slice) bool {
-	if one.from < n.last {
+// add adds a slice to the lane, if it lies within the innermost open slice or behind all of them: viewers show slices
+// that overlap otherwise wrongly. Experiments are never put into each other. It reports whether it added the slice.
+func (n *nest) add(s *slice) bool {
+	if s.from < n.last {
 		return false
 	}
 	open := len(n.ends)
-	for open > 0 && n.ends[open-1] <= one.from {
+	for open > 0 && n.ends[open-1] <= s.from {
 		open--
 	}
-	if open > 0 && (n.ends[open-1] < one.to || one.kind == laneExperiments) {
+	if open > 0 && (n.ends[open-1] < s.to || s.kind == laneExperiments) {
 		return false
 	}
-	n.ends, n.last = append(n.ends[:open], one.to), one.from
+	n.ends, n.last = append(n.ends[:open], s.to), s.from
 	return true
 }
 
+// sliceName returns the name of a window for people.
 func sliceName(window *model.Window) string {
 	switch window.Kind {
 	case model.Cell:
@@ -100,37 +108,37 @@ func sliceName(window *model.Window) string {
 // process's own.
 const ofTree = "tree."
 
-// figures returns the figures of a slice for a viewer: bytes of the meters that users read, for statements only those
-// that moved.
-func (p *timeline) figures(window *model.Window, one *slice) {
-	p.numbers(window, one, "", window.Meters)
-	p.numbers(window, one, ofTree, window.Tree)
+// figures adds a window's figures, status, note and source to its slice.
+func (p *timeline) figures(window *model.Window, s *slice) {
+	p.numbers(window, s, "", window.Meters)
+	p.numbers(window, s, ofTree, window.Tree)
 	if window.Status != model.OK {
-		one.texts = append(one.texts, note{"status", escape.Bounded(window.Status, maxExcerpt)})
+		s.texts = append(s.texts, note{"status", escape.Bounded(window.Status, maxExcerpt)})
 	}
 	if window.Note != "" {
-		one.texts = append(one.texts, note{"note", escape.Bounded(window.Note, maxExcerpt)})
+		s.texts = append(s.texts, note{"note", escape.Bounded(window.Note, maxExcerpt)})
 	}
 	if source := strings.TrimSpace(window.Source); source != "" {
-		one.texts = append(one.texts, note{"source", escape.OneLine(source, window.SourceTruncated, maxExcerpt)})
+		s.texts = append(s.texts, note{"source", escape.OneLine(source, window.SourceTruncated, maxExcerpt)})
 	}
 }
 
-func (p *timeline) numbers(window *model.Window, one *slice, prefix string, figures map[string]model.Figure) {
+// numbers adds figures to a slice; to a statement's only figures that changed. The names of the meters get a prefix.
+func (p *timeline) numbers(window *model.Window, s *slice, prefix string, figures map[string]model.Figure) {
 	for _, id := range p.meters {
 		figure, ok := figures[id]
 		if !ok || window.Kind == model.Statement && figure.Need() == 0 && figure.Consumed == 0 {
 			continue
 		}
 		id = prefix + escape.Text(id)
-		one.numbers = append(one.numbers, amount{id + ".start", figure.Start}, amount{id + ".peak", figure.Peak},
+		s.numbers = append(s.numbers, amount{id + ".start", figure.Start}, amount{id + ".peak", figure.Peak},
 			amount{id + ".end", figure.End})
 		if !figure.Exact {
 			why := "at least"
 			if figure.Bound != nil {
 				why = "off by at most " + words.Bytes(*figure.Bound)
 			}
-			one.texts = append(one.texts, note{id + ".inexact", why})
+			s.texts = append(s.texts, note{id + ".inexact", why})
 		}
 	}
 }

@@ -28,14 +28,14 @@ type perfetto struct {
 	to     *bufio.Writer
 	tracks map[track]int64
 	begun  bool
-	place  *place // of the present recording
+	place  *place // of the present recording; nil in a trace of one recording
 }
 
 func newPerfetto(w io.Writer) *perfetto {
 	return &perfetto{to: bufio.NewWriterSize(w, 64<<10), tracks: map[track]int64{}}
 }
 
-// flush writes what is left. It returns the first error of the writer.
+// flush writes what is still in the buffer. It returns the first error of the writer.
 func (p *perfetto) flush() error { return p.to.Flush() }
 
 // track identifies the track of a process, of a lane of slices in it, or of a counter.
@@ -45,17 +45,19 @@ type track struct {
 	number int
 }
 
+// Kinds of tracks. The name of the counter follows the last two.
 const (
 	ofProcess = "process"
 	ofCounter = "counter "
 	ofGaps    = "gaps "
 )
 
-// place is the place of a recording among several. In a trace of one recording the place is nil, and nothing is moved.
+// place moves a recording to its place among several: it numbers and names its processes anew, and shifts its times. A
+// nil place changes nothing.
 type place struct {
 	recording Recording
-	pids      map[int]int // the new numbers
-	before    int         // the processes of earlier recordings
+	pids      map[int]int // new numbers of processes, by pid
+	before    int         // the number of processes of earlier recordings
 }
 
 // processes returns the number of processes up to this recording.
@@ -66,6 +68,7 @@ func (p *place) processes() int {
 	return p.before + len(p.pids)
 }
 
+// pid returns the new number of a process.
 func (p *place) pid(pid int) int {
 	if p == nil {
 		return pid
@@ -76,6 +79,7 @@ func (p *place) pid(pid int) int {
 	return p.pids[pid]
 }
 
+// time returns the time on the common timeline, in nanoseconds.
 func (p *place) time(ns int64) int64 {
 	if p == nil {
 		return ns
@@ -83,6 +87,7 @@ func (p *place) time(ns int64) int64 {
 	return ns + p.recording.FromNS
 }
 
+// name returns the name of a process with its node and its pid there.
 func (p *place) name(pid int, name string) string {
 	if p == nil {
 		return name
@@ -108,13 +113,16 @@ type slice struct {
 	texts     []note
 }
 
+// amount is a number beside a slice.
 type amount struct {
 	name  string
 	value int64
 }
 
+// note is a text beside a slice.
 type note struct{ name, text string }
 
+// Kinds of lanes.
 const (
 	laneCells       = "cells"
 	laneExperiments = "experiments"
@@ -123,7 +131,7 @@ const (
 // maxExcerpt is the length of a source in a slice, in cells of text.
 const maxExcerpt = 200
 
-// packet writes a packet. All packets are of one sequence. The first says that nothing is known from before.
+// packet writes a packet. All packets are of one sequence. The first one says that no state was before it.
 func (p *perfetto) packet(inner message) {
 	inner.Int(packetSequence, onlySequence)
 	if !p.begun {
@@ -135,25 +143,25 @@ func (p *perfetto) packet(inner message) {
 	_, _ = p.to.Write(outer) // flush returns the error
 }
 
-// track returns the number of a track, which is described at its first use.
-func (p *perfetto) track(of track, describe func(*message)) int64 {
-	at, known := p.tracks[of]
+// track returns the number of a track. At the first use of the track it writes a description, to which describe adds.
+func (p *perfetto) track(key track, describe func(*message)) int64 {
+	number, known := p.tracks[key]
 	if known {
-		return at
+		return number
 	}
-	parent := p.tracks[track{pid: of.pid, kind: ofProcess}]
-	at = int64(len(p.tracks)) + 1
-	p.tracks[of] = at
+	parent := p.tracks[track{pid: key.pid, kind: ofProcess}]
+	number = int64(len(p.tracks)) + 1
+	p.tracks[key] = number
 	var inner, m message
-	inner.Int(trackUUID, at)
+	inner.Int(trackUUID, number)
 	inner.Int(trackParent, parent)
 	describe(&inner)
 	m.Embed(packetTrack, inner)
 	p.packet(m)
-	return at
+	return number
 }
 
-// process announces a process before its content; pid 0 stands for those that the report lacks.
+// process announces a process before its content. A pid of 0 stands for processes that the report does not have.
 func (p *perfetto) process(pid int, name string) {
 	number := p.place.pid(pid)
 	p.track(track{pid: number, kind: ofProcess}, func(inner *message) {
@@ -170,45 +178,49 @@ func (p *perfetto) lane(pid int, kind string, number int) {
 	p.track(track{p.place.pid(pid), kind, number}, func(d *message) { d.Text(trackName, kind) })
 }
 
-func (p *perfetto) event(at int64, inner message) {
+// event writes an event at a time.
+func (p *perfetto) event(ns int64, inner message) {
 	var m message
-	m.Number(packetTime, p.place.time(at))
+	m.Number(packetTime, p.place.time(ns))
 	m.Embed(packetEvent, inner)
 	p.packet(m)
 }
 
-func (p *perfetto) slice(one *slice) {
-	on := p.tracks[track{p.place.pid(one.pid), one.kind, one.lane}]
+// slice writes the beginning and the end of a slice. Its lane must have been announced.
+func (p *perfetto) slice(s *slice) {
+	lane := p.tracks[track{p.place.pid(s.pid), s.kind, s.lane}]
 	var inner message
 	inner.Int(eventType, sliceBegin)
-	inner.Int(eventTrack, on)
-	inner.Text(eventCategory, one.category)
-	inner.Text(eventName, one.name)
-	for _, n := range one.numbers {
+	inner.Int(eventTrack, lane)
+	inner.Text(eventCategory, s.category)
+	inner.Text(eventName, s.name)
+	for _, n := range s.numbers {
 		var a message
 		a.Text(annotationName, n.name)
 		a.Number(annotationInt, n.value)
 		inner.Embed(eventAnnotation, a)
 	}
-	for _, t := range one.texts {
+	for _, t := range s.texts {
 		var a message
 		a.Text(annotationName, t.name)
 		a.Text(annotationText, t.text)
 		inner.Embed(eventAnnotation, a)
 	}
-	p.event(one.from, inner)
-	p.end(one.to, on)
+	p.event(s.from, inner)
+	p.end(s.to, lane)
 }
 
-func (p *perfetto) end(at, on int64) {
+// end writes the end of the innermost open slice of a track.
+func (p *perfetto) end(ns, track int64) {
 	var e message
 	e.Int(eventType, sliceEnd)
-	e.Int(eventTrack, on)
-	p.event(at, e)
+	e.Int(eventTrack, track)
+	p.event(ns, e)
 }
 
-func (p *perfetto) counter(pid int, meter string, at, bytes int64) {
-	on := p.track(track{pid: p.place.pid(pid), kind: ofCounter + meter}, func(inner *message) {
+// counter writes a point of a counter.
+func (p *perfetto) counter(pid int, meter string, ns, bytes int64) {
+	number := p.track(track{pid: p.place.pid(pid), kind: ofCounter + meter}, func(inner *message) {
 		var m message
 		m.Int(counterUnit, sizeBytes)
 		inner.Text(trackName, meter)
@@ -216,20 +228,20 @@ func (p *perfetto) counter(pid int, meter string, at, bytes int64) {
 	})
 	var e message
 	e.Int(eventType, counterEvent)
-	e.Int(eventTrack, on)
+	e.Int(eventTrack, number)
 	e.Number(eventValue, bytes)
-	p.event(at, e)
+	p.event(ns, e)
 }
 
-// gap writes a time for which a counter is not complete.
+// gap writes a time in which a counter is not known, as a slice on a track of its own.
 func (p *perfetto) gap(pid int, counter string, from, to int64, why string) {
-	on := p.track(track{pid: p.place.pid(pid), kind: ofGaps + counter}, func(d *message) {
+	number := p.track(track{pid: p.place.pid(pid), kind: ofGaps + counter}, func(d *message) {
 		d.Text(trackName, counter+" not known")
 	})
 	var inner message
 	inner.Int(eventType, sliceBegin)
-	inner.Int(eventTrack, on)
+	inner.Int(eventTrack, number)
 	inner.Text(eventName, why)
 	p.event(from, inner)
-	p.end(to, on)
+	p.end(to, number)
 }

@@ -6,14 +6,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message is an unfinished message of protocol buffers. It is written field by field, for formats that are too long to
-// be held as a tree of objects.
+// message is a message of protocol buffers that is built field by field. Reports are too long to be first built as a
+// tree of objects.
 type message []byte
 
 // wireField is the number of a field.
 type wireField = protowire.Number
 
-// Int adds a number; the default, 0, is left out.
+// Int adds a number, but leaves out 0, the default.
 func (m *message) Int(field wireField, n int64) {
 	if n != 0 {
 		m.Number(field, n)
@@ -25,7 +25,7 @@ func (m *message) Number(field wireField, n int64) {
 	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), uint64(n))
 }
 
-// Text adds a text, which is made valid UTF-8.
+// Text adds a text, and replaces what is not valid UTF-8.
 func (m *message) Text(field wireField, s string) {
 	*m = protowire.AppendString(protowire.AppendTag(*m, field, protowire.BytesType), strings.ToValidUTF8(s, "\ufffd"))
 }
@@ -35,14 +35,14 @@ func (m *message) Embed(field wireField, inner message) {
 	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), inner)
 }
 
-// Packed adds numbers, one after another.
-func (m *message) Packed(field wireField, all []int64) {
+// Packed adds a repeated number.
+func (m *message) Packed(field wireField, numbers []int64) {
 	size := 0
-	for _, n := range all {
+	for _, n := range numbers {
 		size += protowire.SizeVarint(uint64(n))
 	}
 	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.BytesType), uint64(size))
-	for _, n := range all {
+	for _, n := range numbers {
 		*m = protowire.AppendVarint(*m, uint64(n))
 	}
 }

@@ -10,16 +10,16 @@ const Schema = "ipytracer/page/v2"
 type page struct {
 	Schema    string      `json:"schema"`
 	Version   int         `json:"version,omitempty"` // of the page, from a server
-	Answers   [][2]string `json:"answers"`
+	Answers   [][2]string `json:"answers"`           // the first lines of the report: a question and its answer
 	Doubts    []string    `json:"doubts"`
-	Unnamed   []string    `json:"unnamed"` // missing stacks, names and texts
-	Summit    int         `json:"summit"`  // the id of a window; 0 for none
+	Unnamed   []string    `json:"unnamed"` // reasons why stacks are not known in full
+	Summit    int         `json:"summit"`  // the id of the cell with the highest moment; 0 for none
 	Host      model.Host  `json:"host"`
 	GPUs      []string    `json:"gpus,omitempty"` // used GPUs: "GPU 0 NVIDIA H100 80GB HBM3, 79.65 GiB"
 	Length    int64       `json:"length"`         // of the session, in nanoseconds
 	Meters    []meter     `json:"meters"`
 	Body      string      `json:"body"`    // the part that is drawn first: body
-	Sources   []sources   `json:"sources"` // of cells: those that are drawn first, first
+	Sources   []sources   `json:"sources"` // of cells, the ones that are drawn first in front
 	Lines     []line      `json:"lines"`
 	Variables []variable  `json:"variables"`
 	ToFree    []freeing   `json:"toFree"`
@@ -30,14 +30,14 @@ type page struct {
 	Audit     *audit      `json:"audit,omitempty"`
 	Advice    *advice     `json:"advice,omitempty"`
 	Proof     proof       `json:"proof"`
-	// Left says, in words, how much has no room in the page.
+	// Left says, in words, what the page leaves out.
 	Left []string `json:"left"`
 
 	body `json:"-"`
 }
 
-// body has the content of the first screen. Texts are in a table, each once, and fields have their places in it; text 0
-// is empty. Sources have a table of their own; source 0 is empty.
+// body has the content of the first screen. Texts is a table with each text once, and other fields have places in that
+// table; text 0 is empty. Sources have a table of their own; source 0 is empty.
 type body struct {
 	Texts    []string `json:"texts"`
 	Rows     rows     `json:"rows"`

@@ -9,19 +9,18 @@ import (
 // Bounds of the code to type, in a page.
 const (
 	mostFreeings = 100
-	longestCode  = 4 << 10 // bytes
-	mostFreed    = 16      // names of an entry
+	mostFreed    = 16 // names of an entry
 )
 
-// freeings returns the code that frees memory, in order, with the names that go.
-func freeings(all []model.Freeing) []freeing {
+// freeings returns the code that frees memory as the page shows it, in the report's order.
+func freeings(entries []model.Freeing) []freeing {
 	out := []freeing{}
-	for i, f := range all {
+	for i, f := range entries {
 		if len(out) == mostFreeings {
 			break
 		}
-		code := shown(f.Type)
-		if len(f.Type) > longestCode || code != f.Type {
+		code := typed(f.Type)
+		if code == "" || code != f.Type {
 			continue
 		}
 		names := strings.Join(f.Names[:min(len(f.Names), mostFreed)], ", ")

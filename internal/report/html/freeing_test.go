@@ -16,8 +16,8 @@ func TestFreeings(t *testing.T) {
 			PID: 7, Type: "del x", Predicted: 9, Device: 3, Exact: true,
 			Names: []string{"x", "<script>alert(1)</script>\x1b[2J"},
 		},
-		{PID: 7, Type: "del y\x1b[2J", Names: []string{"y"}}, {PID: 7, Type: strings.Repeat("n", longestCode+1)},
-		{PID: 8, Type: "import gc; gc.collect();"},
+		{PID: 7, Type: "del y\x1b[2J", Names: []string{"y"}}, {PID: 7, Type: strings.Repeat("n", 4<<10+1)},
+		{PID: 8, Type: "import gc; gc.collect(); " + strings.Repeat("n", 1000)},
 	}
 	many := slices.Repeat([]string{"n"}, mostFreed+1)
 	for range 2 * mostFreeings {

@@ -23,9 +23,8 @@ var (
 	looks []byte
 )
 
-// Write writes the page of a report. The page loads nothing, runs its own program only, and treats every text of the
-// target's as text: a
-// policy in the page itself makes the browser refuse anything else. It fails with w's error only.
+// Write writes the page of a report. The page loads nothing and runs only its own program, and no text of the target
+// becomes markup: a policy in the page makes the browser refuse anything else. It fails with w's error only.
 func Write(w io.Writer, r *model.Report, o Options) error {
 	data, err := Data(r, o)
 	if err != nil {
@@ -36,8 +35,8 @@ func Write(w io.Writer, r *model.Report, o Options) error {
 
 // Assemble writes the page for a block from [Data]. It fails with w's error only.
 func Assemble(w io.Writer, data []byte, o Options) error {
-	// The data goes last, and the inserted parts are not searched: no text of the target's can stand for a part of the
-	// page.
+	// The parts are written one after another. There is no template with places to fill, so a text of the target cannot
+	// stand for such a place.
 	for _, part := range [][]byte{
 		[]byte(head(o)), looks, []byte(middle), data, []byte("</script>\n<script>"), program, []byte(tail),
 	} {
@@ -74,12 +73,13 @@ func Policy(o Options) string {
 		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
-// source returns a hash as the policy names it.
-func source(of []byte) string {
-	sum := sha256.Sum256(of)
+// source returns the hash of a program or a style sheet, as the policy names it.
+func source(content []byte) string {
+	sum := sha256.Sum256(content)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
+// head returns the beginning of a page, up to its style sheet.
 func head(o Options) string {
 	return `<!DOCTYPE html>
 <html lang="en">

@@ -22,6 +22,7 @@ func (c ints) MarshalJSON() ([]byte, error) { return column(c), nil }
 // MarshalJSON writes the column as a text.
 func (c longs) MarshalJSON() ([]byte, error) { return column(c), nil }
 
+// column encodes numbers as a JSON text: see [ints].
 func column[T int | int64](numbers []T) []byte {
 	packed := make([]byte, 0, 2*len(numbers))
 	before := int64(0)
@@ -33,8 +34,8 @@ func column[T int | int64](numbers []T) []byte {
 	return append(base64.StdEncoding.AppendEncode(out, packed), '"')
 }
 
-// deflated returns a value as a separate part of the page: the base64 of its deflated JSON (RFC 1951). So a browser has
-// little to read before it draws, and reads the rest afterwards.
+// deflated encodes a value as the base64 of its deflated JSON (RFC 1951). A browser can read such a part of the page
+// after it has drawn the others.
 func deflated(value any) (string, error) {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.DefaultCompression)

@@ -11,7 +11,7 @@ import (
 	"ipytracer/model"
 )
 
-// newPage makes the data of a page.
+// newPage makes the data of a page. The order of its steps decides the places of texts in the page's table.
 func newPage(r *model.Report, o Options) (*page, error) {
 	summary, err := text.Summarize(r, "")
 	if err != nil {
@@ -39,8 +39,8 @@ func newPage(r *model.Report, o Options) (*page, error) {
 	for w := range r.AllPassing() {
 		b.window(w)
 	}
-	for one := range r.AllBetweenPassing() {
-		b.between(one)
+	for between := range r.AllBetweenPassing() {
+		b.between(between)
 	}
 	b.page.Rows.trim()
 	b.lines()
@@ -67,7 +67,7 @@ func newPage(r *model.Report, o Options) (*page, error) {
 	return b.page, nil
 }
 
-// declare lists the meters: those with a place of their own first.
+// declare lists the meters of the page: those with a column of their own first, then those that are a part of another.
 func (b *builder) declare() {
 	sources := map[string]string{}
 	for _, m := range b.r.Meters {
@@ -92,6 +92,7 @@ func (b *builder) declare() {
 	}
 }
 
+// lines adds the first lines of the report, up to mostLines.
 func (b *builder) lines() {
 	b.page.Lines = []line{}
 	for i, l := range b.r.Lines {
@@ -106,6 +107,7 @@ func (b *builder) lines() {
 	}
 }
 
+// variables adds the first variables of the report, the number of other names, and the parts of resident memory.
 func (b *builder) variables() {
 	b.page.Variables, b.page.Names = []variable{}, names{Complete: true}
 	for i, x := range b.r.Variables {
@@ -118,13 +120,11 @@ func (b *builder) variables() {
 		if len(x.Stack) > 0 {
 			maker = shown(text.Who(x.Stack))
 		}
-		b.page.Variables = append(b.page.Variables,
-			variable{
-				At: i, PID: x.PID, Name: shown(x.Name), Also: shown(strings.Join(x.Also, ", ")), Kind: shown(x.Kind),
-				Type:  shown(x.Type),
-				Shape: text.Shape(x), Bytes: x.Bytes, Reaches: x.Reaches, Device: x.Device, Exact: x.Exact,
-				Maker: maker, Before: x.Before, Execution: x.Execution, Line: x.Line,
-			})
+		b.page.Variables = append(b.page.Variables, variable{
+			At: i, PID: x.PID, Name: shown(x.Name), Also: shown(strings.Join(x.Also, ", ")), Kind: shown(x.Kind),
+			Type: shown(x.Type), Shape: text.Shape(x), Bytes: x.Bytes, Reaches: x.Reaches, Device: x.Device,
+			Exact: x.Exact, Maker: maker, Before: x.Before, Execution: x.Execution, Line: x.Line,
+		})
 	}
 	for _, n := range b.r.Names {
 		b.page.Names.Unlisted += n.Unlisted
@@ -133,14 +133,15 @@ func (b *builder) variables() {
 	}
 	b.page.Resident = []resident{}
 	for i, x := range b.r.Resident[:min(len(b.r.Resident), mostProcesses)] {
-		one := resident{At: i, PID: x.PID, Total: x.Total, Trim: x.Trim, Complete: x.Complete, Parts: []part{}}
+		r := resident{At: i, PID: x.PID, Total: x.Total, Trim: x.Trim, Complete: x.Complete, Parts: []part{}}
 		for _, p := range x.Parts {
-			one.Parts = append(one.Parts, part{shown(words.ResidentKind(p.Kind)), p.Bytes})
+			r.Parts = append(r.Parts, part{shown(words.ResidentKind(p.Kind)), p.Bytes})
 		}
-		b.page.Resident = append(b.page.Resident, one)
+		b.page.Resident = append(b.page.Resident, r)
 	}
 }
 
+// tensors adds PyTorch's blocks that lived at the end, by groups.
 func (b *builder) tensors() {
 	b.page.Tensors = []tensors{}
 	for i, x := range b.r.Tensors[:min(len(b.r.Tensors), mostTensors)] {
@@ -152,6 +153,7 @@ func (b *builder) tensors() {
 	}
 }
 
+// processes adds the processes: first the attached ones, then their children, each by their highest resident memory.
 func (b *builder) processes() {
 	b.page.Processes = []process{}
 	order := make([]int, len(b.r.Processes))
@@ -159,40 +161,39 @@ func (b *builder) processes() {
 		order[i] = i
 	}
 	resident := func(i int) int64 { return b.r.Processes[i].Meters["cpu.resident"].Peak }
+	isChild := func(i int) int { return min(b.r.Processes[i].Parent, 1) } // 0 for an attached process, else 1
 	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(min(b.r.Processes[i].Parent, 1), min(b.r.Processes[j].Parent, 1)),
-			cmp.Compare(resident(j), resident(i)))
+		return cmp.Or(cmp.Compare(isChild(i), isChild(j)), cmp.Compare(resident(j), resident(i)))
 	})
 	for _, i := range order[:min(len(order), mostProcesses)] {
 		p := &b.r.Processes[i]
 		b.page.Length = max(b.page.Length, p.EndNS)
-		b.page.Processes = append(b.page.Processes,
-			process{
-				At: i, PID: p.PID, Parent: p.Parent, Command: shown(p.Command), Python: shown(p.Python),
-				IPython: shown(p.IPython),
-				Start:   p.StartNS, End: p.EndNS, Ended: shown(text.Ended(p)), Late: p.Late, Limits: b.limits(p),
-				Figures: b.allPacked(p.Meters),
-			})
+		b.page.Processes = append(b.page.Processes, process{
+			At: i, PID: p.PID, Parent: p.Parent, Command: shown(p.Command), Python: shown(p.Python),
+			IPython: shown(p.IPython), Start: p.StartNS, End: p.EndNS, Ended: shown(text.Ended(p)), Late: p.Late,
+			Limits: b.limits(p), Figures: b.packed(p.Meters),
+		})
 	}
 }
 
+// limits returns the limits of a process's memory, with their names for people.
 func (b *builder) limits(p *model.Process) []limit {
-	all := []limit{}
+	limits := []limit{}
 	for _, l := range model.LevelsOf([]model.Process{*p}, b.r.GPUs) {
 		name := map[string]string{"gpu": "all of the GPU", "limit": "a soft limit"}[l.Kind]
 		if name == "" {
 			name = text.LimitName(model.Limit{Kind: l.Kind, Path: l.Path})
 		}
 		if at, known := b.meters[l.Meter]; known && l.Bytes > 0 {
-			all = append(all, limit{at, l.Bytes, shown(name)})
+			limits = append(limits, limit{at, l.Bytes, shown(name)})
 		}
 	}
-	return all
+	return limits
 }
 
 // Options say which parts a page has beside the report. The zero value is a page of the report alone.
 type Options struct {
-	// Audit lists memory that stayed behind; nil without a look.
+	// Audit lists memory that stayed behind; nil if there was no look at the objects.
 	Audit *model.Audit
 	// Version numbers the pages of a running session from a server, from 1: the page asks the server for a newer one.
 	// It is 0 for a page in a file, which has no server.

@@ -31,12 +31,12 @@ type builder struct {
 	texts    *texts
 	sources  *tableOfSources
 	page     *page
-	meters   map[string]int
+	meters   map[string]int // the index of each meter in page.Meters, by id
 	calls    *calls
-	children int
+	children int // children in the page so far
 	dropped  int // rows without room
 	omitted  int // tracks of the timeline without room
-	thinned  int // its points without room
+	thinned  int // points of the timeline without room
 }
 
 // emptyRows returns rows in which no list is nil, which would be null in JSON.
@@ -50,7 +50,7 @@ func emptyRows() rows {
 	}
 }
 
-// window adds the row of a window, if it has one.
+// window adds the row of a window, or counts the window if it has none.
 func (b *builder) window(w *model.Window) {
 	kind, ok := kinds[w.Kind]
 	switch {
@@ -64,7 +64,7 @@ func (b *builder) window(w *model.Window) {
 	rows := &b.page.Rows
 	row := len(rows.Kind)
 	source, cut := 0, false
-	if kind == kindCell { // a statement's is in its cell's
+	if kind == kindCell { // a statement's source is a part of its cell's
 		source, cut = b.sources.add(w.Source, b.choice.detailed[w.ID])
 		cut = cut || w.SourceTruncated
 	}
@@ -95,28 +95,30 @@ func (b *builder) window(w *model.Window) {
 	}
 }
 
+// isFull reports whether the page has no room for another row.
 func (b *builder) isFull() bool { return len(b.page.Rows.Kind) >= mostRows+mostStatements }
 
-// between adds the row of a time between two cells.
-func (b *builder) between(one *model.Between) {
+// between adds the row of a time between two cells, or counts the time if it has none.
+func (b *builder) between(between *model.Between) {
 	if b.isFull() {
 		b.dropped++
 		return
 	}
-	if !b.choice.resting && !moved(one) {
+	if !b.choice.resting && !moved(between) {
 		b.page.Rows.Between++
 		return
 	}
 	row := len(b.page.Rows.Kind)
-	b.row(kindBetween, 0, 0, one.PID, 0, b.texts.name(one.Label), 0, 0, 0)
-	b.times(one.StartNS, one.DurationNS, -1)
-	remarks := model.Window{Note: one.Note, Refused: one.Refused}
+	b.row(kindBetween, 0, 0, between.PID, 0, b.texts.name(between.Label), 0, 0, 0)
+	b.times(between.StartNS, between.DurationNS, -1)
+	remarks := model.Window{Note: between.Note, Refused: between.Refused}
 	for _, remark := range text.Remarks(&remarks) {
 		b.page.Rows.Remarks = append(b.page.Rows.Remarks, row, b.texts.name(remark))
 	}
-	b.figures(one.Meters)
+	b.figures(between.Meters)
 }
 
+// row begins a row: it adds a value to each column but those of times and figures.
 func (b *builder) row(kind, id, parent, pid, execution, label, line, source, status int) {
 	rows := &b.page.Rows
 	rows.Kind, rows.ID = append(rows.Kind, kind), append(rows.ID, id)
@@ -126,6 +128,7 @@ func (b *builder) row(kind, id, parent, pid, execution, label, line, source, sta
 	rows.Source, rows.Status = append(rows.Source, source), append(rows.Status, status)
 }
 
+// times adds the times of the newest row, in nanoseconds; a cpu of -1 is not known.
 func (b *builder) times(start, duration, cpu int64) {
 	rows := &b.page.Rows
 	rows.Start, rows.Duration = append(rows.Start, start), append(rows.Duration, duration)
@@ -134,9 +137,9 @@ func (b *builder) times(start, duration, cpu int64) {
 }
 
 // figures adds the figures of the newest row.
-func (b *builder) figures(of map[string]model.Figure) {
+func (b *builder) figures(figures map[string]model.Figure) {
 	for i, m := range b.page.Meters {
-		f, ok := of[m.ID]
+		f, ok := figures[m.ID]
 		column := &b.page.Rows.Figures[i]
 		column.Start, column.Need = append(column.Start, f.Start), append(column.Need, f.Need())
 		column.Consumed = append(column.Consumed, f.Consumed)
@@ -148,7 +151,7 @@ func (b *builder) figures(of map[string]model.Figure) {
 	}
 }
 
-// offOf returns how far a figure can be off.
+// offOf returns how far a figure can be off, in bytes: its bound, 0 if it is exact, or unknown.
 func offOf(f model.Figure) int64 {
 	switch {
 	case f.Exact:
@@ -159,48 +162,45 @@ func offOf(f model.Figure) int64 {
 	return *f.Bound
 }
 
+// add adds the figure of a meter, by its index, to a row.
 func (t *trees) add(row, meter int, f model.Figure) {
 	t.Row, t.Meter, t.Off = append(t.Row, row), append(t.Meter, meter), append(t.Off, offOf(f))
 	t.Start, t.Need, t.Consumed = append(t.Start, f.Start), append(t.Need, f.Need()), append(t.Consumed, f.Consumed)
 }
 
-// packed adds a figure to a list of numbers.
-func packed(to []int64, meter int, f model.Figure) []int64 {
-	return append(to, int64(meter), f.Start, f.Need(), f.Consumed, offOf(f))
-}
-
-// allPacked returns the figures of a process.
-func (b *builder) allPacked(of map[string]model.Figure) []int64 {
+// packed returns the figures of a process as one list of numbers, five for each meter: its index, start, need, consumed
+// and off.
+func (b *builder) packed(figures map[string]model.Figure) []int64 {
 	out := []int64{}
 	for i, m := range b.page.Meters {
-		if f, ok := of[m.ID]; ok {
-			out = packed(out, i, f)
+		if f, ok := figures[m.ID]; ok {
+			out = append(out, int64(i), f.Start, f.Need(), f.Consumed, offOf(f))
 		}
 	}
 	return out
 }
 
-// childrenOf adds the largest children of a window.
+// childrenOf adds the largest children of a window, and the number of the others.
 func (b *builder) childrenOf(row int, w *model.Window) {
-	all := slices.Clone(w.Children)
-	slices.SortStableFunc(all, func(x, y model.Child) int {
-		return cmp.Or(cmp.Compare(y.Meters["cpu.resident"].Peak, x.Meters["cpu.resident"].Peak),
-			cmp.Compare(x.PID, y.PID))
+	const resident = "cpu.resident"
+	children := slices.Clone(w.Children)
+	slices.SortStableFunc(children, func(x, y model.Child) int {
+		return cmp.Or(cmp.Compare(y.Meters[resident].Peak, x.Meters[resident].Peak), cmp.Compare(x.PID, y.PID))
 	})
-	room := min(len(all), mostEach, max(0, mostChildren-b.children))
-	b.children += room
-	for _, c := range all[:room] {
+	shown := min(len(children), mostEach, max(0, mostChildren-b.children))
+	b.children += shown
+	for _, c := range children[:shown] {
 		b.page.Rows.Children = append(b.page.Rows.Children, child{
-			row, c.PID, b.texts.name(c.Command), b.allPacked(c.Meters),
+			row, c.PID, b.texts.name(c.Command), b.packed(c.Meters),
 		})
 	}
-	if more := len(all) - room + w.ChildrenUnlisted; more > 0 {
+	if more := len(children) - shown + w.ChildrenUnlisted; more > 0 {
 		to := &b.page.Rows.Unlisted
 		to.Row, to.More = append(to.Row, row), append(to.More, more)
 	}
 }
 
-// trim removes the columns that only say that every figure is exact.
+// trim removes the columns Off of meters whose figures are all exact.
 func (r *rows) trim() {
 	for i := range r.Figures {
 		if !slices.ContainsFunc(r.Figures[i].Off, func(off int64) bool { return off != 0 }) {
@@ -237,18 +237,18 @@ const (
 	mostReasons   = 100
 )
 
-// detail adds the allocations of a window.
+// detail adds the allocations of a window, the largest at the peak of each meter.
 func (b *builder) detail(row int, w *model.Window) {
 	if b.r.Detail != nil {
 		b.r.Detail(w)
 	}
-	of := map[string][]model.Allocation{}
+	byMeter := map[string][]model.Allocation{}
 	for _, a := range w.Allocations {
-		of[a.Meter] = append(of[a.Meter], a)
+		byMeter[a.Meter] = append(byMeter[a.Meter], a)
 	}
-	ids := slices.Collect(maps.Keys(of))
+	ids := slices.Collect(maps.Keys(byMeter))
 	for id := range w.Coverage {
-		if of[id] == nil {
+		if byMeter[id] == nil {
 			ids = append(ids, id)
 		}
 	}
@@ -258,23 +258,23 @@ func (b *builder) detail(row int, w *model.Window) {
 		if !known {
 			continue
 		}
-		cover := w.Coverage[id]
+		coverage := w.Coverage[id]
 		d := detail{
-			Row: row, Meter: meter, Stacks: longs{}, AtPeak: cover.AtPeak, Rest: cover.Rest, Unlisted: cover.Unlisted,
-			UnlistedAtPeak: cover.UnlistedAtPeak, Exact: cover.Exact,
+			Row: row, Meter: meter, Stacks: longs{}, AtPeak: coverage.AtPeak, Rest: coverage.Rest,
+			Unlisted: coverage.Unlisted, UnlistedAtPeak: coverage.UnlistedAtPeak, Exact: coverage.Exact,
 		}
-		if cover.Sampled > 0 {
-			d.Sampled = words.SampledLines(cover.Sampled)
+		if coverage.Sampled > 0 {
+			d.Sampled = words.SampledLines(coverage.Sampled, coverage.SampledError)
 		}
-		all := of[id]
-		slices.SortStableFunc(all, func(x, y model.Allocation) int {
+		allocations := byMeter[id]
+		slices.SortStableFunc(allocations, func(x, y model.Allocation) int {
 			return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated))
 		})
-		room := min(len(all), mostStacksEach, max(1, b.choice.each/len(ids)))
-		for _, a := range all[:room] {
+		shown := min(len(allocations), mostStacksEach, max(1, b.choice.each/len(ids)))
+		for _, a := range allocations[:shown] {
 			d.Stacks = append(d.Stacks, int64(b.calls.node(a.Stack)), a.AtPeak, a.Allocated, a.Freed, a.Count)
 		}
-		for _, a := range all[room:] {
+		for _, a := range allocations[shown:] {
 			d.More++
 			d.MoreAtPeak += a.AtPeak
 		}

@@ -7,21 +7,22 @@ const (
 	longestSource = 64 << 10
 	longestName   = 400
 	allSources    = 6 << 20
-	sourcesAtOnce = 256 << 10 // a browser reads this many without a pause
+	sourcesAtOnce = 256 << 10 // of one part: a browser reads so much without a pause
 )
 
-// texts are the texts of a page, each once, in a form that shows every character. An invisible character, or one that
-// turns the direction of writing, is an escape such as \u202e.
+// texts is the table of a page's texts. It has each text once, escaped: an invisible character, or one that turns the
+// direction of writing, is written as \u202e.
 type texts struct {
 	all []string
-	at  map[string]int
+	at  map[string]int // places in all
 }
 
 func newTexts() *texts { return &texts{all: []string{""}, at: map[string]int{"": 0}} }
 
-// name returns the place of a short text.
+// name returns the place of a short text of the target. It adds the text if the table does not have it.
 func (t *texts) name(s string) int { return t.place(shown(s)) }
 
+// place returns the place of an escaped text. It adds the text if the table does not have it.
 func (t *texts) place(s string) int {
 	at, known := t.at[s]
 	if !known {
@@ -32,19 +33,20 @@ func (t *texts) place(s string) int {
 	return at
 }
 
-// tableOfSources has the texts of cells, each once.
+// tableOfSources has the sources of cells, each once, escaped.
 type tableOfSources struct {
 	all   []string
-	at    map[string]int
-	early map[int]bool // of cells that are drawn first
-	size  int
+	at    map[string]int // places in all
+	early map[int]bool   // places of the sources that the page draws first
+	size  int            // bytes of all sources
 }
 
 func newSources() *tableOfSources {
 	return &tableOfSources{all: []string{""}, at: map[string]int{"": 0}, early: map[int]bool{}}
 }
 
-// add returns the place of the text of a cell, and whether some of it had no room.
+// add adds a cell's source, and returns its place. cut says that some of the source had no room, early that the page
+// draws it first.
 func (t *tableOfSources) add(s string, early bool) (at int, cut bool) {
 	room := min(longestSource, allSources-t.size)
 	if len(s) > room {
@@ -64,33 +66,34 @@ func (t *tableOfSources) add(s string, early bool) (at int, cut bool) {
 	return at, cut
 }
 
-// parts returns the sources in the parts of the page, those that are drawn first in the first part.
+// parts returns the sources in parts of about sourcesAtOnce bytes. The sources that the page draws first are in the
+// first parts.
 func (t *tableOfSources) parts() ([]sources, error) {
 	out, size := []sources{}, 0
-	var one ints
-	var some []string
-	put := func() error {
-		if len(one) == 0 {
+	var places ints
+	var part []string
+	endPart := func() error {
+		if len(places) == 0 {
 			return nil
 		}
-		data, err := deflated(some)
-		out = append(out, sources{one, data})
-		one, some, size = nil, nil, 0
+		data, err := deflated(part)
+		out = append(out, sources{places, data})
+		places, part, size = nil, nil, 0
 		return err
 	}
 	for _, early := range [...]bool{true, false} {
-		for at, s := range t.all[1:] {
-			if t.early[at+1] != early {
+		for place, s := range t.all {
+			if place == 0 || t.early[place] != early { // source 0 is empty
 				continue
 			}
-			one, some = append(one, at+1), append(some, s)
+			places, part = append(places, place), append(part, s)
 			if size += len(s); size >= sourcesAtOnce {
-				if err := put(); err != nil {
+				if err := endPart(); err != nil {
 					return nil, err
 				}
 			}
 		}
-		if err := put(); err != nil {
+		if err := endPart(); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +108,7 @@ func shown(s string) string {
 	return escape.Text(s)
 }
 
-// typed returns code to paste, escaped but for the ends of its lines; nothing if the code is too long.
+// typed returns code to paste, escaped but for the ends of its lines; "" if the code is longer than 4 KiB.
 func typed(code string) string {
 	const longest = 4 << 10
 	if len(code) > longest {
@@ -115,9 +118,9 @@ func typed(code string) string {
 }
 
 // shownAll returns short texts as the page shows them.
-func shownAll(all []string) []string {
-	out := make([]string, 0, len(all))
-	for _, s := range all {
+func shownAll(texts []string) []string {
+	out := make([]string, 0, len(texts))
+	for _, s := range texts {
 		out = append(out, shown(s))
 	}
 	return out

@@ -5,14 +5,14 @@ import (
 	"ipytracer/model"
 )
 
-// mostPoints is the most points of a page's timeline; fewest is the number of points for which each track has room.
+// How many points a page's timeline has.
 const (
 	mostPoints = 60_000
-	fewest     = 400
+	fewest     = 400 // points for which every track in the page has room
 )
 
-// which distinguishes a track from the others.
-type which struct {
+// trackKey identifies a track.
+type trackKey struct {
 	pid, meter int
 	tree       bool
 }
@@ -20,88 +20,100 @@ type which struct {
 // timeline adds the tracks of the processes that ran cells, and of the attached ones.
 func (b *builder) timeline() {
 	b.page.Timeline = []track{}
-	ran := map[int]bool{}
-	for row, kind := range b.page.Rows.Kind {
-		if kind == kindCell {
-			ran[b.page.Rows.PID[row]] = true
-		}
-	}
-	for _, p := range b.r.Processes {
-		if p.Parent == 0 { // the trees belong to them
-			ran[p.PID] = true
-		}
-	}
-	key := func(t *model.Track) (which, bool) {
+	shown := b.processesWithTracks()
+	keyOf := func(t *model.Track) (key trackKey, isShown bool) {
 		meter, known := b.meters[t.Meter]
-		return which{t.PID, meter, t.Tree}, known && ran[t.PID] && !words.IsPart(t.Meter)
+		return trackKey{t.PID, meter, t.Tree}, known && shown[t.PID] && !words.IsPart(t.Meter)
 	}
-	points, all := map[which]int{}, 0
+	points, allPoints := map[trackKey]int{}, 0
 	for t := range b.r.AllTimeline() {
-		if k, ok := key(t); ok {
-			points[k] += len(t.Points)
-			all += len(t.Points)
+		if key, isShown := keyOf(t); isShown {
+			points[key] += len(t.Points)
+			allPoints += len(t.Points)
 		}
 	}
-	thin := map[which]*thinner{}
-	for t := range b.r.AllTimeline() {
-		k, ok := key(t)
-		if !ok {
+	thinners := map[trackKey]*thinner{}
+	for t := range b.r.AllTimeline() { // a track comes in several parts
+		key, isShown := keyOf(t)
+		if !isShown {
 			continue
 		}
-		one := thin[k]
-		if one == nil {
-			if len(thin) >= mostPoints/fewest {
+		thin := thinners[key]
+		if thin == nil {
+			if len(thinners) >= mostPoints/fewest {
 				b.omitted++
 				continue
 			}
 			b.page.Timeline = append(b.page.Timeline, track{
-				PID: k.pid, Meter: k.meter, Tree: k.tree, NS: longs{}, Bytes: longs{}, Gaps: longs{},
+				PID: key.pid, Meter: key.meter, Tree: key.tree, NS: longs{}, Bytes: longs{}, Gaps: longs{},
 			})
-			one = newThinner(len(b.page.Timeline)-1, points[k], all, b.page.Length)
-			thin[k] = one
+			thin = newThinner(len(b.page.Timeline)-1, points[key], allPoints, b.page.Length)
+			thinners[key] = thin
 		}
-		to := &b.page.Timeline[one.at]
+		to := &b.page.Timeline[thin.at]
 		for _, p := range t.Points {
-			one.take(to, p)
+			thin.add(to, p)
 		}
 		for _, g := range t.Gaps {
 			to.Gaps = append(to.Gaps, g.StartNS, g.EndNS, int64(b.texts.name(g.Reason)))
 		}
 	}
-	for _, one := range thin {
-		one.flush(&b.page.Timeline[one.at])
-		b.page.Timeline[one.at].Kinds = string(one.kinds)
-		b.thinned += one.dropped
+	for _, thin := range thinners {
+		thin.flush(&b.page.Timeline[thin.at])
+		b.page.Timeline[thin.at].Kinds = string(thin.kinds)
+		b.thinned += thin.dropped
 	}
+}
+
+// processesWithTracks returns the processes that ran cells, and the attached ones, to which the tracks of trees belong.
+func (b *builder) processesWithTracks() map[int]bool {
+	pids := map[int]bool{}
+	for row, kind := range b.page.Rows.Kind {
+		if kind == kindCell {
+			pids[b.page.Rows.PID[row]] = true
+		}
+	}
+	for _, p := range b.r.Processes {
+		if p.Parent == 0 {
+			pids[p.PID] = true
+		}
+	}
+	return pids
 }
 
 // thinner removes points of a track that has too many: of each stretch of time it keeps the first, the lowest, the
-// highest and the last.
+// highest and the last point.
 type thinner struct {
-	at      int   // of the track in the page
-	width   int64 // of a stretch; 0 if all points have room
-	dropped int
+	at      int    // the index of the track in the page
+	width   int64  // nanoseconds of a stretch; 0 if all points have room
+	dropped int    // removed points
+	kinds   []byte // of the points that were written
 
-	stretch                  int64
-	begun                    bool
-	first, low, high, last   model.Point
-	lowAt, highAt, n, lastAt int
-	kinds                    []byte
+	// The current stretch. Each ...At is the number of a point in it, from 0.
+	stretch                int64 // its number
+	begun                  bool
+	count                  int // points in it
+	first, low, high, last model.Point
+	lowAt, highAt, lastAt  int
 }
 
-func newThinner(at, points, all int, length int64) *thinner {
+// newThinner returns the thinner of a track with a number of points, of allPoints in the session. length is the
+// session's, in nanoseconds.
+func newThinner(at, points, allPoints int, length int64) *thinner {
 	t := &thinner{at: at}
-	if all <= mostPoints {
+	if allPoints <= mostPoints {
 		return t
 	}
-	room := max(fewest, mostPoints*points/all)
+	room := max(fewest, mostPoints*points/allPoints)
 	if points > room {
-		t.width = max(1, length/int64(room/4))
+		const keptOfStretch = 4
+		t.width = max(1, length/int64(room/keptOfStretch))
 	}
 	return t
 }
 
-func (t *thinner) take(to *track, p model.Point) {
+// add adds a point. It writes the points of the stretch before once a new stretch begins.
+func (t *thinner) add(to *track, p model.Point) {
 	if t.width == 0 {
 		t.write(to, p)
 		return
@@ -111,48 +123,46 @@ func (t *thinner) take(to *track, p model.Point) {
 		t.flush(to)
 	}
 	if !t.begun {
-		t.begun, t.stretch, t.n = true, stretch, 0
+		t.begun, t.stretch, t.count = true, stretch, 0
 		t.first, t.low, t.high, t.lowAt, t.highAt = p, p, p, 0, 0
 	}
 	if p.Bytes < t.low.Bytes {
-		t.low, t.lowAt = p, t.n
+		t.low, t.lowAt = p, t.count
 	}
 	if p.Bytes > t.high.Bytes {
-		t.high, t.highAt = p, t.n
+		t.high, t.highAt = p, t.count
 	}
-	t.last, t.lastAt = p, t.n
-	t.n++
+	t.last, t.lastAt = p, t.count
+	t.count++
 }
 
-// flush writes the kept points of a stretch, in order.
+// flush writes the kept points of the current stretch, in order, each once.
 func (t *thinner) flush(to *track) {
 	if !t.begun {
 		return
 	}
 	t.begun = false
-	kept := 1
 	t.write(to, t.first)
-	inner := []struct {
-		at int
-		p  model.Point
-	}{{t.lowAt, t.low}, {t.highAt, t.high}}
-	if t.highAt < t.lowAt {
-		inner[0], inner[1] = inner[1], inner[0]
+	type numbered struct {
+		number int
+		point  model.Point
 	}
-	done := 0
-	for _, one := range append(inner, struct {
-		at int
-		p  model.Point
-	}{t.lastAt, t.last}) {
-		if one.at > done {
-			t.write(to, one.p)
-			done = one.at
+	rest := []numbered{{t.lowAt, t.low}, {t.highAt, t.high}, {t.lastAt, t.last}}
+	if t.highAt < t.lowAt {
+		rest[0], rest[1] = rest[1], rest[0]
+	}
+	written, kept := 0, 1 // the number of the last written point; how many were written
+	for _, p := range rest {
+		if p.number > written {
+			t.write(to, p.point)
+			written = p.number
 			kept++
 		}
 	}
-	t.dropped += t.n - kept
+	t.dropped += t.count - kept
 }
 
+// write adds a point to the track.
 func (t *thinner) write(to *track, p model.Point) {
 	to.NS, to.Bytes = append(to.NS, p.NS), append(to.Bytes, p.Bytes)
 	t.kinds = append(t.kinds, byte(p.Kind))

@@ -1,7 +1,7 @@
 package html
 
-// sources are some texts of the table of sources. At has their places in the table, and Data the list of the texts,
-// deflated.
+// sources is a part of the table of sources. At has the places of its texts in the table, Data the texts as a deflated
+// list.
 type sources struct {
 	At   ints   `json:"at"`
 	Data string `json:"data"`
@@ -17,17 +17,17 @@ type meter struct {
 	Blocks bool `json:"blocks,omitempty"`
 }
 
-// rows are windows and the times between cells, one column a field.
+// rows are windows and the times between cells. Each field is a column.
 type rows struct {
 	Kind      ints  `json:"kind"` // 0 session, 1 experiment, 2 cell, 3 statement, 4 between cells
 	ID        ints  `json:"id"`   // 0 between cells
 	Parent    ints  `json:"parent"`
 	PID       ints  `json:"pid"`
 	Execution ints  `json:"execution"`
-	Label     ints  `json:"label"` // text
+	Label     ints  `json:"label"` // a place in the table of texts, as in all fields that say "text"
 	Line      ints  `json:"line"`
-	Source    ints  `json:"source"` // in the table of sources
-	Cut       ints  `json:"cut"`    // rows with a source that is longer than shown
+	Source    ints  `json:"source"` // a place in the table of sources
+	Cut       ints  `json:"cut"`    // rows whose source is longer than shown
 	Status    ints  `json:"status"` // text; 0 for a good end
 	Start     longs `json:"start"`
 	Duration  longs `json:"duration"`
@@ -39,7 +39,7 @@ type rows struct {
 	// Children of windows: the largest, and the number of the others.
 	Children []child  `json:"children"`
 	Unlisted unlisted `json:"unlisted"`
-	// Statements and Between are the numbers of these without a row.
+	// Statements and Between count the statements, and the times between cells, that have no row.
 	Statements int `json:"statements,omitempty"`
 	Between    int `json:"between,omitempty"`
 }
@@ -63,7 +63,7 @@ type trees struct {
 	Off      longs `json:"off"`
 }
 
-// unlisted is the number of further children of a row, by row.
+// unlisted has the rows with further children, and their number.
 type unlisted struct {
 	Row  ints `json:"row"`
 	More ints `json:"more"`
@@ -87,17 +87,15 @@ type detail struct {
 	Row   int `json:"row"`
 	Meter int `json:"meter"`
 	// Stacks: node, at peak, allocated, freed, count, node …
-	Stacks longs `json:"stacks"`
-	// AtPeak is the part of the peak that these and the unlisted explain, and Rest the unexplained part. Unlisted are
-	// not in the report. More are in the report and not in the page, with their memory at the peak.
-	AtPeak         int64 `json:"atPeak"`
-	Rest           int64 `json:"rest"`
-	Unlisted       int   `json:"unlisted,omitempty"`
-	UnlistedAtPeak int64 `json:"unlistedAtPeak,omitempty"`
-	More           int   `json:"more,omitempty"`
-	MoreAtPeak     int64 `json:"moreAtPeak,omitempty"`
+	Stacks         longs `json:"stacks"`
+	AtPeak         int64 `json:"atPeak"`                   // the part of the peak that stacks explain
+	Rest           int64 `json:"rest"`                     // the part of the peak that no stack explains
+	Unlisted       int   `json:"unlisted,omitempty"`       // stacks that the report does not have
+	UnlistedAtPeak int64 `json:"unlistedAtPeak,omitempty"` // their memory at the peak
+	More           int   `json:"more,omitempty"`           // stacks that the report has, but not the page
+	MoreAtPeak     int64 `json:"moreAtPeak,omitempty"`     // their memory at the peak
 	Exact          bool  `json:"exact"`
-	// Sampled is the part that is estimated from samples.
+	// Sampled says, in words, how much is estimated from samples.
 	Sampled string `json:"sampled,omitempty"`
 }
 
@@ -107,7 +105,8 @@ type nodes struct {
 	Frame  ints `json:"frame"`
 }
 
-// frames are calls, each once. Kind is 0 a cell's, 1 the user's file, 2 a library, 3 machine code.
+// frames are calls, each once. Kind is 0 for a cell, 1 for the user's file, 2 for a library, 3 for machine code, and 5
+// for unknown callers.
 type frames struct {
 	Function  ints `json:"function"` // text
 	File      ints `json:"file"`     // text; the module of machine code
@@ -150,7 +149,7 @@ type variable struct {
 	Line      int `json:"line,omitempty"`
 }
 
-// names counts those without a row.
+// names counts the names without a row.
 type names struct {
 	Unlisted int64 `json:"unlisted"`
 	Bytes    int64 `json:"bytes"`
@@ -180,7 +179,7 @@ type tensors struct {
 	Who   string `json:"who"`
 }
 
-// freeing is code to type to free memory. Code is whole: code that could be shown only with changes is left out.
+// freeing is code to type to free memory. Code that would have to be escaped or cut is left out.
 type freeing struct {
 	At     int    `json:"at"`
 	PID    int    `json:"pid"`
@@ -296,7 +295,7 @@ type advice struct {
 type piece struct {
 	Title   string   `json:"title"`
 	Saves   int64    `json:"saves"`
-	How     string   `json:"how"` // how well that is known
+	How     string   `json:"how"` // how well the saving is known
 	Peak    int64    `json:"peak"`
 	Then    string   `json:"then"`
 	Place   string   `json:"place"`
@@ -304,7 +303,7 @@ type piece struct {
 	Changes []string `json:"changes"`
 	Unknown []string `json:"unknown"`
 	Try     string   `json:"try"`
-	// PID, Execution and Line name the line that it is about.
+	// PID, Execution and Line name the line that the advice is about.
 	PID       int `json:"pid"`
 	Execution int `json:"execution"`
 	Line      int `json:"line"`

@@ -1,6 +1,6 @@
 package live
 
-// footer is the last row: keys, or a notice.
+// footer adds the last row: the main keys, or a notice.
 func (p *page) footer() {
 	if p.state.Notice != "" {
 		p.add(Span{p.state.Notice, Bold})
@@ -13,7 +13,7 @@ func (p *page) footer() {
 	)
 }
 
-// help explains the keys.
+// help explains the keys and the figures.
 func (p *page) help() {
 	p.add(Span{"tracer top: keys", Bold})
 	for _, line := range [][2]string{
@@ -39,6 +39,7 @@ func (p *page) help() {
 	}
 }
 
+// pad fills a key's name up to the column of the explanations.
 func pad(text string) string {
 	const cells = 13
 	for len(text) < cells {

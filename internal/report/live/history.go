@@ -10,45 +10,45 @@ import (
 
 // Bounds of the history of finished cells.
 const (
-	maxPast     = 256 // processes
-	newestKept  = 400 // cells of each
-	heaviestTop = 100
-	maxText     = 400 // bytes of a source
+	maxPast      = 256 // processes
+	newestKept   = 400 // cells of a process, the newest
+	heaviestKept = 100 // cells of a process, the heaviest
+	maxText      = 400 // bytes of a source
 )
 
 // History has the finished cells of processes: the newest, and those with the largest need. It belongs to one
 // goroutine.
 type History struct {
-	of map[int]*past
+	processes map[int]*past // by pid
 }
 
-// past are the cells of one process.
+// past has the cells of one process.
 type past struct {
-	newest   []model.Window // the newest last
+	newest   []model.Window // up to twice newestKept, the newest last
 	heaviest []model.Window // the heaviest first
-	count    int
+	count    int            // cells so far
 }
 
 // Add adds finished cells, in the order of their ends.
 func (h *History) Add(cells []model.Window) {
 	for i := range cells {
 		window := &cells[i]
-		p := h.of[window.PID]
+		p := h.processes[window.PID]
 		if p == nil {
-			if len(h.of) == maxPast {
+			if len(h.processes) == maxPast {
 				continue
 			}
-			if h.of == nil {
-				h.of = map[int]*past{}
+			if h.processes == nil {
+				h.processes = map[int]*past{}
 			}
 			p = &past{}
-			h.of[window.PID] = p
+			h.processes[window.PID] = p
 		}
 		p.add(brief(window))
 	}
 }
 
-// brief returns the parts of a cell that are kept.
+// brief returns a copy of a cell without its children, allocations and refused requests, and with a short source.
 func brief(window *model.Window) model.Window {
 	cell := *window
 	if len(cell.Source) > maxText {
@@ -59,22 +59,24 @@ func brief(window *model.Window) model.Window {
 	return cell
 }
 
+// add adds a cell to the newest, and to the heaviest if it is one of them.
 func (p *past) add(window model.Window) {
 	p.count++
-	if len(p.newest) == 2*newestKept {
+	if len(p.newest) == 2*newestKept { // removing the older half at once costs less than one cell at a time
 		p.newest = append(p.newest[:0], p.newest[newestKept:]...)
 	}
 	p.newest = append(p.newest, window)
-	at, _ := slices.BinarySearchFunc(p.heaviest, weight(&window), func(x model.Window, to int64) int {
-		return cmp.Or(cmp.Compare(to, weight(&x)), -1)
+	// behind cells of the same weight: no comparison says that two are equal
+	place, _ := slices.BinarySearchFunc(p.heaviest, weight(&window), func(x model.Window, weightOfNew int64) int {
+		return cmp.Or(cmp.Compare(weightOfNew, weight(&x)), -1)
 	})
-	if at < heaviestTop {
-		p.heaviest = slices.Insert(p.heaviest, at, window)
-		p.heaviest = p.heaviest[:min(len(p.heaviest), heaviestTop)]
+	if place < heaviestKept {
+		p.heaviest = slices.Insert(p.heaviest, place, window)
+		p.heaviest = p.heaviest[:min(len(p.heaviest), heaviestKept)]
 	}
 }
 
-// weight returns the largest need of a cell, of any meter.
+// weight returns the largest need of a cell, of resident memory and of GPUs.
 func weight(window *model.Window) (most int64) {
 	for id, f := range window.Meters {
 		if id == resident || isDriver(id) {
@@ -84,15 +86,16 @@ func weight(window *model.Window) (most int64) {
 	return most
 }
 
-// Of returns the cells of a process, the newest first, up to a number, and the number of the others. 0 is no limit.
+// Of returns the kept cells of a process, the newest first, and the number of its other cells. With a limit above 0 it
+// returns at most so many.
 func (h *History) Of(pid, limit int) (cells []model.Window, more int) {
-	p := h.of[pid]
+	p := h.processes[pid]
 	if p == nil {
 		return nil, 0
 	}
 	cells = slices.Clone(p.newest[max(0, len(p.newest)-newestKept):])
 	for _, w := range p.heaviest {
-		if len(cells) == 0 || w.ID < cells[0].ID {
+		if len(cells) == 0 || w.ID < cells[0].ID { // it is older than the newest
 			cells = append(cells, w)
 		}
 	}

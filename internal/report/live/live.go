@@ -54,12 +54,13 @@ const (
 // lowScreen is the height below which the table gets the room of the parts above it.
 const lowScreen = 16
 
-// Screen returns the rows for a terminal of a size, none wider than it. The glance is nil while nothing is known yet.
+// Screen returns the height rows for a terminal, none wider than width. The glance is nil while nothing is known yet.
+// It changes s.Offset if the table is shorter than that.
 func Screen(glance *model.Glance, s *State, width, height int) []Row {
 	p := &page{state: s, width: width, low: height < lowScreen}
 	switch {
 	case width < LeastWidth || height < LeastHeight:
-		p.add(Span{fmt.Sprintf("tracer top takes %d × %d cells", LeastWidth, LeastHeight), Plain})
+		p.add(Span{fmt.Sprintf("tracer top needs %d × %d cells", LeastWidth, LeastHeight), Plain})
 	case s.Help:
 		p.help()
 	case glance == nil || len(glance.Kernels) == 0:
@@ -87,8 +88,8 @@ func Screen(glance *model.Glance, s *State, width, height int) []Row {
 	return p.rows
 }
 
-// Text returns all parts of the screen, without a terminal's bounds: for a single reading. Rows wider than width go on
-// in lines below; a width of 0, or less, is no limit.
+// Text returns all tables of all processes as text, to be read once. Rows wider than width go on in lines below; a
+// width of 0 or less is no limit.
 func Text(glance *model.Glance, s *State, width int) string {
 	p := &page{state: s, width: width, whole: true}
 	for i := range glance.Kernels {
@@ -103,11 +104,14 @@ func Text(glance *model.Glance, s *State, width int) string {
 		p.cell(glance, kernel)
 		p.figures(glance, kernel)
 		for tab := range tabs {
-			of := *s
-			of.Tab, p.state = tab, &of
-			if n := len(p.rowsOf(kernel)); (n > 0 || tab == Lines) && (tab != Cells || p.state.ListCells) {
+			if tab == Cells && !s.ListCells {
+				continue
+			}
+			tabState := *s
+			tabState.Tab, p.state = tab, &tabState
+			if n := len(p.rowsOf(kernel)); n > 0 || tab == Lines {
 				p.add()
-				p.table(kernel, n+3)
+				p.table(kernel, n+tableFrame)
 			}
 		}
 		p.state = s
@@ -131,8 +135,8 @@ type page struct {
 	state *State
 	width int
 	rows  []Row
-	low   bool // there is room for the main parts only
-	whole bool // nothing is cut: rows without room go on below
+	low   bool // the screen is low: only the main parts are shown
+	whole bool // nothing is cut: rows that are too wide go on below
 }
 
 // add adds a row. A whole page folds the row; any other page cuts it to the width, if there is one.
@@ -154,7 +158,7 @@ func (p *page) add(spans ...Span) {
 			}
 			cells := escape.Cells(s.Text)
 			s.Text = escape.Cut(s.Text, room)
-			if p.state.ASCII { // only the cut can have put an ellipsis there
+			if p.state.ASCII { // the text is ASCII, so an ellipsis is that of the cut
 				s.Text = strings.TrimSuffix(s.Text, "…")
 			}
 			room -= cells // below 0 after a cut
@@ -175,8 +179,8 @@ func (p *page) spread(right string, spans ...Span) {
 	p.add(spans...)
 }
 
-// gap returns the number of cells between spans and a text at the right edge. If it is 0 or less, they do not fit into
-// one row.
+// gap returns the number of cells between spans and a text at the right edge: 0 or less if they do not fit into one
+// row, and 2 if the width is not limited.
 func (p *page) gap(right string, spans []Span) int {
 	if p.width == 0 {
 		return 2
@@ -188,11 +192,11 @@ func (p *page) gap(right string, spans []Span) int {
 	return p.width - used - escape.Cells(right)
 }
 
-// asciiFor maps our own characters to others for a terminal without UTF-8.
+// asciiFor replaces the characters that our own texts use, for a terminal without UTF-8.
 var asciiFor = strings.NewReplacer("›", ">", "…", ".", "≥", ">=", "≈", "~", "·", "-", "–", "-", "µ", "u", "⏎", "|",
 	"×", "x", "▼", "v", "▲", "^", "█", "#", "▒", "=", "░", ".", "→", "->", "—", "-")
 
-// ascii returns a text for a terminal without UTF-8.
+// ascii returns a text in ASCII, for a terminal without UTF-8. Unknown characters become question marks.
 func ascii(text string) string {
 	text = asciiFor.Replace(text)
 	return strings.Map(func(char rune) rune {
@@ -208,8 +212,9 @@ func (p *page) title(glance *model.Glance, kernel *model.Kernel) {
 	left := []Span{{"tracer top", Bold}}
 	if kernel != nil {
 		left = append(left, Span{fmt.Sprintf("  pid %d", kernel.PID), Plain})
-		for _, part := range []string{kernel.Frontend, version("Python", kernel.Python), version("IPython",
-			kernel.IPython)} {
+		for _, part := range []string{
+			kernel.Frontend, version("Python", kernel.Python), version("IPython", kernel.IPython),
+		} {
 			if part != "" {
 				left = append(left, Span{" · " + escape.Bounded(part, 40), Plain})
 			}
@@ -228,7 +233,7 @@ func (p *page) title(glance *model.Glance, kernel *model.Kernel) {
 			right = fmt.Sprintf("process %d of %d · ", p.state.index(glance)+1, n) + right
 		}
 	}
-	if p.state.Frozen { // a screen that does not change must say so: the versions make room
+	if p.state.Frozen { // a screen that does not change must say so, if need be in the place of the versions
 		right = "FROZEN · " + right
 		for len(left) > 2 && p.gap(right, left) <= 0 {
 			left = left[:len(left)-1]
@@ -240,23 +245,27 @@ func (p *page) title(glance *model.Glance, kernel *model.Kernel) {
 	p.spread(right, left...)
 }
 
-func version(of, number string) string {
+// version returns a program's name with its version; "" if the version is not known.
+func version(program, number string) string {
 	if number == "" {
 		return ""
 	}
-	return of + " " + number
+	return program + " " + number
 }
 
-// needs returns the cell's need of the memory that came nearest to its limit, and of resident memory.
+// needs returns the cell's need of resident memory. If a GPU's memory came nearest to its limit, it returns the need of
+// that memory as well.
 func needs(glance *model.Glance, kernel *model.Kernel, window *model.Window) string {
 	own := words.Need.At(window.Meters, resident)
-	if near := kernel.Nearest(glance.GPUs); len(near) > 0 && words.OfGPU(near[0].Meter) && near[0].Share() > 0 {
-		if _, ok := window.Meters[near[0].Meter]; ok {
-			return words.Need.At(window.Meters,
-				near[0].Meter) + " " + words.Limited(near[0].Meter) + ", " + own + " resident"
-		}
+	near := kernel.Nearest(glance.GPUs)
+	if len(near) == 0 || !words.OfGPU(near[0].Meter) || near[0].Share() <= 0 {
+		return own
 	}
-	return own
+	meter := near[0].Meter
+	if _, ok := window.Meters[meter]; !ok {
+		return own
+	}
+	return words.Need.At(window.Meters, meter) + " " + words.Limited(meter) + ", " + own + " resident"
 }
 
 // cell shows the running cell and its beginning, or the last cell.
@@ -269,17 +278,19 @@ func (p *page) cell(glance *model.Glance, kernel *model.Kernel) {
 		return
 	}
 	window := kernel.Cell
-	state := []Span{{"ran", Plain}, {" " + words.Duration(window.DurationNS), Plain}}
+	spans := []Span{{escape.Bounded(text.Label(*window), 40) + words.OfKernel(window.Kernel) + " ", Bold}}
+	duration := Span{" " + words.Duration(window.DurationNS), Plain}
 	if kernel.Running {
-		state = []Span{{"running", Good}, {" " + words.Duration(window.DurationNS), Plain}}
+		spans = append(spans, Span{"running", Good}, duration)
 		if s := kernel.Statement; s != nil {
-			state = append(state, Span{" · " + escape.Bounded(text.Label(*s), 40), Plain})
+			spans = append(spans, Span{" · " + escape.Bounded(text.Label(*s), 40), Plain})
 		}
-	} else if window.Status != model.OK {
-		state = append(state, Span{" · " + window.Status, Warn})
+	} else {
+		spans = append(spans, Span{"ran", Plain}, duration)
+		if window.Status != model.OK {
+			spans = append(spans, Span{" · " + window.Status, Warn})
+		}
 	}
-	spans := append([]Span{{escape.Bounded(text.Label(*window), 40) + words.OfKernel(window.Kernel) + " ", Bold}},
-		state...)
 	if window.Meters != nil {
 		spans = append(spans, Span{" · need " + needs(glance, kernel, window), Plain})
 	}

@@ -24,16 +24,16 @@ type State struct {
 	Tab    Tab
 	Sort   [tabs]int // the column that a table is sorted by
 	Offset int       // rows scrolled away
-	PID    int       // pid of the shown process; 0: the first that runs a cell, or else the first
-	Meter  string    // the only meter with lines; "" for all
+	PID    int       // the shown process; 0: the first that runs a cell, or else the first
+	Meter  string    // the table of lines shows only this meter; "": all meters
 	Frozen bool      // the screen does not change
-	Help   bool
-	ASCII  bool // the terminal has no other characters
+	Help   bool      // the screen shows the keys
+	ASCII  bool      // the terminal shows only ASCII
 	// ListCells makes [Text] list the cells so far.
 	ListCells bool
-	Notice    string // a message until the next key
+	Notice    string // a message that is shown until the next key
 
-	marked bool
+	marked bool // growth is counted from a mark on
 }
 
 // Action is a key's request to the session, beside its effect on the screen.
@@ -43,13 +43,13 @@ type Action int
 const (
 	Nothing       Action = iota
 	Quit                 // end the session
-	Mark                 // show growth from now on
-	Unmark               // show it from the beginning of cells again
-	FindVariables        // list names
+	Mark                 // count growth from now on
+	Unmark               // count growth from the beginning of cells again
+	FindVariables        // look for variables
 )
 
-// Press handles a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c" or
-// "ctrl+z". The glance is what the screen shows.
+// Press handles a key, and returns what the session must do. A key is a character, or "up", "down", "pgup", "pgdn",
+// "home", "tab", "esc", "left", "right", "ctrl+c" or "ctrl+z". The glance is what the screen shows; it may be nil.
 func (s *State) Press(key string, glance *model.Glance) Action {
 	s.Notice = ""
 	if s.Help && key != "q" && key != "ctrl+c" {
@@ -76,9 +76,10 @@ func (s *State) Press(key string, glance *model.Glance) Action {
 	return Nothing
 }
 
+// looking is the notice until a look for variables has ended.
 const looking = "looking for variables …"
 
-// Seen removes a notice that was set between two glances.
+// Seen removes the notice about a look for variables if the look ended between two glances.
 func (s *State) Seen(before, after *model.Glance) {
 	if s.Notice != looking || before == nil || after == nil {
 		return
@@ -91,6 +92,7 @@ func (s *State) Seen(before, after *model.Glance) {
 	}
 }
 
+// mark sets a mark, or removes it.
 func (s *State) mark() Action {
 	s.marked = !s.marked
 	if s.marked {
@@ -135,7 +137,7 @@ func (s *State) choose(key string, glance *model.Glance) {
 	}
 }
 
-// nextMeter chooses the next meter that has lines.
+// nextMeter chooses the next meter that has lines; behind the last one all meters.
 func (s *State) nextMeter(glance *model.Glance) {
 	if glance == nil || len(glance.Kernels) == 0 {
 		return
@@ -150,13 +152,14 @@ func (s *State) nextMeter(glance *model.Glance) {
 	s.Meter, s.Offset = meters[(slices.Index(meters, s.Meter)+1)%len(meters)], 0
 }
 
+// nextKernel chooses the next process.
 func (s *State) nextKernel(g *model.Glance) {
 	if g != nil && len(g.Kernels) > 1 {
 		s.PID, s.Offset = g.Kernels[(s.index(g)+1)%len(g.Kernels)].PID, 0
 	}
 }
 
-// index returns the index of the shown process.
+// index returns the index of the shown process in the glance.
 func (s *State) index(glance *model.Glance) int {
 	if i := slices.IndexFunc(glance.Kernels, func(k model.Kernel) bool { return k.PID == s.PID }); i >= 0 {
 		return i
@@ -164,4 +167,5 @@ func (s *State) index(glance *model.Glance) int {
 	return max(0, slices.IndexFunc(glance.Kernels, func(k model.Kernel) bool { return k.Running }))
 }
 
+// kernel returns the shown process. The glance must have one.
 func (s *State) kernel(g *model.Glance) *model.Kernel { return &g.Kernels[s.index(g)] }

@@ -12,13 +12,13 @@ import (
 	"ipytracer/model"
 )
 
-// column is a column of a table. It can sort the table, the most first.
+// column is a column of a table.
 type column struct {
 	title string
-	cells int // 0: the rest of the width
+	cells int // its width; 0 is the rest of the line
 	right bool
-	drop  int  // the highest gives way first if the width is short; 0: never
-	ofGPU bool // only if a GPU is used
+	drop  int  // if the width is too small, the column with the highest drop is left out first; 0 is never left out
+	ofGPU bool // shown only if a GPU is used
 }
 
 var columns = [tabs][]column{
@@ -50,13 +50,16 @@ type line struct {
 	keys  []sortKey
 }
 
-// sortKey sorts by a number, the most first, or by a text.
+// sortKey is what a column sorts by: a number, the largest first, or a text.
 type sortKey struct {
 	number int64
 	text   string
 }
 
-// table shows the table of the tab in a number of rows.
+// tableFrame is the number of a table's rows beside its lines: names of the tables, titles, and items without a row.
+const tableFrame = 3
+
+// table shows the table of the chosen tab in at most height rows.
 func (p *page) table(kernel *model.Kernel, height int) {
 	lines := p.rowsOf(kernel)
 	tab, by := p.state.Tab, p.state.Sort[p.state.Tab]
@@ -69,32 +72,13 @@ func (p *page) table(kernel *model.Kernel, height int) {
 		columns = widened(columns, lines)
 	}
 	shown := p.fitting(columns, usesGPU(kernel))
-	var header []Span
-	for i, c := range columns {
-		if !shown[i] {
-			continue
-		}
-		title := strings.ToUpper(c.title)
-		style := Dim
-		if i == by {
-			title, style = title+"▼", Bold
-		}
-		header = append(header, Span{p.pad(title, c), style})
-	}
-	p.add(header...)
-	room := height - 2
+	p.header(columns, shown, by)
 	if len(lines) == 0 {
 		p.add(Span{p.empty(kernel), Dim})
 		return
 	}
-	p.state.Offset = max(0, min(p.state.Offset, len(lines)-room))
 	last := p.after(kernel)
-	if len(lines)-p.state.Offset <= room-1 || last == "" {
-		lines = lines[p.state.Offset:min(len(lines), p.state.Offset+max(0, room))]
-	} else {
-		lines = lines[p.state.Offset:min(len(lines), p.state.Offset+max(0, room-1))]
-	}
-	for _, l := range lines {
+	for _, l := range p.visible(lines, height-2, last != "") {
 		var spans []Span
 		for i, c := range columns {
 			if shown[i] {
@@ -108,6 +92,34 @@ func (p *page) table(kernel *model.Kernel, height int) {
 	}
 }
 
+// header adds the titles of the shown columns, with a mark on the one that sorts the table.
+func (p *page) header(columns []column, shown []bool, by int) {
+	var spans []Span
+	for i, c := range columns {
+		if !shown[i] {
+			continue
+		}
+		title, style := strings.ToUpper(c.title), Dim
+		if i == by {
+			title, style = title+"▼", Bold
+		}
+		spans = append(spans, Span{p.pad(title, c), style})
+	}
+	p.add(spans...)
+}
+
+// visible returns the lines that fit into room rows, from the offset on. It lowers an offset beyond the last page. With
+// hasLast, a row is left for the number of items without a row.
+func (p *page) visible(lines []line, room int, hasLast bool) []line {
+	p.state.Offset = max(0, min(p.state.Offset, len(lines)-room))
+	lines = lines[p.state.Offset:]
+	if hasLast && len(lines) > room-1 {
+		room--
+	}
+	return lines[:min(len(lines), max(0, room))]
+}
+
+// styleOf returns the style of a column's cells: the first matters most, those that can be left out matter least.
 func styleOf(tab Tab, i int) Style {
 	if i == 0 {
 		return Bold
@@ -118,7 +130,7 @@ func styleOf(tab Tab, i int) Style {
 	return Plain
 }
 
-// pad returns a text in a column, with a gap behind it.
+// pad returns a text as wide as its column, with a gap behind it.
 func (p *page) pad(text string, c column) string {
 	if c.cells == 0 {
 		return text
@@ -129,35 +141,35 @@ func (p *page) pad(text string, c column) string {
 	return escape.Pad(escape.Cut(text, c.cells), c.cells, c.right) + "  "
 }
 
-// fitting returns the columns with room: the last one keeps 28 cells as long as others can give way.
-func (p *page) fitting(all []column, gpu bool) []bool {
-	shown := make([]bool, len(all))
-	used := 28
-	for i, c := range all {
-		if shown[i] = gpu || !c.ofGPU; !shown[i] {
-			continue
-		}
-		if c.cells > 0 {
-			used += c.cells + 2
+// fitting reports for each column whether there is room for it. It leaves out columns until the last one, which has no
+// width of its own, has 28 cells.
+func (p *page) fitting(columns []column, gpu bool) []bool {
+	const leastOfLast, gap = 28, 2
+	shown := make([]bool, len(columns))
+	used := leastOfLast
+	for i, c := range columns {
+		shown[i] = gpu || !c.ofGPU
+		if shown[i] && c.cells > 0 {
+			used += c.cells + gap
 		}
 	}
 	for p.width > 0 && used > p.width {
-		victim := -1
-		for i, c := range all {
-			if shown[i] && c.drop > 0 && (victim < 0 || c.drop > all[victim].drop) {
-				victim = i
+		next, highest := -1, 0
+		for i, c := range columns {
+			if shown[i] && c.drop > highest {
+				next, highest = i, c.drop
 			}
 		}
-		if victim < 0 {
+		if next < 0 {
 			break
 		}
-		shown[victim] = false
-		used -= all[victim].cells + 2
+		shown[next] = false
+		used -= columns[next].cells + gap
 	}
 	return shown
 }
 
-// tabLine shows the names of the tables, and the subject of the shown one.
+// tabLine returns the names of the tables, and what the shown table is about.
 func (p *page) tabLine(kernel *model.Kernel) (spans []Span) {
 	for i, name := range []string{"1 lines", "2 variables", "3 children", "4 cells"} {
 		style := Dim
@@ -192,24 +204,24 @@ func (p *page) tabLine(kernel *model.Kernel) (spans []Span) {
 	return append(spans, Span{about, Plain})
 }
 
-// empty gives the reason why a table has no rows.
+// empty returns the reason why a table has no rows.
 func (p *page) empty(kernel *model.Kernel) string {
 	switch {
 	case p.state.Tab == Variables && kernel.VariablesNS == 0:
 		return "not looked for; u reads them from outside, without stopping the process"
 	case p.state.Tab == Variables:
-		return "none that is large"
+		return "no variable is large"
 	case p.state.Tab == Children:
-		return "none lives"
+		return "no child process is running"
 	case p.state.Tab == Cells:
 		return "no cell has run since the attach"
 	case kernel.Growth == "none":
 		return "no cell has run since the attach"
 	}
-	return "nothing was allocated that the meters of blocks see"
+	return "the meters of blocks saw no allocation"
 }
 
-// after counts the items without a row.
+// after returns a text about the items without a row; "" if there are none.
 func (p *page) after(kernel *model.Kernel) string {
 	switch {
 	case p.state.Tab == Lines && kernel.Unlisted > 0:
@@ -267,29 +279,18 @@ func (p *page) rowsOf(kernel *model.Kernel) (lines []line) {
 	return lines
 }
 
-// usesGPU reports whether a process has used a GPU.
-func usesGPU(kernel *model.Kernel) bool {
-	for id := range kernel.Meters {
-		if isDriver(id) {
-			return true
-		}
-	}
-	return false
-}
-
-func isDriver(id string) bool { return words.OfGPU(id) && strings.HasSuffix(id, ".driver") }
-
-// ran returns a cell's row.
-func ran(window *model.Window, runs bool) line {
-	gpu, onGPU := "", int64(0)
+// ran returns a cell's row. Of several GPUs it has the largest need.
+func ran(window *model.Window, running bool) line {
+	gpu, onGPU := "", int64(0) // the meter with the largest need, and that need
 	for id, f := range window.Meters {
-		if isDriver(id) && (gpu == "" || f.Need() > onGPU || f.Need() == onGPU && id < gpu) {
+		isLarger := f.Need() > onGPU || f.Need() == onGPU && id < gpu
+		if isDriver(id) && (gpu == "" || isLarger) {
 			gpu, onGPU = id, f.Need()
 		}
 	}
 	source := escape.OneLine(window.Source, window.SourceTruncated, 400)
 	switch {
-	case runs:
+	case running:
 		source = "running · " + source
 	case window.Status != model.OK:
 		source = window.Status + " · " + source
@@ -301,18 +302,18 @@ func ran(window *model.Window, runs bool) line {
 	}
 	return line{
 		[]string{
-			escape.Bounded(text.Label(*window),
-				40), words.Need.At(window.Meters, resident), need, words.Consumed.At(window.Meters, resident),
-			words.Highest.At(window.Meters, resident), words.Duration(window.DurationNS), source,
+			escape.Bounded(text.Label(*window), 40), words.Need.At(window.Meters, resident), need,
+			words.Consumed.At(window.Meters, resident), words.Highest.At(window.Meters, resident),
+			words.Duration(window.DurationNS), source,
 		},
 		[]sortKey{
 			{number: int64(window.ID)}, {number: figure.Need()}, {number: onGPU}, {number: figure.Consumed},
-			{number: figure.Peak},
-			{number: window.DurationNS}, {text: source},
+			{number: figure.Peak}, {number: window.DurationNS}, {text: source},
 		},
 	}
 }
 
+// allocated returns the row of the allocations of one stack.
 func allocated(allocation model.Allocation, kernel *model.Kernel) line {
 	meter, who := words.Meter(allocation.Meter), text.Who(allocation.Stack)
 	grew := words.Bytes(allocation.Net)
@@ -327,7 +328,7 @@ func allocated(allocation model.Allocation, kernel *model.Kernel) line {
 	atPeak := words.Sampled(words.Bytes(allocation.AtPeak), allocation.Sampled)
 	taken := words.Sampled(words.Bytes(allocation.Allocated), allocation.Sampled)
 	times := words.Sampled(words.Count(uint64(max(0, allocation.Count))), allocation.Sampled)
-	if kernel.Growth == "mark" { // only its growth is known
+	if kernel.Growth == "mark" { // only growth is counted from a mark on
 		taken, times = "–", "–"
 	}
 	return line{

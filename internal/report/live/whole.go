@@ -7,14 +7,14 @@ import (
 	"ipytracer/internal/report/escape"
 )
 
-// foldIndent is the indentation of a row's continuation, in cells, and leastFold its least width.
+// How a row goes on in further rows, in cells.
 const (
 	foldIndent = 4
-	leastFold  = 10
+	leastFold  = 10 // the least room behind the indentation, even if it exceeds the width
 )
 
-// folded returns a row as rows of at most width cells, below 1 of any number. It splits at spaces, and splits longer
-// words as well.
+// folded splits a row into rows of at most width cells; a width below 1 is no limit. It splits at spaces, and within
+// words that are longer than a row.
 func folded(spans []Span, width int, isASCII bool) []Row {
 	var rows []Row
 	var row Row
@@ -41,8 +41,8 @@ func folded(spans []Span, width int, isASCII bool) []Row {
 	return append(rows, row)
 }
 
-// parted divides a text behind the last space within a number of cells. A text without one may wait for the next row,
-// or is divided at that many cells.
+// parted divides a text at the last space within a number of cells, and drops that space. If there is none, it returns
+// the whole text as tail if canWait is true, for the next row; else it divides the text within a word.
 func parted(text string, cells int, canWait bool) (head, tail string) {
 	head, _ = escape.Split(text, cells)
 	if at := strings.LastIndexByte(head, ' '); at > 0 && strings.TrimSpace(head[:at]) != "" {
@@ -57,7 +57,7 @@ func parted(text string, cells int, canWait bool) (head, tail string) {
 	return head, text[len(head):]
 }
 
-// firstOf returns the length in bytes of a text's first character, with the marks on it.
+// firstOf returns the length, in bytes, of a text's first character with its combining marks.
 func firstOf(text string) int {
 	for i, r := range text {
 		if i > 0 && escape.Cells(string(r)) > 0 {
@@ -67,7 +67,7 @@ func firstOf(text string) int {
 	return len(text)
 }
 
-// widened returns columns with room for all their content.
+// widened returns columns as wide as their widest cells.
 func widened(columns []column, lines []line) []column {
 	out := slices.Clone(columns)
 	for i := range out {

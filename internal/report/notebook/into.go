@@ -12,12 +12,13 @@ import (
 	"ipytracer/model"
 )
 
-// Result counts the changes of a notebook.
+// Result is the new text of a notebook, and counts the changes.
 type Result struct {
-	Text []byte
-	// Cells are those with code; Written those with figures now, and Removed those that lost some.
-	Cells, Written, Removed int
-	// Without lists cells without figures and the reason, in the notebook's order.
+	Text    []byte
+	Cells   int // code cells
+	Written int // cells that have figures now
+	Removed int // cells that lost figures, for Remove
+	// Without lists the cells without figures, in the notebook's order.
 	Without []Without
 }
 
@@ -27,9 +28,9 @@ type Without struct {
 	Why  string
 }
 
-// Into writes the figures of a session into the metadata of the cells that ran in it, and with outputs also under them.
-// It finds cells by their sources. It replaces the figures of another session; a cell without figures in this session
-// loses its old ones.
+// Into writes the figures of a session into the metadata of the cells that ran in it, and with outputs also under the
+// cells. It finds cells by their sources. It replaces the figures of an earlier session, and removes them from cells
+// that did not run in this one.
 func (n *Notebook) Into(r *model.Report, outputs bool) Result {
 	chosen, why := n.choose(n.collect(r))
 	var out Result
@@ -47,9 +48,9 @@ func (n *Notebook) Into(r *model.Report, outputs bool) Result {
 			continue
 		}
 		out.Written++
-		edits = append(edits, n.set(c, chosen[i]))
+		edits = append(edits, setMetadata(c, chosen[i]))
 		if outputs {
-			edits = append(edits, n.show(c, chosen[i]))
+			edits = append(edits, n.setOutput(c, chosen[i]))
 		} else {
 			edits = append(edits, n.clear(c, false, true)...)
 		}
@@ -73,101 +74,86 @@ func (n *Notebook) Remove() Result {
 	return out
 }
 
+// applied sorts edits, and returns the notebook's text after them.
 func (n *Notebook) applied(edits []edit) []byte {
 	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
 	return n.apply(edits)
 }
 
-// set writes a run into the metadata.
-func (n *Notebook) set(c *cell, of *run) edit {
-	text := c.shown(of)
+// setMetadata returns an edit that writes a run into a cell's metadata.
+func setMetadata(c *cell, r *run) edit {
+	text := c.encode(r)
 	if old, ok := find(c.entries, Key); ok {
 		return edit{old.value, text}
 	}
-	last := -1
+	lastEnd := -1
 	if len(c.entries) > 0 {
-		last = c.entries[len(c.entries)-1].value.to
+		lastEnd = c.entries[len(c.entries)-1].value.to
 	}
-	return c.put(c.metadata, last, `"`+Key+`": `+text)
+	return c.insert(c.metadata, lastEnd, `"`+Key+`": `+text)
 }
 
-// show writes a run under a cell, in the place of an earlier one.
-func (n *Notebook) show(c *cell, of *run) edit {
-	plain, page := lines(of)
-	text := c.shown(struct {
+// setOutput returns an edit that writes a run as an output of a cell, in the place of an earlier one.
+func (n *Notebook) setOutput(c *cell, r *run) edit {
+	plain, page := lines(r)
+	text := c.encode(struct {
 		Data     map[string][]string       `json:"data"`
 		Metadata map[string]map[string]any `json:"metadata"`
 		Type     string                    `json:"output_type"`
 	}{
 		map[string][]string{"text/html": {page}, "text/plain": {plain}},
-		map[string]map[string]any{Key: {"schema": Schema, "source_sha256": of.SourceSHA256}}, "display_data",
+		map[string]map[string]any{Key: {"schema": Schema, "source_sha256": r.SourceSHA256}}, "display_data",
 	})
-	for _, one := range c.results {
-		if n.ours(one) {
-			return edit{one, text}
+	lastEnd := -1
+	for _, output := range c.results {
+		if n.isOurs(output) {
+			return edit{output, text}
 		}
+		lastEnd = output.to
 	}
-	last := -1
-	if len(c.results) > 0 {
-		last = c.results[len(c.results)-1].to
-	}
-	return c.put(c.outputs, last, text)
+	return c.insert(c.outputs, lastEnd, text)
 }
 
-// ours reports whether an output is one of show's.
-func (n *Notebook) ours(at span) bool {
+// isOurs reports whether an output is from setOutput.
+func (n *Notebook) isOurs(place span) bool {
 	var output struct {
 		Metadata map[string]json.RawMessage `json:"metadata"`
 	}
-	if json.Unmarshal(n.text[at.from:at.to], &output) != nil {
+	if json.Unmarshal(n.text[place.from:place.to], &output) != nil {
 		return false
 	}
-	_, is := output.Metadata[Key]
-	return is
+	_, hasKey := output.Metadata[Key]
+	return hasKey
 }
 
-// clear removes the metadata and the outputs of a run from a cell.
+// clear returns the edits that remove an earlier run from a cell: from its metadata, its outputs, or both.
 func (n *Notebook) clear(c *cell, metadata, outputs bool) (edits []edit) {
-	if metadata {
-		at := slices.IndexFunc(c.entries, func(m member) bool { return m.key == Key })
-		if at >= 0 {
-			previous, next := -1, -1
-			if at > 0 {
-				previous = c.entries[at-1].value.to
-			}
-			if at+1 < len(c.entries) {
-				next = c.entries[at+1].name.from
-			}
-			edits = append(edits, n.out(c.metadata, span{c.entries[at].name.from, c.entries[at].value.to}, previous,
-				next))
+	if i := slices.IndexFunc(c.entries, func(m member) bool { return m.key == Key }); metadata && i >= 0 {
+		var entries []span
+		for _, m := range c.entries {
+			entries = append(entries, span{m.name.from, m.value.to})
 		}
+		edits = append(edits, remove(c.metadata, entries, i))
 	}
 	if !outputs {
 		return edits
 	}
-	if at := slices.IndexFunc(c.results, n.ours); at >= 0 {
-		previous, next := -1, -1
-		if at > 0 {
-			previous = c.results[at-1].to
-		}
-		if at+1 < len(c.results) {
-			next = c.results[at+1].from
-		}
-		edits = append(edits, n.out(c.outputs, c.results[at], previous, next))
+	if i := slices.IndexFunc(c.results, n.isOurs); i >= 0 {
+		edits = append(edits, remove(c.outputs, c.results, i))
 	}
 	return edits
 }
 
-// lines returns a run for people, as text and as a table.
-func lines(of *run) (plain, page string) {
+// lines returns a run for people, as text and as an HTML table.
+func lines(r *run) (plain, page string) {
 	var text []string
 	var rows strings.Builder
-	for _, id := range of.meters {
-		s := of.Meters[id]
-		of := func(q words.Quantity, n int64) string { return q.Mark(s.Exact, s.Bound) + words.Bytes(n) }
+	for _, id := range r.meters {
+		s := r.Meters[id]
+		marked := func(q words.Quantity, n int64) string { return q.Mark(s.Exact, s.Bound) + words.Bytes(n) }
 		name := strings.TrimPrefix(id, "cpu.")
-		need, consumed := of(words.Need, s.Need), of(words.Consumed, s.Consumed)
-		peak, total := of(words.Highest, s.Peak), of(words.Total, s.Total)
+		need, consumed := marked(words.Need, s.Need), marked(words.Consumed, s.Consumed)
+		peak, total := marked(words.Highest, s.Peak), marked(words.Total, s.Total)
 		text = append(text, fmt.Sprintf("%s: need %s, consumed %s, peak %s, total %s",
 			name, need, consumed, peak, total))
 		fmt.Fprintf(&rows, "<tr><th>%s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // span is the place of a value in the text of a notebook.
@@ -25,14 +26,15 @@ const (
 
 var errNotNotebook = errors.New("it is not a Jupyter notebook")
 
-// scanner finds the parts of a notebook. It changes nothing, because the notebook's layout is its owner's.
+// scanner finds the places of values in a notebook's text, so that edits can keep the layout of everything else. The
+// text must be valid JSON.
 type scanner struct {
 	text  []byte
-	parts int // found so far
+	parts int // members and items found so far
 }
 
-// more counts a part.
-func (s *scanner) more() error {
+// countPart counts a member or an item. It fails beyond maxParts.
+func (s *scanner) countPart() error {
 	if s.parts++; s.parts > maxParts {
 		return fmt.Errorf("it has more than %d parts", maxParts)
 	}
@@ -47,7 +49,7 @@ func (s *scanner) skip(at int) int {
 	return at
 }
 
-// value returns the span of the value that begins at or behind a place. The text is known to be JSON.
+// value returns the span of the value that begins at or behind a place.
 func (s *scanner) value(at int) (span, error) {
 	at = s.skip(at)
 	if at >= len(s.text) {
@@ -67,7 +69,7 @@ func (s *scanner) value(at int) (span, error) {
 	return span{at, end}, nil
 }
 
-// quoted returns the end of the string that begins at a place.
+// quoted returns the end of the string that begins at a place: the place behind its quote.
 func (s *scanner) quoted(at int) int {
 	for at++; at < len(s.text) && s.text[at] != '"'; at++ {
 		if s.text[at] == '\\' {
@@ -77,7 +79,7 @@ func (s *scanner) quoted(at int) int {
 	return min(at+1, len(s.text))
 }
 
-// nest returns the end of the object or list that begins at a place.
+// nest returns the end of the object or list that begins at a place. It fails beyond maxDepth levels.
 func (s *scanner) nest(at int) (int, error) {
 	for depth := 0; at < len(s.text); {
 		switch s.text[at] {
@@ -98,65 +100,65 @@ func (s *scanner) nest(at int) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// members returns the members of an object.
-func (s *scanner) members(of span) (all []member, err error) {
-	if s.text[of.from] != '{' {
+// members returns the members of an object. It fails for another value.
+func (s *scanner) members(object span) (members []member, err error) {
+	if s.text[object.from] != '{' {
 		return nil, errNotNotebook
 	}
-	for at := s.skip(of.from + 1); at < of.to-1; {
-		one := member{name: span{at, s.quoted(at)}}
-		if err := json.Unmarshal(s.text[one.name.from:one.name.to], &one.key); err != nil {
+	for at := s.skip(object.from + 1); at < object.to-1; {
+		m := member{name: span{at, s.quoted(at)}}
+		if err := json.Unmarshal(s.text[m.name.from:m.name.to], &m.key); err != nil {
 			return nil, err
 		}
-		if one.value, err = s.value(s.skip(one.name.to) + 1); err != nil {
+		if m.value, err = s.value(s.skip(m.name.to) + 1); err != nil {
 			return nil, err
 		}
-		if err := s.more(); err != nil {
+		if err := s.countPart(); err != nil {
 			return nil, err
 		}
-		all = append(all, one)
-		at = s.skip(one.value.to)
-		if at < of.to && s.text[at] == ',' {
+		members = append(members, m)
+		at = s.skip(m.value.to)
+		if at < object.to && s.text[at] == ',' {
 			at = s.skip(at + 1)
 		}
 	}
-	return all, nil
+	return members, nil
 }
 
-// items returns the items of a list.
-func (s *scanner) items(of span) (all []span, err error) {
-	if s.text[of.from] != '[' {
+// items returns the places of the items of a list. It fails for another value.
+func (s *scanner) items(list span) (items []span, err error) {
+	if s.text[list.from] != '[' {
 		return nil, errNotNotebook
 	}
-	for at := s.skip(of.from + 1); at < of.to-1; {
-		one, err := s.value(at)
+	for at := s.skip(list.from + 1); at < list.to-1; {
+		item, err := s.value(at)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.more(); err != nil {
+		if err := s.countPart(); err != nil {
 			return nil, err
 		}
-		all = append(all, one)
-		at = s.skip(one.to)
-		if at < of.to && s.text[at] == ',' {
+		items = append(items, item)
+		at = s.skip(item.to)
+		if at < list.to && s.text[at] == ',' {
 			at = s.skip(at + 1)
 		}
 	}
-	return all, nil
+	return items, nil
 }
 
 // find returns the member with a key. Of several it returns the last, as JSON readers do.
-func find(all []member, key string) (member, bool) {
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].key == key {
-			return all[i], true
+func find(members []member, key string) (member, bool) {
+	for _, m := range slices.Backward(members) {
+		if m.key == key {
+			return m, true
 		}
 	}
 	return member{}, false
 }
 
-// before returns the white space in front of a place.
-func (s *scanner) before(at int) string {
+// spaceBefore returns the white space in front of a place.
+func (s *scanner) spaceBefore(at int) string {
 	from := at
 	for from > 0 && bytes.IndexByte([]byte(" \t\r\n"), s.text[from-1]) >= 0 {
 		from--

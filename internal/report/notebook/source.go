@@ -10,14 +10,15 @@ import (
 type Code struct {
 	Number int // among all cells, from 1
 	Source string
-	// MayFail: an error of the cell does not end a run (tag raises-exception). Skipped: a run leaves it out (tag
-	// skip-execution).
-	MayFail, Skipped bool
+	// MayFail: an error of the cell does not end a run of the notebook (tag raises-exception).
+	MayFail bool
+	// Skipped: a run of the notebook leaves the cell out (tag skip-execution).
+	Skipped bool
 }
 
 // Codes returns the code cells in their order.
 func (n *Notebook) Codes() []Code {
-	all := make([]Code, 0, len(n.cells))
+	codes := make([]Code, 0, len(n.cells))
 	for i := range n.cells {
 		c := &n.cells[i]
 		var tags []string
@@ -27,12 +28,12 @@ func (n *Notebook) Codes() []Code {
 			code.MayFail = code.MayFail || tag == "raises-exception"
 			code.Skipped = code.Skipped || tag == "skip-execution"
 		}
-		all = append(all, code)
+		codes = append(codes, code)
 	}
-	return all
+	return codes
 }
 
-// WithSources returns the notebook's text with other sources in some of [Notebook.Codes], by their index. Every other
+// WithSources returns the notebook's text with changed sources. The keys are indices in [Notebook.Codes]. Every other
 // byte stays as it is.
 func (n *Notebook) WithSources(changed map[int]string) []byte {
 	var edits []edit
@@ -45,7 +46,7 @@ func (n *Notebook) WithSources(changed map[int]string) []byte {
 	return n.applied(edits)
 }
 
-// sourceText returns a source as JSON. It is a list of lines, or one text, whichever the old source is.
+// sourceText returns a source as JSON: a list of lines or one text, as the old source is.
 func (n *Notebook) sourceText(c *cell, source string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -62,10 +63,10 @@ func (n *Notebook) sourceText(c *cell, source string) string {
 		}
 	}
 	if err := e.Encode(value); err != nil {
-		panic(err) // texts, all of them
+		panic(err) // unreachable: the values are texts
 	}
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", lineEnd(c.indent))
 }
 
-// Kernel returns the name of the kernel that the notebook asks for, "" if it asks for none.
+// Kernel returns the name of the kernel that the notebook asks for; "" if it asks for none.
 func (n *Notebook) Kernel() string { return n.kernel }

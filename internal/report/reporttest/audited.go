@@ -2,7 +2,7 @@ package reporttest
 
 import "ipytracer/model"
 
-// Audited returns an audit with every kind of verdict.
+// Audited returns an audit with two verdicts, and every other part of an audit.
 func Audited() *model.Audit {
 	five, before := 5, int64(64<<20)
 	return &model.Audit{
@@ -52,7 +52,7 @@ func Audited() *model.Audit {
 	}
 }
 
-// verdicts returns one on a cell and one on a child.
+// verdicts returns a verdict about a cell, and one about a child process.
 func verdicts() []model.Verdict {
 	three, five := 3, 5
 	return []model.Verdict{
@@ -110,7 +110,7 @@ func WithLines() *model.Report {
 	return report
 }
 
-// linesOf returns lines that allocated, a cell's among them.
+// linesOf returns lines that allocated: that of cell, and others.
 func linesOf(cell model.Frame) []model.Line {
 	return []model.Line{
 		{

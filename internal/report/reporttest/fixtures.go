@@ -19,17 +19,19 @@ func Fig(start, peak, end int64) model.Figure {
 	}
 }
 
+// within returns a figure that can be off by bound.
 func within(f model.Figure, bound int64) model.Figure {
 	f.Exact, f.Bound = false, &bound
 	return f
 }
 
+// atLeast returns a figure that is a lower bound.
 func atLeast(f model.Figure) model.Figure {
 	f.Exact, f.Bound = false, nil
 	return f
 }
 
-// All returns plausible figures for the three meters and the parts of resident.
+// All returns the figures of a window: those of three meters, and of the parts of resident memory, which is anonymous.
 func All(resident, mapped, numpy model.Figure) map[string]model.Figure {
 	return map[string]model.Figure{
 		"cpu.resident": resident, "cpu.mapped": mapped, "cpu.numpy": numpy,
@@ -37,9 +39,10 @@ func All(resident, mapped, numpy model.Figure) map[string]model.Figure {
 	}
 }
 
-// Number returns a pointer to one.
+// Number returns a pointer to n.
 func Number(n int) *int { return &n }
 
+// exactMeters returns the meters of [All], all of them exact.
 func exactMeters() []model.Meter {
 	zero := int64(0)
 	source := map[string]string{
@@ -76,7 +79,7 @@ func Kernel() model.Process {
 	}
 }
 
-// CellWindow returns a cell that succeeded, without figures.
+// CellWindow returns a cell that ended well, without figures. Its In[N] is execution.
 func CellWindow(id, execution int, source string) model.Window {
 	return model.Window{
 		ID: id, Parent: 1, Kind: model.Cell, PID: 4242, Execution: execution, ExecutionCount: Number(execution),
@@ -84,13 +87,13 @@ func CellWindow(id, execution int, source string) model.Window {
 	}
 }
 
-// StatementWindow returns a line of a cell.
+// StatementWindow returns the statement on a line of the cell parent.
 func StatementWindow(id, parent, line int, m map[string]model.Figure) model.Window {
 	return model.Window{ID: id, Parent: parent, Kind: model.Statement, PID: 4242, Line: line, Status: model.OK,
 		StartNS: int64(id) * MS, DurationNS: 5 * MS, CPUNS: -1, Meters: m}
 }
 
-// Empty returns a kernel in which nothing ran.
+// Empty returns the report of a kernel in which nothing ran.
 func Empty() *model.Report {
 	process := Kernel()
 	process.EndNS = 12_000 * MS

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// Golden compares data with a file in testdata/report.
+// Golden fails the test if data differs from a file in testdata/report. With -update it writes the file instead.
 func Golden(t testing.TB, name string, data []byte) {
 	t.Helper()
 	path := filepath.Join(root(t), "testdata", "report", name)
@@ -69,7 +69,8 @@ func CompletePage(t testing.TB, page []byte) bool {
 	return data.Proof.Complete
 }
 
-// CheckSafe fails on invisible characters, and on any that a terminal could act on, except those in allowed.
+// CheckSafe fails the test if a text has invisible characters, or characters that a terminal could act on. Those in
+// allowed may be in it.
 func CheckSafe(t testing.TB, text, allowed string) {
 	t.Helper()
 	if !utf8.ValidString(text) {

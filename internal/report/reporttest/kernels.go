@@ -2,7 +2,8 @@ package reporttest
 
 import "ipytracer/model"
 
-// nameKernels names the two kernels in all their parts. A function from before the session allocates in each.
+// nameKernels puts the names of the two kernels into all parts of a report. In each cell with allocations, a function
+// that was defined before the session allocates as well.
 func nameKernels(report *model.Report) {
 	names := map[int]string{4242: "train.ipynb", 5555: "pid 5555"}
 	report.Processes[0].Notebook = "/home/ada/work/train.ipynb"
@@ -39,14 +40,14 @@ func nameKernels(report *model.Report) {
 		b.Label += " of " + b.Kernel
 	}
 	for i := range report.Lines {
-		one := []model.Frame{report.Lines[i].Frame}
-		frames(report.Lines[i].PID, one)
-		report.Lines[i].Frame = one[0]
+		stack := []model.Frame{report.Lines[i].Frame}
+		frames(report.Lines[i].PID, stack)
+		report.Lines[i].Frame = stack[0]
 	}
 }
 
-// OnGPUs gives a fixture's session memory on two GPUs: PyTorch's on the second, which is larger than 32 bits, the
-// driver's on the first.
+// OnGPUs gives a fixture's session memory on two GPUs: the driver's on GPU 0, and PyTorch's on GPU 1, whose sizes need
+// more than 32 bits.
 func OnGPUs(report *model.Report) *model.Report {
 	window := &report.Windows[0]
 	window.Meters = map[string]model.Figure{

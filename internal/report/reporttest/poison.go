@@ -32,29 +32,30 @@ var Attempts = []string{
 	"\xff\xfe<script>window.pwned=1</script>",
 }
 
-// Poison puts an attempt into every text of a report or an audit that a target, or the maker of a recording, can
-// choose: another one each time. Texts that distinguish windows and meters stay.
-func Poison(of any) {
-	n := 0
-	poison(reflect.ValueOf(of), "", Attempts, &n)
+// Poison replaces every text of a report or an audit that a target, or the maker of a recording, can choose, by one
+// attempt after another. Texts that distinguish windows and meters stay.
+func Poison(document any) {
+	count := 0
+	poison(reflect.ValueOf(document), "", Attempts, &count)
 }
 
-// poison goes through a value and puts one of the texts after another into it.
-func poison(v reflect.Value, name string, texts []string, width *int) {
+// poison replaces the texts in a value by one of texts after another. name is the field that has the value, and count
+// the number of texts that were replaced.
+func poison(v reflect.Value, name string, texts []string, count *int) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			poison(v.Elem(), name, texts, width)
+			poison(v.Elem(), name, texts, count)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() {
-				poison(v.Field(i), f.Name, texts, width)
+				poison(v.Field(i), f.Name, texts, count)
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			poison(v.Index(i), name, texts, width)
+			poison(v.Index(i), name, texts, count)
 		}
 	case reflect.String:
 		if v.Type() == reflect.TypeFor[json.Number]() {
@@ -64,11 +65,11 @@ func poison(v reflect.Value, name string, texts []string, width *int) {
 		case "Schema", "Kind", "ID", "Meter", "Unit", "Started":
 			return
 		case "Source":
-			v.SetString(v.String() + "\n" + fmt.Sprintf("# %d ", *width) + texts[*width%len(texts)])
+			v.SetString(v.String() + "\n" + fmt.Sprintf("# %d ", *count) + texts[*count%len(texts)])
 		default:
-			v.SetString(texts[*width%len(texts)])
+			v.SetString(texts[*count%len(texts)])
 		}
-		*width++
+		*count++
 	}
 }
 
@@ -85,20 +86,23 @@ var WildTexts = []string{
 // Wild returns a session with all parts of the fixtures, in which every foreign text is one of [WildTexts].
 func Wild() *model.Report {
 	report := OnGPUs(WithLines())
-	for i := range report.Windows[0].Allocations { // of a GPU it has more than the peak
-		report.Windows[0].Allocations[i].AtPeak = min(report.Windows[0].Allocations[i].AtPeak,
-			report.Windows[0].Meters[report.Windows[0].Allocations[i].Meter].Peak)
+	session := &report.Windows[0]
+	for i := range session.Allocations { // OnGPUs has a block that is larger than the peak
+		a := &session.Allocations[i]
+		a.AtPeak = min(a.AtPeak, session.Meters[a.Meter].Peak)
 	}
-	width := 0
-	poison(reflect.ValueOf(report), "", WildTexts, &width)
-	cell := true
-	for i := range report.Windows { // one long source, the others with short ones
+	count := 0
+	poison(reflect.ValueOf(report), "", WildTexts, &count)
+	hasLong := false
+	for i := range report.Windows { // of the long sources the first stays
 		window := &report.Windows[i]
-		if len(window.Source) > 1<<20 && !cell {
-			window.Source = "x = 1"
-		} else if len(window.Source) > 1<<20 {
-			cell = false
+		if len(window.Source) <= 1<<20 {
+			continue
 		}
+		if hasLong {
+			window.Source = "x = 1"
+		}
+		hasLong = true
 	}
 	return report
 }

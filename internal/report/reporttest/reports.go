@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// Inexact has a bounded meter, a shed one, and a stream with losses.
+// Inexact returns a session with a meter that has a bound, a meter that was paused, and losses.
 func Inexact() *model.Report {
 	report := Rich()
 	bound := 64 * KiB
@@ -26,7 +26,9 @@ func Inexact() *model.Report {
 		m["cpu.mapped"], m["cpu.numpy"] = within(m["cpu.mapped"], bound), atLeast(m["cpu.numpy"])
 	}
 	delete(report.Windows[4].Meters, "cpu.numpy")
-	report.Windows[6].Coverage["cpu.numpy"] = model.Coverage{AtPeak: 1000 * MiB, Rest: 88 * MiB, Sampled: 100 * MiB}
+	report.Windows[6].Coverage["cpu.numpy"] = model.Coverage{
+		AtPeak: 1000 * MiB, Rest: 88 * MiB, Sampled: 100 * MiB, SampledError: 5 * MiB / 2,
+	}
 	for i := range report.Windows[6].Allocations {
 		report.Windows[6].Allocations[i].Sampled = i%2 == 1 && report.Windows[6].Allocations[i].Meter == "cpu.numpy"
 	}
@@ -60,7 +62,7 @@ func Inexact() *model.Report {
 	return report
 }
 
-// Hostile has every string the target can choose set against the terminal.
+// Hostile returns a session in which every text that the target can choose is [Evil].
 func Hostile() *model.Report {
 	report := Rich()
 	report.Host.Name, report.Host.Kernel = Evil, Evil

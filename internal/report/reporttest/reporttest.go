@@ -36,7 +36,7 @@ func Report(t testing.TB, session *model.Report) []byte {
 	return out.Bytes()
 }
 
-// Audit renders a as JSON, validates it and returns the bytes.
+// Audit renders an audit as JSON, validates it and returns the bytes.
 func Audit(t testing.TB, audit *model.Audit) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -75,11 +75,11 @@ func Plan(t testing.TB, plan *model.Plan) []byte {
 	return out.Bytes()
 }
 
-// Trial renders tr as JSON, validates it and returns the bytes.
-func Trial(t testing.TB, tr *model.Trial) []byte {
+// Trial renders a trial as JSON, validates it and returns the bytes.
+func Trial(t testing.TB, trial *model.Trial) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := report.TrialJSON(&out, tr); err != nil {
+	if err := report.TrialJSON(&out, trial); err != nil {
 		t.Fatalf("JSON: %v", err)
 	}
 	if err := CheckTrial(out.Bytes()); err != nil {
@@ -88,7 +88,9 @@ func Trial(t testing.TB, tr *model.Trial) []byte {
 	return out.Bytes()
 }
 
-// CheckTrial returns the violations of data as a JSON trial, or nil.
+// The functions below return an error if data does not follow its published JSON Schema.
+
+// CheckTrial checks a trial as JSON.
 func CheckTrial(data []byte) error { return check("urn:ipytracer:trial:v1", data) }
 
 // Merge renders merged recordings as JSON with their reports, validates it and returns the bytes.
@@ -104,15 +106,15 @@ func Merge(t testing.TB, merge *model.Merge, reports iter.Seq2[*model.Report, er
 	return out.Bytes()
 }
 
-// CheckMerge returns the violations of data as JSON of merged recordings, or nil.
+// CheckMerge checks merged recordings as JSON.
 func CheckMerge(data []byte) error { return check("urn:ipytracer:merge:v1", data) }
 
-// Check returns the violations of data as a JSON report, or nil.
+// Check checks a report as JSON, and that the parts of its accounts add up.
 func Check(data []byte) error {
 	return errors.Join(check("urn:ipytracer:report:v1", data), checkAccounts(data))
 }
 
-// checkAccounts returns an error if the parts of an account do not add up.
+// checkAccounts returns an error if the parts of an account in a report do not add up.
 func checkAccounts(data []byte) error {
 	var r struct {
 		Accounts []model.Account `json:"accounts"`
@@ -128,18 +130,19 @@ func checkAccounts(data []byte) error {
 	return nil
 }
 
-// CheckAudit returns the violations of data as a JSON audit, or nil.
+// CheckAudit checks an audit as JSON.
 func CheckAudit(data []byte) error { return check("urn:ipytracer:audit:v1", data) }
 
-// CheckCheck returns the violations of data as a JSON check, or nil.
+// CheckCheck checks the JSON of `tracer check`.
 func CheckCheck(data []byte) error { return check("urn:ipytracer:check:v1", data) }
 
-// CheckGlance returns what keeps data from being a valid JSON glance; nil if it is one.
+// CheckGlance checks a glance as JSON.
 func CheckGlance(data []byte) error { return check("urn:ipytracer:top:v1", data) }
 
-// CheckAdvice returns the violations of data as JSON advice, or nil.
+// CheckAdvice checks advice as JSON.
 func CheckAdvice(data []byte) error { return check("urn:ipytracer:advice:v1", data) }
 
+// check returns an error if data does not follow the schema with an id.
 func check(id string, data []byte) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()

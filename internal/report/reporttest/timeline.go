@@ -27,8 +27,8 @@ func Timeline(t testing.TB, report *model.Report) {
 	}
 }
 
-// TimelineErrors returns the starts, peaks and ends of windows that are missing in a report's timeline, of their
-// processes and of the trees.
+// TimelineErrors compares a report's timeline with the starts, peaks and ends of its windows, of processes and of
+// trees. It returns a sentence for each difference.
 func TimelineErrors(report *model.Report) (wrong []string) {
 	tracks, gaps := map[trackKey][]model.Point{}, map[trackKey][]model.Gap{}
 	reused, attached := reusedPIDs(report), attachedOf(report)
@@ -36,8 +36,13 @@ func TimelineErrors(report *model.Report) (wrong []string) {
 		key := trackKey{k.PID, k.Meter, k.Tree}
 		before := tracks[key]
 		for i, p := range k.Points {
-			if n := len(before) + i; i == 0 && n > 0 && !reused[k.PID] && p.NS < before[n-1].NS ||
-				i > 0 && p.NS < k.Points[i-1].NS {
+			goesBack := false
+			if i > 0 {
+				goesBack = p.NS < k.Points[i-1].NS
+			} else if n := len(before); n > 0 && !reused[k.PID] {
+				goesBack = p.NS < before[n-1].NS
+			}
+			if goesBack {
 				wrong = append(wrong, fmt.Sprintf("%v goes back in time at %d ns", key, p.NS))
 			}
 		}
@@ -84,8 +89,8 @@ func TimelineErrors(report *model.Report) (wrong []string) {
 	return wrong
 }
 
-// together returns the track of a tree, with the process's own track for the times without descendants, and the other
-// gaps.
+// together completes the track of a tree: in the times without descendants it gets the points of the process's own
+// track. others are the gaps for other reasons.
 func together(tree []model.Point, gaps []model.Gap, own []model.Point) (points []model.Point, others []model.Gap) {
 	for _, g := range gaps {
 		if g.Reason != model.GapAlone {
@@ -108,7 +113,7 @@ func together(tree []model.Point, gaps []model.Gap, own []model.Point) (points [
 	return append(points, tree...), others
 }
 
-// reusedPIDs returns the pids that several processes have had.
+// reusedPIDs returns the pids that several processes had, one after another.
 func reusedPIDs(report *model.Report) map[int]bool {
 	seen, reused := map[int]bool{}, map[int]bool{}
 	for _, p := range report.Processes {
@@ -118,30 +123,31 @@ func reusedPIDs(report *model.Report) map[int]bool {
 	return reused
 }
 
-// attachedOf returns the attached process of each one's tree: the track of a tree is that process's.
+// attachedOf returns, by pid, the attached process of each process's tree. The tree's track has that process's pid.
 func attachedOf(report *model.Report) map[int]int {
 	parents, attached := map[int]int{}, map[int]int{}
 	for _, p := range report.Processes {
 		parents[p.PID] = p.Parent
 	}
 	for pid := range parents {
-		at := pid
-		for range len(parents) {
-			if parents[at] == 0 {
+		ancestor := pid
+		for range len(parents) { // a report from elsewhere may have a circle of parents
+			if parents[ancestor] == 0 {
 				break
 			}
-			at = parents[at]
+			ancestor = parents[ancestor]
 		}
-		attached[pid] = at
+		attached[pid] = ancestor
 	}
 	return attached
 }
 
-// behind returns the place of the first point that is later than a time.
+// behind returns the index of the first point that is later than a time.
 func behind(points []model.Point, ns int64) int {
 	return sort.Search(len(points), func(i int) bool { return points[i].NS > ns })
 }
 
+// valueAt returns the value of a track at a time; 0 before its first point.
 func valueAt(points []model.Point, ns int64) int64 {
 	if i := behind(points, ns); i > 0 {
 		return points[i-1].Bytes
@@ -149,6 +155,7 @@ func valueAt(points []model.Point, ns int64) int64 {
 	return 0
 }
 
+// mostIn returns the highest value of a track in a time, both ends included.
 func mostIn(points []model.Point, from, to int64) int64 {
 	most := valueAt(points, from)
 	for _, p := range points[max(behind(points, from)-1, 0):behind(points, to)] {

@@ -10,11 +10,11 @@ import (
 	"ipytracer/model"
 )
 
-// advice lays advice out.
+// advice is the layout of advice.
 type advice struct{ layout }
 
-// Advice shows the highest moment, and for each piece of advice what to change, by how much lower the moment would be,
-// what may be different then, and what is not known.
+// Advice shows the highest moment and, for each piece of advice, what to change, how much lower the moment would be,
+// what would be different, and what is not known.
 func Advice(a *model.Advice, options Options) *doc.Document {
 	v := advice{newLayout("Make the notebook smaller", options)}
 	v.On(doc.Page)
@@ -69,11 +69,11 @@ func (v advice) item(item *model.AdviceItem) {
 		v.Field("then", words.Decides(item.Then))
 	}
 	for l := range strings.Lines(item.Diff) {
-		look := doc.Plain
+		style := doc.Plain
 		if !strings.HasPrefix(l, "+") && !strings.HasPrefix(l, "-") {
-			look = doc.Dim
+			style = doc.Dim
 		}
-		v.Code(look("  " + l))
+		v.Code(style("  " + l))
 	}
 	for _, text := range item.Changes {
 		v.Field("changes", escape.Bounded(text, maxProse))
@@ -86,7 +86,7 @@ func (v advice) item(item *model.AdviceItem) {
 	}
 }
 
-// page is what pages say.
+// page lays the advice out for pages.
 func (v advice) page(a *model.Advice) {
 	if len(a.Incomplete) > 0 {
 		v.Field("how sure", words.NotInFull(a.Incomplete))
@@ -104,8 +104,7 @@ func (v advice) page(a *model.Advice) {
 	if len(a.Items) > 0 {
 		v.Heading("Advice")
 		table := doc.NewTable(doc.Left(""), doc.Right("gain"), doc.Left("how sure"), doc.Right("then"),
-			doc.Left("where"),
-			doc.Left("what to do"))
+			doc.Left("where"), doc.Left("what to do"))
 		for i := range a.Items {
 			item := &a.Items[i]
 			table.Row(item.Number, words.AdviceGain(item.Saves), item.Accuracy, words.Bytes(item.Peak),
@@ -129,7 +128,7 @@ func (v advice) page(a *model.Advice) {
 	}
 }
 
-// section has the change of one piece of advice, and the sentences about it.
+// section adds the changed lines of one piece of advice, and the sentences about it.
 func (v advice) section(item *model.AdviceItem) {
 	v.Heading(fmt.Sprintf("Advice %d", item.Number))
 	v.Code(doc.Plain(strings.TrimSuffix(item.Diff, "\n")))

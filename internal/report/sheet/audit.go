@@ -31,13 +31,14 @@ func Audit(audit *model.Audit, options Options) *doc.Document {
 		v.stillLive(audit)
 	}
 	v.notJudged(audit)
+	freeingCode(v.Document, audit.ToFree)
 	remains := text.Remains{Document: v.Document, Full: options.Full}
-	remains.ToFree(audit.ToFree)
 	remains.Variables(audit.Variables, audit.Names, audit.ToFree)
 	remains.Resident(audit.Resident)
 	return v.Document
 }
 
+// auditHeader shows the audited processes, the session, and the number of verdicts.
 func (v audited) auditHeader(audit *model.Audit) {
 	v.Prose("", doc.Bold("ipytracer"), doc.Dim(" · leak audit"))
 	v.Blank()
@@ -58,7 +59,7 @@ func (v audited) auditHeader(audit *model.Audit) {
 		if p.Objects > 0 {
 			parts = append(parts, doc.Plain(words.Plural(int(p.Objects), "object")+" looked at"))
 		}
-		if text.Notable(p.Ending, p.IPython) {
+		if p.Ending.IsNotable(p.IPython) {
 			at := ""
 			if p.Ending.At != nil {
 				at = ", in " + words.LineAt(p.Ending.At) + words.OfKernel(p.Kernel)
@@ -78,45 +79,48 @@ func (v audited) auditHeader(audit *model.Audit) {
 	}
 }
 
-// verdict shows one verdict: its kind, size, origin, evidence and advice.
-func (v audited) verdict(number int, one *model.Verdict) {
+// verdict shows one verdict: its kind, size, origin, evidence and advice, and the code that frees the memory.
+func (v audited) verdict(number int, verdict *model.Verdict) {
 	v.Blank()
-	size := doc.Bold(words.Bytes(one.Bytes))
-	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
-		size.Text += " of " + words.Meter(one.Meter)
+	size := doc.Bold(words.Bytes(verdict.Bytes))
+	if verdict.Kind != model.ChildAlive && verdict.Kind != model.IdlePool {
+		size.Text += " of " + words.Meter(verdict.Meter)
 	}
-	v.Prose("    ", doc.Dim(fmt.Sprintf("%2d  ", number)), doc.Yellow(words.VerdictTitle(one.Kind)), "   ", size)
+	v.Prose("    ", doc.Dim(fmt.Sprintf("%2d  ", number)), doc.Yellow(words.VerdictTitle(verdict.Kind)), "   ", size)
+	const indent = "            "
 	row := func(name, text string) {
-		v.Prose("            ", doc.Dim("    "+escape.Pad(name, 8, false)), text)
+		v.Prose(indent, doc.Dim("    "+escape.Pad(name, 8, false)), text)
 	}
-	if len(one.Stack) > 0 {
-		row("line", text.Who(one.Stack))
+	if len(verdict.Stack) > 0 {
+		row("line", text.Who(verdict.Stack))
 	}
-	if len(one.Executions) > 0 {
-		row("cells", words.VerdictCells(one))
+	if len(verdict.Executions) > 0 {
+		row("cells", words.VerdictCells(verdict))
 	}
-	row("count", counted(one)+", the oldest "+words.Duration(one.AgeNS)+" old")
-	row("why", escape.Bounded(one.Evidence, 2*maxProse))
-	row("try", escape.Bounded(one.Advice, maxProse))
-	if one.Change != nil {
-		row("change", words.LineAt(one.Change)+words.OfKernel(one.Kernel))
+	row("count", counted(verdict)+", the oldest "+words.Duration(verdict.AgeNS)+" old")
+	row("why", escape.Bounded(verdict.Evidence, 2*maxProse))
+	row("try", escape.Bounded(verdict.Advice, maxProse))
+	if verdict.Change != nil {
+		row("change", words.LineAt(verdict.Change)+words.OfKernel(verdict.Kernel))
 	}
-	name := "type"
-	for line := range strings.Lines(one.Fix) {
-		v.WithCode("            ", []doc.Span{doc.Dim("    " + escape.Pad(name, 7, false))},
+	name := "type" // in front of the first line only
+	for line := range strings.Lines(verdict.Fix) {
+		v.WithCode(indent, []doc.Span{doc.Dim("    " + escape.Pad(name, 7, false))},
 			escape.Bounded(strings.TrimSuffix(line, "\n"), text.MaxCode))
 		name = ""
 	}
 }
 
-func counted(one *model.Verdict) string {
-	switch one.Kind {
+// counted returns what a verdict counts: "3 blocks".
+func counted(verdict *model.Verdict) string {
+	noun := "block"
+	switch verdict.Kind {
 	case model.ChildAlive, model.IdlePool:
-		return words.Plural(int(one.Count), "process")
+		noun = "process"
 	case model.Fragmentation:
-		return words.Plural(int(one.Count), "time")
+		noun = "time"
 	}
-	return words.Plural(int(one.Count), "block")
+	return words.Plural(int(verdict.Count), noun)
 }
 
 // stillHeld lists the memory that is there at the end by its holder, with or without a verdict.
@@ -138,7 +142,7 @@ func (v audited) stillHeld(audit *model.Audit) {
 	}
 }
 
-// stillLive lists it by the stack that allocated it.
+// stillLive lists the memory that is there at the end by the stack that allocated it.
 func (v audited) stillLive(audit *model.Audit) {
 	table := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks").Drop(1), doc.Left("since"),
 		doc.Left("held by").Drop(2), doc.Flex("line"))

@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// page is what pages say.
+// page lays the audit out for pages.
 func (v audited) page(audit *model.Audit) {
 	for i := range audit.Processes {
 		process := &audit.Processes[i]
@@ -49,6 +49,7 @@ func (v audited) page(audit *model.Audit) {
 	v.unjudged(audit)
 }
 
+// verdicts adds the table of verdicts to a page, and the code to type for each that has any.
 func (v audited) verdicts(audit *model.Audit) {
 	if len(audit.Verdicts) == 0 {
 		return
@@ -58,26 +59,26 @@ func (v audited) verdicts(audit *model.Audit) {
 		doc.Left("what to do"))
 	table.Item = "verdict"
 	for i := range audit.Verdicts {
-		one := &audit.Verdicts[i]
+		verdict := &audit.Verdicts[i]
 		where := ""
-		if len(one.Stack) > 0 {
-			where = text.Who(one.Stack)
+		if len(verdict.Stack) > 0 {
+			where = text.Who(verdict.Stack)
 		}
-		table.Row(doc.In(doc.More,
-			words.Bytes(one.Bytes)), words.Meter(one.Meter), words.VerdictTitle(one.Kind), code(where),
-			clip(one.Evidence), clip(one.Advice))
+		table.Row(doc.In(doc.More, words.Bytes(verdict.Bytes)), words.Meter(verdict.Meter),
+			words.VerdictTitle(verdict.Kind), code(where), clip(verdict.Evidence), clip(verdict.Advice))
 	}
 	v.Table(table)
-	for i := range audit.Verdicts { // code is whole, to be pasted
-		if one := &audit.Verdicts[i]; one.Fix != "" {
+	for i := range audit.Verdicts {
+		if verdict := &audit.Verdicts[i]; verdict.Fix != "" {
 			v.Item(i)
-			v.Heading(fmt.Sprintf("To type for verdict %d: %s", i+1, words.Bytes(one.Bytes)))
-			v.Code(doc.Plain(one.Fix))
+			v.Heading(fmt.Sprintf("To type for verdict %d: %s", i+1, words.Bytes(verdict.Bytes)))
+			v.Code(doc.Plain(verdict.Fix)) // never cut, because readers paste it
 		}
 	}
 	v.Item(0)
 }
 
+// held is [audited.stillHeld] for pages.
 func (v audited) held(audit *model.Audit) {
 	if len(audit.Held) == 0 {
 		return
@@ -93,6 +94,7 @@ func (v audited) held(audit *model.Audit) {
 	v.Table(table)
 }
 
+// unjudged is [audited.notJudged] for pages.
 func (v audited) unjudged(audit *model.Audit) {
 	if len(audit.NotJudged) == 0 {
 		return
@@ -111,11 +113,11 @@ func (v audited) unjudged(audit *model.Audit) {
 	v.Table(table)
 }
 
-// audited lays an audit out.
+// audited is the layout of an audit.
 type audited struct{ layout }
 
-// whatIs names unjudged memory in a few words: "12.00 MiB of resident".
-func whatIs(unjudged *model.NotJudged) string {
+// unjudgedName names unjudged memory in a few words: "12.00 MiB of resident".
+func unjudgedName(unjudged *model.NotJudged) string {
 	text := "memory"
 	if unjudged.Meter != "" {
 		text = words.Meter(unjudged.Meter)
@@ -126,12 +128,11 @@ func whatIs(unjudged *model.NotJudged) string {
 	return text
 }
 
-// AllClear returns the text of an audit without a verdict: it gives the all-clear only if the audit has looked
-// everywhere.
+// AllClear returns the text of an audit without a verdict: the all-clear only if the audit could judge all memory.
 func AllClear(audit *model.Audit) string {
 	const few = 3
-	if had, over := hadAtEnd(audit); over {
-		return had
+	if text, ended := hadAtEnd(audit); ended {
+		return text
 	}
 	if len(audit.NotJudged) == 0 {
 		return "Nothing of " + words.Bytes(audit.Least) + " or more stayed behind that should not have."
@@ -139,7 +140,7 @@ func AllClear(audit *model.Audit) string {
 	var parts []string
 	for i := range audit.NotJudged[:min(len(audit.NotJudged), few)] {
 		n := &audit.NotJudged[i]
-		parts = append(parts, whatIs(n)+" ("+strings.ReplaceAll(n.Reason, "-", " ")+")")
+		parts = append(parts, unjudgedName(n)+" ("+strings.ReplaceAll(n.Reason, "-", " ")+")")
 	}
 	if rest := len(audit.NotJudged) - few; rest > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", rest))
@@ -148,9 +149,9 @@ func AllClear(audit *model.Audit) string {
 		strings.Join(parts, ", ") + "."
 }
 
-// hadAtEnd says what processes had that have ended without a look at their objects; over is false if any was looked at
-// or still runs.
-func hadAtEnd(audit *model.Audit) (text string, over bool) {
+// hadAtEnd describes the last memory of the audit's processes, if all of them ended before anybody looked at their
+// objects; else ended is false.
+func hadAtEnd(audit *model.Audit) (text string, ended bool) {
 	var had []string
 	for i := range audit.Processes {
 		process := &audit.Processes[i]
@@ -171,7 +172,7 @@ func hadAtEnd(audit *model.Audit) (text string, over bool) {
 		". 'tracer report FILE' of a recording says which lines made it.", true
 }
 
-// notJudged lists the memory that the audit could not judge, and the code to type so that the next one can.
+// notJudged lists the memory that the audit could not judge, the reason, and what to try.
 func (v audited) notJudged(audit *model.Audit) {
 	if len(audit.NotJudged) == 0 {
 		return
@@ -179,16 +180,16 @@ func (v audited) notJudged(audit *model.Audit) {
 	v.Heading("Not judged")
 	for i := range audit.NotJudged {
 		unjudged := &audit.NotJudged[i]
-		of := ""
+		ofProcess := ""
 		if unjudged.PID != 0 && len(audit.Processes) > 1 {
-			of = fmt.Sprintf(" of pid %d", unjudged.PID)
+			ofProcess = fmt.Sprintf(" of pid %d", unjudged.PID)
 		}
-		v.Prose("  ", doc.Yellow("- "+whatIs(unjudged)+of+": "), escape.Bounded(unjudged.Why, maxProse),
+		v.Prose("  ", doc.Yellow("- "+unjudgedName(unjudged)+ofProcess+": "), escape.Bounded(unjudged.Why, maxProse),
 			doc.Dim("; try: "+escape.Bounded(unjudged.Advice, maxProse)))
 	}
 }
 
-// NotJudged returns unjudged memory, the reason, and the advice.
+// NotJudged describes unjudged memory in a line: its size, the reason, and what to try.
 func NotJudged(n *model.NotJudged) string {
-	return whatIs(n) + ": " + escape.Bounded(n.Why, maxProse) + "; try: " + escape.Bounded(n.Advice, maxProse)
+	return unjudgedName(n) + ": " + escape.Bounded(n.Why, maxProse) + "; try: " + escape.Bounded(n.Advice, maxProse)
 }

@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 	}
 	out.Reset()
 	if err := sheet.Check(&model.Check{Processes: k.Processes[:1]}).Text(&out, doc.Size{Width: 120}); err != nil ||
-		!strings.Contains(out.String(), "No name of the notebook's") {
+		!strings.Contains(out.String(), "No name of the notebook holds 1 MiB") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

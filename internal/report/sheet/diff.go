@@ -10,7 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// Diff shows the growth and its reason, the cells that caused it, those that follow, and its certainty.
+// Diff shows how the sessions' peaks differ, which cells caused that and why, the cells that follow from these, and the
+// doubts.
 func Diff(diff *model.Diff, options Options) *doc.Document {
 	v := compared{newLayout("Memory: A → B", options)}
 	v.On(doc.Page)
@@ -30,37 +31,41 @@ func Diff(diff *model.Diff, options Options) *doc.Document {
 	return v.Document
 }
 
+// diffRun shows one of the two runs in a line. name is A or B.
 func (v compared) diffRun(name string, run *model.DiffRun) {
 	spans := []doc.Span{doc.Bold(name + "  "), doc.Plain(escape.Bounded(path.Base(run.File), maxName*2)),
 		doc.Dim(" · " + words.Plural(run.Cells, "cell") + " in " + words.Duration(run.DurationNS)),
 	}
-	for _, one := range [][2]string{{"Python ", run.Python}, {"IPython ", run.IPython}} {
-		if one[1] != "" {
-			spans = append(spans, doc.Dim(" · "+one[0]+escape.Bounded(one[1], maxName)))
+	addVersion := func(program, version string) {
+		if version != "" {
+			spans = append(spans, doc.Dim(" · "+program+escape.Bounded(version, maxName)))
 		}
 	}
+	addVersion("Python ", run.Python)
+	addVersion("IPython ", run.IPython)
 	v.Prose("   ", spans)
 }
 
-// diffWhole shows the peaks of the sessions, and their cells.
-func (v compared) diffWhole(diff *model.Diff, one *model.WholeDiff, several bool) {
+// diffWhole shows the peaks of two sessions and, for the first meter, the cells with the peaks. several says that the
+// runs have other sessions, so the command is shown.
+func (v compared) diffWhole(diff *model.Diff, whole *model.WholeDiff, several bool) {
 	if several {
-		v.Prose("", doc.Bold(escape.Bounded(one.Command, maxName*2)))
+		v.Prose("", doc.Bold(escape.Bounded(whole.Command, maxName*2)))
 	}
-	for i := range one.Meters {
-		change := &one.Meters[i]
+	for i := range whole.Meters {
+		change := &whole.Meters[i]
 		if i > 0 && (words.IsPart(change.Meter) || abs(change.Peak) < diff.Least) {
 			continue
 		}
-		parts := []doc.Span{doc.In(doc.Change(change.Peak), "peak "+fromTo(change.A, change.B, words.Highest,
-			change.Peak))}
+		peaks := "peak " + fromTo(change.A, change.B, words.Highest, change.Peak)
+		parts := []doc.Span{doc.In(doc.Change(change.Peak), peaks)}
 		if change.Meter == diff.Meters[0] {
 			where := ""
-			if one.PeakA != nil {
-				where = "in " + cellOf(diff.Cells[*one.PeakA].A)
+			if whole.PeakA != nil {
+				where = "in " + cellOf(diff.Cells[*whole.PeakA].A)
 			}
-			if one.PeakB != nil {
-				where += " → in " + cellOf(diff.Cells[*one.PeakB].B)
+			if whole.PeakB != nil {
+				where += " → in " + cellOf(diff.Cells[*whole.PeakB].B)
 			}
 			parts = append(parts, doc.Dim(where))
 		}
@@ -68,7 +73,7 @@ func (v compared) diffWhole(diff *model.Diff, one *model.WholeDiff, several bool
 	}
 }
 
-// cellOf returns the name of a cell of one run for people.
+// cellOf returns the name of a cell of one run for people; "no cell" for nil.
 func cellOf(cell *model.DiffCell) string {
 	if cell == nil {
 		return "no cell"
@@ -76,6 +81,7 @@ func cellOf(cell *model.DiffCell) string {
 	return words.Row(&model.CellDiff{B: cell})
 }
 
+// diffCauses names the first cells that caused the difference, and the cells that follow from each.
 func (v compared) diffCauses(diff *model.Diff) {
 	for i := range diff.Causes[:min(len(diff.Causes), maxDiffCauses)] {
 		cause := &diff.Causes[i]
@@ -107,7 +113,7 @@ func (v compared) diffFollows(diff *model.Diff, cause *model.Cause, most int) {
 	}
 }
 
-// editedLine returns the first line of an edited cell, if it is known; the source of another cell.
+// editedLine returns the first edited line of a cell; its whole source if that line is not known.
 func editedLine(row *model.CellDiff) string {
 	if len(row.Edits) == 0 || row.Edits[0].LinesB == 0 {
 		return sourceOfRow(row)
@@ -121,7 +127,7 @@ func editedLine(row *model.CellDiff) string {
 	return sourceOfRow(row)
 }
 
-// diffCells shows the causes, one after another, and then the cells that follow from the causes.
+// diffCells shows each cell that caused the difference and the cells that follow from it, and then the other cells.
 func (v compared) diffCells(diff *model.Diff) {
 	most := v.o.Cells
 	if most == 0 {
@@ -143,7 +149,8 @@ func (v compared) diffCells(diff *model.Diff) {
 	v.diffOthers(diff, most)
 }
 
-// diffOthers lists the cells with hardly any change of their own.
+// diffOthers lists the changed cells that caused nothing: first those that are higher or lower only because of earlier
+// cells.
 func (v compared) diffOthers(diff *model.Diff, most int) {
 	var follow, moved, quiet []int
 	for i := range diff.Cells {
@@ -168,18 +175,17 @@ func (v compared) diffOthers(diff *model.Diff, most int) {
 	}
 }
 
-// diffList prints a line for each of some cells.
+// diffList prints a table of cells, of which rows are the indices.
 func (v compared) diffList(diff *model.Diff, rows []int, most int) {
 	table := doc.NewTable(doc.Left("cell"), doc.Left(""), doc.Right(words.Meter(diff.Meters[0])+" peak"),
-		doc.Right("need"),
-		doc.Flex("source"))
+		doc.Right("need"), doc.Flex("source"))
 	for _, i := range rows[:min(len(rows), most)] {
 		row := &diff.Cells[i]
-		peak, needs := "–", "–"
-		if m := of(row, diff.Meters[0]); m != nil {
-			peak, needs = words.Change(m.Peak), words.Change(m.Need)
+		peak, need := "–", "–"
+		if m := meterOf(row, diff.Meters[0]); m != nil {
+			peak, need = words.Change(m.Peak), words.Change(m.Need)
 		}
-		table.Row(words.Row(row), row.Change, peak, needs,
+		table.Row(words.Row(row), row.Change, peak, need,
 			escape.Lines(sourceOfRow(row), false, maxLead))
 	}
 	v.Table(table)

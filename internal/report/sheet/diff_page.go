@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// page is what pages say.
+// page lays the comparison out for pages.
 func (v compared) page(diff *model.Diff) {
 	v.pageRun("A", &diff.A)
 	v.pageRun("B", &diff.B)
@@ -25,8 +25,8 @@ func (v compared) page(diff *model.Diff) {
 		cause := &diff.Causes[i]
 		v.Field("cause", doc.In(doc.Change(cause.Bytes),
 			words.Row(&diff.Cells[cause.Cell])+" "+diff.Cells[cause.Cell].Change+": "+cause.Why))
-		for i := range cause.Follows[:min(len(cause.Follows), maxDiffCauses)] {
-			f := &cause.Follows[i]
+		for k := range cause.Follows[:min(len(cause.Follows), maxDiffCauses)] {
+			f := &cause.Follows[k]
 			v.Field("so", doc.In(doc.Change(f.Bytes), words.Row(&diff.Cells[f.Cell])+" "+f.Why))
 		}
 		if n := len(cause.Follows) - maxDiffCauses; n > 0 {
@@ -54,6 +54,7 @@ func (v compared) page(diff *model.Diff) {
 	v.lines(diff)
 }
 
+// pageRun is [compared.diffRun] for pages.
 func (v compared) pageRun(name string, run *model.DiffRun) {
 	text := path.Base(run.File) + " · " + words.Plural(run.Cells, "cell") + " in " + words.Duration(run.DurationNS)
 	if run.Python != "" {
@@ -62,7 +63,7 @@ func (v compared) pageRun(name string, run *model.DiffRun) {
 	v.Field(name, text)
 }
 
-// causes has a row for each meter of the cells that caused the difference.
+// causes adds a table of the cells that caused the difference, with a row for each changed meter.
 func (v compared) causes(diff *model.Diff) {
 	v.Heading("Cells that made the difference")
 	v.Prose("", "need = highest − start, keeps = end − start, of the process and its children together")
@@ -72,30 +73,22 @@ func (v compared) causes(diff *model.Diff) {
 	table.Item = "cell"
 	for i := range diff.Causes {
 		row := &diff.Cells[diff.Causes[i].Cell]
-		wall := times(row, func(x *model.DiffCell) int64 { return x.DurationNS })
-		add := func(m *model.MeterDiff, name, change, wall string, source doc.Span, row func(...any)) {
-			row(name, change, words.Meter(m.Meter), doc.Figure(words.Need, m.A), doc.Figure(words.Need, m.B),
-				changed(m.Need), doc.Figure(words.Consumed, m.A), doc.Figure(words.Consumed, m.B), changed(m.Consumed),
-				wall, source)
-		}
-		first := true
 		for k := range row.Meters {
 			m := &row.Meters[k]
-			if k > 0 && (words.IsPart(m.Meter) || max(abs(m.Need), abs(m.Consumed)) < diff.Least) {
-				continue
+			figures := doc.Spans(words.Meter(m.Meter), doc.Figure(words.Need, m.A), doc.Figure(words.Need, m.B),
+				changed(m.Need), doc.Figure(words.Consumed, m.A), doc.Figure(words.Consumed, m.B), changed(m.Consumed))
+			switch {
+			case k == 0:
+				table.Row(words.Row(row), row.Change, figures, times(row, wall), code(sourceOfRow(row)))
+			case !words.IsPart(m.Meter) && max(abs(m.Need), abs(m.Consumed)) >= diff.Least:
+				table.Also("", "", figures, "", doc.Span{})
 			}
-			if first {
-				add(m, words.Row(row), row.Change, wall, code(sourceOfRow(row)), table.Row)
-			} else {
-				add(m, "", "", "", doc.Span{}, table.Also)
-			}
-			first = false
 		}
 	}
 	v.Table(table)
 }
 
-// dependent lists the cells that need or keep another amount because of a name that they read.
+// dependent lists the cells whose memory changed because of a name that they read.
 func (v compared) dependent(diff *model.Diff) {
 	table := doc.NewTable(doc.Left("cell"), doc.Left(""), doc.Left("from"), doc.Left("meter"), doc.Right("need"),
 		doc.Right("keeps"), doc.Left("why"), doc.Left("source"))
@@ -106,18 +99,17 @@ func (v compared) dependent(diff *model.Diff) {
 			follower := &cause.Follows[k]
 			row := &diff.Cells[follower.Cell]
 			need, keeps := doc.Plain("–"), doc.Plain("–")
-			if m := of(row, follower.Meter); m != nil {
+			if m := meterOf(row, follower.Meter); m != nil {
 				need, keeps = changed(m.Need), changed(m.Consumed)
 			}
 			table.Row(words.Row(row), row.Change, words.Row(&diff.Cells[cause.Cell]), words.Meter(follower.Meter), need,
-				keeps, row.Why,
-				code(sourceOfRow(row)))
+				keeps, row.Why, code(sourceOfRow(row)))
 		}
 	}
 	v.section("Cells that follow from them", "", table)
 }
 
-// section adds a section with a table that has rows.
+// section adds a section with a table, unless the table is empty.
 func (v compared) section(title, note string, table *doc.Table) {
 	if table.Len() == 0 {
 		return
@@ -129,14 +121,13 @@ func (v compared) section(title, note string, table *doc.Table) {
 	v.Table(table)
 }
 
-// others lists the other changed cells.
+// others lists the changed cells that caused nothing.
 func (v compared) others(diff *model.Diff) {
 	if len(diff.Meters) == 0 {
 		return
 	}
 	table := doc.NewTable(doc.Left("cell"), doc.Left(""), doc.Right(words.Meter(diff.Meters[0])+" peak A"),
-		doc.Right("B"),
-		doc.Right("change"), doc.Right("need"), doc.Left("why"), doc.Left("source"))
+		doc.Right("B"), doc.Right("change"), doc.Right("need"), doc.Left("why"), doc.Left("source"))
 	table.Item = "cell"
 	for i := range diff.Cells {
 		row := &diff.Cells[i]
@@ -144,7 +135,7 @@ func (v compared) others(diff *model.Diff) {
 			continue
 		}
 		figures := doc.Spans("–", "–", "–", "–")
-		if m := of(row, diff.Meters[0]); m != nil {
+		if m := meterOf(row, diff.Meters[0]); m != nil {
 			figures = doc.Spans(doc.Figure(words.Highest, m.A), doc.Figure(words.Highest, m.B), changed(m.Peak),
 				changed(m.Need))
 		}
@@ -155,20 +146,19 @@ func (v compared) others(diff *model.Diff) {
 
 // lines lists the changed lines in the cells that caused the difference.
 func (v compared) lines(diff *model.Diff) {
-	table := doc.NewTable(doc.Left("in"), doc.Left("meter"), doc.Right("at the peak A"), doc.Right(
-		"B"), doc.Right("change"),
-		doc.Left("line"))
+	table := doc.NewTable(doc.Left("in"), doc.Left("meter"), doc.Right("at the peak A"), doc.Right("B"),
+		doc.Right("change"), doc.Left("line"))
 	table.Item = "line"
 	for i := range diff.Causes {
 		row := &diff.Cells[diff.Causes[i].Cell]
 		for k := range row.Lines {
 			line := &row.Lines[k]
-			if abs(line.Change) < max(1, diff.Least/16, abs(row.Lines[0].Change)/20) {
+			least := max(1, diff.Least/16, abs(row.Lines[0].Change)/20)
+			if abs(line.Change) < least {
 				break
 			}
 			table.Row(words.Row(row), words.Meter(line.Meter), words.Bytes(line.A), words.Bytes(line.B),
-				changed(line.Change),
-				code(words.LineOf(diff, line)))
+				changed(line.Change), code(words.LineOf(diff, line)))
 		}
 	}
 	v.section("By which line", "What was allocated in the cell and was there at its peak, by the innermost line of "+

@@ -11,7 +11,7 @@ import (
 	"ipytracer/model"
 )
 
-// diffCell shows a cell that caused a difference: its meters and times side by side, the line, and the reason.
+// diffCell shows one cell in full: its meters and times side by side, the lines that changed most, and the reason.
 func (v compared) diffCell(diff *model.Diff, row *model.CellDiff) {
 	v.Blank()
 	v.Prose("    ", doc.Bold(words.Row(row)), doc.Yellow("  "+row.Change+"  "),
@@ -21,20 +21,18 @@ func (v compared) diffCell(diff *model.Diff, row *model.CellDiff) {
 		doc.Right("B").Drop(3))
 	for i := range row.Meters {
 		change := &row.Meters[i]
-		if i > 0 && (words.IsPart(change.Meter) || max(abs(change.Need), abs(change.Consumed),
-			abs(change.Peak)) < diff.Least) {
+		largest := max(abs(change.Need), abs(change.Consumed), abs(change.Peak))
+		if i > 0 && (words.IsPart(change.Meter) || largest < diff.Least) {
 			continue
 		}
-		table.Row("    "+words.Meter(change.Meter), words.Need.Text(change.A), words.Need.Text(change.B),
-			words.Change(change.Need),
+		table.Row("    "+words.Meter(change.Meter),
+			words.Need.Text(change.A), words.Need.Text(change.B), words.Change(change.Need),
 			words.Consumed.Text(change.A), words.Consumed.Text(change.B), words.Change(change.Consumed),
-			words.Highest.Text(change.A),
-			words.Highest.Text(change.B))
+			words.Highest.Text(change.A), words.Highest.Text(change.B))
 	}
 	v.Table(table)
-	v.Prose("            ", doc.Dim("    time    "), "wall "+times(row,
-		func(x *model.DiffCell) int64 { return x.DurationNS })+" · cpu "+
-		times(row, func(x *model.DiffCell) int64 { return x.CPUNS }))
+	const indent = "            "
+	v.Prose(indent, doc.Dim("    time    "), "wall "+times(row, wall)+" · cpu "+times(row, cpu))
 	shown := 0
 	for i := range row.Lines {
 		line := &row.Lines[i]
@@ -45,14 +43,15 @@ func (v compared) diffCell(diff *model.Diff, row *model.CellDiff) {
 			continue
 		}
 		shown++
-		v.Prose("            ", doc.Dim("    by      "), words.Change(line.Change)+" "+words.Meter(line.Meter),
+		v.Prose(indent, doc.Dim("    by      "), words.Change(line.Change)+" "+words.Meter(line.Meter),
 			" "+escape.OneLine(words.LineOf(diff, line), false, maxProse),
 			doc.Dim(" ("+words.Bytes(line.A)+" → "+words.Bytes(line.B)+" at the peak"+hardlyResident(row, line)+")"))
 	}
-	v.Prose("            ", doc.Dim("    why     "), escape.OneLine(row.Why, false, maxProse))
+	v.Prose(indent, doc.Dim("    why     "), escape.OneLine(row.Why, false, maxProse))
 }
 
-// diffFollowing lists the cells that follow from a cell, a row each; with all parts, each as the cause is shown.
+// diffFollowing lists the cells that follow from a cause, with a row for each; with Full it shows each of them as
+// [compared.diffCell] does.
 func (v compared) diffFollowing(diff *model.Diff, cause *model.Cause, most int) {
 	if len(cause.Follows) == 0 {
 		return
@@ -70,7 +69,7 @@ func (v compared) diffFollowing(diff *model.Diff, cause *model.Cause, most int) 
 		follower := &cause.Follows[i]
 		row := &diff.Cells[follower.Cell]
 		needs, keeps := "–", "–"
-		if m := of(row, follower.Meter); m != nil {
+		if m := meterOf(row, follower.Meter); m != nil {
 			needs, keeps = words.Change(m.Need), words.Change(m.Consumed)
 		}
 		table.Row("    "+words.Row(row), row.Change, needs, keeps,
@@ -82,7 +81,8 @@ func (v compared) diffFollowing(diff *model.Diff, cause *model.Cause, most int) 
 	}
 }
 
-// hides reports whether a line's mapped memory is that of its arrays, which have a line of their own.
+// hides reports whether a line about mapped memory is left out, because at least half of that memory is arrays of the
+// same line of code, which are listed themselves.
 func hides(row *model.CellDiff, line *model.LineDiff) bool {
 	return words.IsOutermost(line.Meter) && slices.ContainsFunc(row.Lines, func(x model.LineDiff) bool {
 		return words.LiesWithin(x.Meter) && x.Cell == line.Cell && x.Line == line.Line && x.File == line.File &&
@@ -90,9 +90,10 @@ func hides(row *model.CellDiff, line *model.LineDiff) bool {
 	})
 }
 
-// hardlyResident says that the mapped memory of a line was hardly touched: resident memory has not moved with it.
+// hardlyResident says that a line's mapped memory was hardly touched, because resident memory changed by less than half
+// as much; else it returns "".
 func hardlyResident(row *model.CellDiff, line *model.LineDiff) string {
-	change := of(row, "cpu.resident")
+	change := meterOf(row, "cpu.resident")
 	if change == nil || !words.IsOutermost(line.Meter) {
 		return ""
 	}
@@ -103,21 +104,28 @@ func hardlyResident(row *model.CellDiff, line *model.LineDiff) string {
 	return "; mapped, not touched: resident changed by " + words.Bytes(rose) + " at most"
 }
 
-// times returns "1.20 s → 1.40 s".
-func times(row *model.CellDiff, of func(*model.DiffCell) int64) string {
-	one := func(cell *model.DiffCell) string {
-		if cell == nil || of(cell) < 0 {
+// times returns a time of a cell in both runs: "1.20 s → 1.40 s". A negative time is not known.
+func times(row *model.CellDiff, timeOf func(*model.DiffCell) int64) string {
+	text := func(cell *model.DiffCell) string {
+		if cell == nil || timeOf(cell) < 0 {
 			return "–"
 		}
-		return words.Duration(of(cell))
+		return words.Duration(timeOf(cell))
 	}
-	return one(row.A) + " → " + one(row.B)
+	return text(row.A) + " → " + text(row.B)
 }
 
-// slowest is the most cells that are named for their time.
+// wall returns a cell's duration, in nanoseconds.
+func wall(cell *model.DiffCell) int64 { return cell.DurationNS }
+
+// cpu returns a cell's processor time, in nanoseconds.
+func cpu(cell *model.DiffCell) int64 { return cell.CPUNS }
+
+// slowest is the most cells that diffTimes names.
 const slowest = 3
 
-// diffTimes names the cells of both runs with the largest changes of time, of at least a second and a fifth.
+// diffTimes names the cells whose time changed most. Only changes of at least a second, and of at least a fifth of the
+// cell's time, count.
 func (v compared) diffTimes(diff *model.Diff) {
 	var rows []*model.CellDiff
 	change := func(r *model.CellDiff) int64 { return r.B.DurationNS - r.A.DurationNS }
@@ -135,9 +143,7 @@ func (v compared) diffTimes(diff *model.Diff) {
 	}
 	v.Heading("Slower or faster by a second and a fifth")
 	for _, r := range rows[:min(len(rows), slowest)] {
-		v.Prose("    ",
-			words.Row(r)+"  wall "+times(r, func(x *model.DiffCell) int64 { return x.DurationNS })+" · cpu "+
-				times(r, func(x *model.DiffCell) int64 { return x.CPUNS }),
+		v.Prose("    ", words.Row(r)+"  wall "+times(r, wall)+" · cpu "+times(r, cpu),
 			doc.Dim("  "+escape.Lines(sourceOfRow(r), false, maxLead)))
 	}
 	if n := len(rows) - slowest; n > 0 {
@@ -145,7 +151,7 @@ func (v compared) diffTimes(diff *model.Diff) {
 	}
 }
 
-// judged lists the exceeded limits, and those that cannot be judged.
+// judged lists the figures that are over a limit, and those that cannot be judged.
 func (v compared) judged(judgement *model.Judgement) {
 	if judgement == nil {
 		return
@@ -162,9 +168,10 @@ func (v compared) judged(judgement *model.Judgement) {
 	}
 }
 
-// compared lays a comparison out.
+// compared is the layout of a comparison.
 type compared struct{ layout }
 
+// sourceOfRow returns the source of a cell in run B; in run A if it is gone.
 func sourceOfRow(row *model.CellDiff) string {
 	if row.B != nil {
 		return row.B.Source
@@ -172,8 +179,8 @@ func sourceOfRow(row *model.CellDiff) string {
 	return row.A.Source
 }
 
-// of returns one meter of a row, nil if it has no figure.
-func of(row *model.CellDiff, meter string) *model.MeterDiff {
+// meterOf returns the changes of one meter of a cell; nil if the cell has no figure of that meter.
+func meterOf(row *model.CellDiff, meter string) *model.MeterDiff {
 	for i := range row.Meters {
 		if row.Meters[i].Meter == meter {
 			return &row.Meters[i]
@@ -182,7 +189,7 @@ func of(row *model.CellDiff, meter string) *model.MeterDiff {
 	return nil
 }
 
-// The shown parts of a comparison on a terminal, unless all is shown.
+// The most items of a comparison on a terminal, without Full.
 const (
 	maxDiffCells  = 15
 	maxDiffLines  = 4
@@ -190,16 +197,17 @@ const (
 )
 
 // fromTo returns "1.00 GiB → 2.00 GiB, +1.00 GiB (+100.0 %)".
-func fromTo(figure, b *model.Figure, q words.Quantity, change int64) string {
-	text := q.Text(figure) + " → " + q.Text(b) + ", " + words.Change(change)
-	if figure != nil && b != nil {
-		if p := words.Percent(change, q.Of(*figure)); p != "" && change != 0 {
-			text += " (" + p + ")"
+func fromTo(a, b *model.Figure, q words.Quantity, change int64) string {
+	text := q.Text(a) + " → " + q.Text(b) + ", " + words.Change(change)
+	if a != nil && b != nil {
+		if percent := words.Percent(change, q.Of(*a)); percent != "" && change != 0 {
+			text += " (" + percent + ")"
 		}
 	}
 	return text
 }
 
+// noCause says that no cell caused the difference.
 func (v compared) noCause(d *model.Diff) {
 	v.Field("cause", "none: no cell needs or keeps "+words.Bytes(d.Least)+" more or less than it did")
 }

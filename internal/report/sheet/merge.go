@@ -11,7 +11,7 @@ import (
 	"ipytracer/model"
 )
 
-// merged lays merged recordings out.
+// merged is the layout of merged recordings.
 type merged struct {
 	layout
 	m *model.Merge
@@ -27,6 +27,7 @@ func Merge(merge *model.Merge, options Options) *doc.Document {
 	return v.Document
 }
 
+// together shows the highest memory of all nodes at once, and the nodes with the largest shares of it.
 func (v merged) together() {
 	t := &v.m.Together
 	v.Prose("", words.Plural(len(v.m.Nodes), "recording")+" on one timeline, which begins at ", v.m.Started)
@@ -53,13 +54,17 @@ func (v merged) together() {
 	v.Field("of these", parts)
 }
 
+// The most items without Full.
 const (
 	mostShares = 4
 	mostNodes  = 30
 	mostCells  = 15
-	nodeName   = 20 // cells of a node's name in a table
 )
 
+// nodeName is the most characters of a node's name in a table.
+const nodeName = 20
+
+// nodes shows a table of the nodes and their recordings.
 func (v merged) nodes() {
 	v.Heading("Nodes")
 	table := &doc.Table{
@@ -91,21 +96,22 @@ func (v merged) nodes() {
 	}
 }
 
-// clockOf says how far the place of a recording can be off.
+// clockOf says how far a recording's times can be off, and whether messages or the user's statement bound that.
 func clockOf(node *model.MergeNode) string {
 	if node.EarliestStart == nil || node.LatestStart == nil || node.EarliestEnd == nil || node.LatestEnd == nil {
 		return "not known"
 	}
-	wide := max(*node.LatestStart-*node.EarliestStart, *node.LatestEnd-*node.EarliestEnd)
+	width := max(*node.LatestStart-*node.EarliestStart, *node.LatestEnd-*node.EarliestEnd)
 	switch {
-	case wide == 0:
+	case width == 0:
 		return "none"
 	case node.Messages > 0:
-		return words.Duration(wide) + " by " + words.Plural(node.Messages, "message")
+		return words.Duration(width) + " by " + words.Plural(node.Messages, "message")
 	}
-	return words.Duration(wide) + " as stated"
+	return words.Duration(width) + " as stated"
 }
 
+// cells shows a table of the cells of all nodes, the largest need first.
 func (v merged) cells() {
 	v.Heading("Cells by need")
 	if len(v.m.Cells) == 0 {
@@ -131,8 +137,8 @@ func (v merged) cells() {
 		if c.Kernel != "" {
 			cell += " of " + escape.Bounded(c.Kernel, maxName)
 		}
-		table.Row(words.Need.Text(&c.Figure), words.Highest.Text(&c.Figure), escape.Bounded(v.m.Nodes[c.Node].Name,
-			nodeName), cell,
+		table.Row(words.Need.Text(&c.Figure), words.Highest.Text(&c.Figure),
+			escape.Bounded(v.m.Nodes[c.Node].Name, nodeName), cell,
 			words.Duration(c.AtNS), words.Duration(c.DurationNS),
 			doc.Dim(escape.OneLine(strings.TrimSpace(c.Source), false, maxProse/2)))
 	}

@@ -11,7 +11,7 @@ import (
 	"ipytracer/model"
 )
 
-// planned lays a plan out.
+// planned is the layout of a plan.
 type planned struct{ layout }
 
 // Plan shows the need, the place that determines it, the text to paste, and the lines that would lower it.
@@ -33,9 +33,10 @@ func Plan(plan *model.Plan, options Options) *doc.Document {
 	return v.Document
 }
 
-// maxPlanRuns is the most listed recordings, unless all are.
+// maxPlanRuns is the most recordings that a terminal lists without Full.
 const maxPlanRuns = 12
 
+// planRuns lists the recordings, each with the peaks of its demands.
 func (v planned) planRuns(plan *model.Plan) {
 	for i := range plan.Runs {
 		run := &plan.Runs[i]
@@ -43,8 +44,9 @@ func (v planned) planRuns(plan *model.Plan) {
 			v.Note("… and %s; --full prints all.", words.Plural(len(plan.Runs)-i, "more recording"))
 			break
 		}
-		spans := []doc.Span{doc.Dim(fmt.Sprintf("%d  ", i+1)), doc.Plain(escape.Bounded(path.Base(run.File),
-			2*maxName)),
+		spans := []doc.Span{
+			doc.Dim(fmt.Sprintf("%d  ", i+1)),
+			doc.Plain(escape.Bounded(path.Base(run.File), 2*maxName)),
 			doc.Dim(" · " + words.Plural(run.Cells, "cell") + " in " + words.Duration(run.DurationNS)),
 		}
 		for k, peak := range run.Peaks {
@@ -56,7 +58,7 @@ func (v planned) planRuns(plan *model.Plan) {
 	}
 }
 
-// marked returns a demand's need with the mark of its certainty.
+// marked returns a demand's highest moment with the mark of its certainty.
 func marked(d *model.Demand) string {
 	f := model.Figure{Peak: d.Need, Exact: d.Exact, Bound: d.Bound}
 	return words.Highest.Text(&f)
@@ -93,7 +95,7 @@ func (v planned) demand(plan *model.Plan, d *model.Demand) {
 	v.mattering(d)
 }
 
-// tried shows the need with a change that was tried.
+// tried shows the demand that remains with each change that was tried.
 func (v planned) tried(plan *model.Plan, demand *model.Demand) {
 	for i := range plan.Tried {
 		if t := &plan.Tried[i]; t.Meter == demand.Meter {
@@ -104,6 +106,7 @@ func (v planned) tried(plan *model.Plan, demand *model.Demand) {
 	}
 }
 
+// decided shows where memory was highest, and the next highest place.
 func (v planned) decided(demand *model.Demand) {
 	if demand.At == nil {
 		return
@@ -127,7 +130,7 @@ func placeText(place *model.PlanPlace) string {
 	return escape.OneLine(text, false, maxProse/2)
 }
 
-// mattering lists the lines that would lower it.
+// mattering lists the lines without which the demand would be lower, and lines that mapped memory without touching it.
 func (v planned) mattering(demand *model.Demand) {
 	for _, l := range demand.Lines {
 		size := words.Bytes(l.Resident) + " there"
@@ -146,13 +149,13 @@ func (v planned) mattering(demand *model.Demand) {
 	for _, l := range demand.Untouched {
 		v.Field("mapped", placeText(&l.PlanPlace),
 			doc.Dim(fmt.Sprintf(
-				"%s, of which at most %s came into memory there: it does not count, "+"unless it is filled elsewhere",
+				"%s, of which at most %s came into memory there: it does not count, unless it is filled elsewhere",
 				words.Bytes(l.AtPeak), words.Bytes(l.Resident))))
 	}
 	v.planSmaller(demand)
 }
 
-// planTogether names the savings of lines that only go together.
+// planTogether names the lines that lower the peak only together, and by how much.
 func (v planned) planTogether(demand *model.Demand) {
 	set := demand.Together
 	if set == nil || len(set.Lines) < 2 {
@@ -164,22 +167,23 @@ func (v planned) planTogether(demand *model.Demand) {
 	v.Field("together", parts, doc.Dim(escape.OneLine(words.ThenDecides(set.Then), false, maxProse/2)))
 }
 
-// planSmaller says whether it would fit in the next smaller machine.
+// planSmaller says how high the notebook is without the lines that matter, and whether it would then fit in the next
+// smaller machine.
 func (v planned) planSmaller(demand *model.Demand) {
-	if len(demand.Lines) == 0 && demand.Together == nil {
+	together := demand.Together
+	if len(demand.Lines) == 0 && together == nil {
 		return
 	}
-	text, peak := "no line brings it down by much", demand.Need
-	if t := demand.Together; t != nil {
-		peak = t.Peak
-		text = fmt.Sprintf("without %s %s at its highest", these(len(t.Lines)), words.Bytes(peak))
+	text := "no line brings it down by much"
+	if together != nil {
+		text = fmt.Sprintf("without %s %s at its highest", these(len(together.Lines)), words.Bytes(together.Peak))
 	}
 	if demand.Size > 0 && demand.Smaller > 0 {
 		text += fmt.Sprintf("; this fits %s, for %s it must come down to %s",
 			words.Bytes(demand.Size), words.Bytes(demand.Smaller), words.Bytes(atMost(demand)))
 		switch {
-		case demand.Together == nil:
-		case peak <= atMost(demand):
+		case together == nil:
+		case together.Peak <= atMost(demand):
 			text += ": it would"
 		default:
 			text += ": that is not enough"
@@ -188,27 +192,27 @@ func (v planned) planSmaller(demand *model.Demand) {
 	v.Field("smaller", text)
 }
 
-func these(width int) string {
-	if width == 1 {
+// these returns "that line", or "these 3 lines".
+func these(count int) string {
+	if count == 1 {
 		return "that line"
 	}
-	return fmt.Sprintf("these %d lines", width)
+	return fmt.Sprintf("these %d lines", count)
 }
 
-// atMost returns the highest peak, without its margin, that fits in the smaller size.
+// atMost returns the highest peak with which a demand, margin included, fits in the next smaller size.
 func atMost(d *model.Demand) int64 { return max(0, d.Smaller-(d.Limit-d.Need)) }
 
-// page is what pages say.
+// page lays the plan out for pages.
 func (v planned) page(plan *model.Plan) {
 	for i := range plan.Demands {
 		demand := &plan.Demands[i]
-		figure := model.Figure{Peak: demand.Need, Exact: demand.Exact, Bound: demand.Bound}
 		name := words.Meter(demand.Meter)
 		v.Field(name,
-			words.AtLeast(demand)+words.Bytes(demand.Limit)+": "+words.Highest.Text(&figure)+" at its highest, margin "+
+			words.AtLeast(demand)+words.Bytes(demand.Limit)+": "+marked(demand)+" at its highest, margin "+
 				words.Bytes(demand.Limit-demand.Need))
-		for i := range plan.Tried {
-			if t := &plan.Tried[i]; t.Meter == demand.Meter {
+		for k := range plan.Tried {
+			if t := &plan.Tried[k]; t.Meter == demand.Meter {
 				v.Field("tried", doc.In(doc.Less, words.Bytes(t.Limit)+" with "+clip(t.Change)+": "+words.Bytes(t.Need)+
 					" at its highest, and the results are the same"))
 			}
@@ -232,11 +236,11 @@ func (v planned) page(plan *model.Plan) {
 	v.recordings(plan)
 }
 
+// linesThatMatter is [planned.mattering] as a table of a page.
 func (v planned) linesThatMatter(name string, demand *model.Demand) {
 	v.Heading(name + ": the lines that matter")
-	table := doc.NewTable(doc.Left("line"), doc.Right("there at most"), doc.Right(
-		"allocated"), doc.Right("lower without it"),
-		doc.Left("then"), doc.Left("source"))
+	table := doc.NewTable(doc.Left("line"), doc.Right("there at most"), doc.Right("allocated"),
+		doc.Right("lower without it"), doc.Left("then"), doc.Left("source"))
 	row := func(l *model.PlanLine, fall, then string) {
 		table.Row(words.PlaceName(&l.PlanPlace), words.Bytes(l.Resident), words.Bytes(l.AtPeak), fall, then,
 			code(l.Source))
@@ -250,7 +254,7 @@ func (v planned) linesThatMatter(name string, demand *model.Demand) {
 	v.Table(table)
 }
 
-// smaller names the savings of lines that only go together.
+// smaller says, on a page, how high the notebook is without the lines that matter.
 func (v planned) smaller(demand *model.Demand) {
 	set := demand.Together
 	switch {
@@ -263,6 +267,7 @@ func (v planned) smaller(demand *model.Demand) {
 	}
 }
 
+// parts adds a table of the margin and the parts of a demand to a page.
 func (v planned) parts(name string, demand *model.Demand) {
 	v.Heading(name + ": what it is")
 	table := doc.NewTable(doc.Right("bytes"), doc.Left("of"))
@@ -277,6 +282,7 @@ func (v planned) parts(name string, demand *model.Demand) {
 	v.Table(table)
 }
 
+// recordings adds the table of recordings to a page.
 func (v planned) recordings(plan *model.Plan) {
 	v.Heading("Recordings")
 	table := doc.NewTable(doc.Right(""), doc.Left("recording"), doc.Right("cells"), doc.Right("time"))

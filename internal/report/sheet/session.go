@@ -18,22 +18,22 @@ const (
 	maxReasons    = 10
 	maxReason     = 300 // characters
 	maxSlower     = 600 // characters: it may name a file
-	maxAdviceRows = 3   // `tracer advise` has ten
+	maxAdviceRows = 3   // `tracer advise` lists ten
 )
 
-// SessionMarkdown writes the heaviest cells, the experiments, the lines of the notebook with the most memory at the
-// peak, and everything inexact, as GitHub and GitLab show Markdown. Texts of the notebook are code spans, in which
-// nothing is a link, a mention or HTML. Its length is bounded.
+// SessionMarkdown writes, as Markdown of GitHub and GitLab, the heaviest cells, the experiments, the lines of the
+// notebook with the most memory at the peak, and what is not exact. Texts of the notebook are code spans, in which
+// nothing is a link, a mention or HTML. The length is bounded.
 func SessionMarkdown(w io.Writer, report *model.Report) error {
 	return sessionOf(report, typedLines(report.Lines)).Markdown(w)
 }
 
-// SessionMarkdownFull writes the same with the lines of libraries that allocated.
+// SessionMarkdownFull is [SessionMarkdown] with the lines that allocated themselves, also those of libraries.
 func SessionMarkdownFull(w io.Writer, report *model.Report) error {
 	return sessionOf(report, allLines(report.Lines)).Markdown(w)
 }
 
-// session lays the Markdown of a session out.
+// session is the layout of a session's Markdown.
 type session struct {
 	*doc.Document
 	*sessionRows
@@ -49,8 +49,8 @@ func sessionOf(report *model.Report, lines []lineRow) *doc.Document {
 			v.paragraph("Slower: ", doc.Source(escape.Bounded(text, maxSlower)))
 		}
 	}
-	v.windows("cell", v.cells, v.more, "cells that needed less")
-	v.windows("experiment", v.experiments, v.further, "experiments")
+	v.windows("cell", v.cells, v.moreCells, "cells that needed less")
+	v.windows("experiment", v.experiments, v.moreExperiments, "experiments")
 	v.counters()
 	v.lines(lines)
 	v.advice(report.Advice)
@@ -58,13 +58,13 @@ func sessionOf(report *model.Report, lines []lineRow) *doc.Document {
 	return v.Document
 }
 
-// paragraph adds a paragraph. Texts of the notebook in it must be sources.
+// paragraph adds a paragraph. The caller must pass texts of the notebook as [doc.Source].
 func (v session) paragraph(parts ...any) {
 	v.Line(doc.Spans(parts...), nil)
 	v.Blank()
 }
 
-// table adds a table that has rows. more is the number of items without a row.
+// table adds a table unless it is empty. more is the number of items without a row, what the text behind it.
 func (v session) table(t *doc.Table, more int, what string) {
 	if t.Len() == 0 {
 		return
@@ -87,20 +87,19 @@ func (v session) head(report *model.Report) {
 			words.Bytes(host.Memory)+")")
 	}
 	parts = append(parts, ".")
-	before := " Peaks of the session: "
+	separator := " Peaks of the session: "
 	for i, id := range v.meters {
 		if f, ok := v.peaks[id]; ok && f.Peak != 0 {
 			if i > 0 {
-				before = ", "
+				separator = ", "
 			}
-			parts = append(parts, before, meterName(id), " "+words.Highest.Text(&f))
+			parts = append(parts, separator, meterName(id), " "+words.Highest.Text(&f))
 		}
 	}
 	v.paragraph(parts...)
 }
 
-// nearest adds a paragraph on how near the session came to limits, the nearest first, and on the GPUs that it used;
-// nothing if neither is known.
+// nearest adds a paragraph on how near the session came to its limits, and on the GPUs that it used.
 func (v session) nearest(report *model.Report, near []model.Nearness) {
 	var limits []string
 	var parts []any
@@ -131,7 +130,8 @@ func (v session) nearest(report *model.Report, near []model.Nearness) {
 	}
 }
 
-// windows adds the table of the cells, which have sources, or of the experiments.
+// windows adds the table of the cells or of the experiments: what is "cell" or "experiment". more is the number of
+// those without a row, and rest describes them.
 func (v session) windows(what string, rows []windowRow, more int, rest string) {
 	t := doc.NewTable(doc.Left(what))
 	quantities := [][]words.Quantity{{words.Need, words.Consumed, words.Highest}}
@@ -177,9 +177,9 @@ func (v session) lines(rows []lineRow) {
 	t := doc.NewTable(doc.Left("line"), doc.Left("meter"), doc.Right("at the session's peak"), doc.Right("allocated"),
 		doc.Right("times"))
 	for _, l := range rows[:min(len(rows), maxLineRows)] {
-		t.Row(doc.Source(frameText(l.Frame)), meterName(l.Meter), words.Sampled(words.Bytes(l.atPeak), l.Sampled),
-			words.Sampled(words.Bytes(l.allocated), l.Sampled), words.Sampled(strconv.FormatInt(l.Count, 10),
-				l.Sampled))
+		about := func(figure string) string { return words.Sampled(figure, l.Sampled) }
+		t.Row(doc.Source(frameText(l.Frame)), meterName(l.Meter), about(words.Bytes(l.atPeak)),
+			about(words.Bytes(l.allocated)), about(strconv.FormatInt(l.Count, 10)))
 	}
 	v.table(t, len(rows)-maxLineRows, " lines that held less.")
 }
@@ -215,11 +215,11 @@ func (v session) exactness(c *model.Certificate) {
 	}
 }
 
-// reasons adds a list, an item a line.
-func (v session) reasons(all []string) {
-	for i, why := range all {
+// reasons adds a list, with a line for each of the first maxReasons.
+func (v session) reasons(reasons []string) {
+	for i, why := range reasons {
 		if i == maxReasons {
-			v.Line(doc.Spans(fmt.Sprintf("- … and %d more", len(all)-i)), nil)
+			v.Line(doc.Spans(fmt.Sprintf("- … and %d more", len(reasons)-i)), nil)
 			return
 		}
 		v.Line(doc.Spans("- ", doc.Source(escape.Bounded(why, maxReason))), nil)

@@ -20,22 +20,22 @@ const (
 	maxExcerpt     = 60
 )
 
-// sessionRows are the windows and meters of a session that its Markdown has a place for.
+// sessionRows are the windows and meters of a session that its Markdown shows.
 type sessionRows struct {
-	meters      []string                // the columns of needs
-	cells       []windowRow             // the heaviest, up to a number
-	experiments []windowRow             // the first
-	more        int                     // cells without a row
-	further     int                     // experiments without a row
-	peaks       map[string]model.Figure // of the sessions, by meter, the highest
-	order       int
-	count       int // cells
-	failed      int
+	meters          []string                // meters with a column for needs, the ranking one first
+	cells           []windowRow             // the maxCells heaviest ones
+	experiments     []windowRow             // the first maxExperiments
+	moreCells       int                     // cells without a row
+	moreExperiments int                     // experiments without a row
+	peaks           map[string]model.Figure // by meter, the highest of all processes' sessions
+	order           int                     // cells and experiments so far
+	count           int                     // cells
+	failed          int                     // cells that failed
 }
 
 // windowRow is the part of a window that its row needs.
 type windowRow struct {
-	order   int
+	order   int    // its place in the session
 	name    string // in Markdown
 	status  string // in Markdown; "" for a window that ended well
 	figures map[string]model.Figure
@@ -43,29 +43,29 @@ type windowRow struct {
 	counted string // counters, in words
 }
 
-// rowsOf goes through the windows of a session. The meter that ranks the cells is the first one.
-func rowsOf(report *model.Report, ranks string) *sessionRows {
-	rows := &sessionRows{meters: headlinesOf(report, ranks), peaks: map[string]model.Figure{}}
+// rowsOf goes through the windows of a session. It ranks cells by the meter ranking.
+func rowsOf(report *model.Report, ranking string) *sessionRows {
+	rows := &sessionRows{meters: headlinesOf(report, ranking), peaks: map[string]model.Figure{}}
 	for window := range report.AllPassing() {
-		rows.take(window)
+		rows.add(window)
 	}
 	return rows
 }
 
 // headlinesOf returns the meters with a column: those that users read, the ranking one first.
-func headlinesOf(report *model.Report, ranks string) []string {
+func headlinesOf(report *model.Report, ranking string) []string {
 	known := report.AllMeters()
-	all := words.Headlines(known)
-	if len(all) == 0 {
-		all = known
+	meters := words.Headlines(known)
+	if len(meters) == 0 {
+		meters = known
 	}
-	if slices.Contains(known, ranks) {
-		all = words.First(all, ranks)
+	if slices.Contains(known, ranking) {
+		meters = words.First(meters, ranking)
 	}
-	return all[:min(len(all), maxMeters)]
+	return meters[:min(len(meters), maxMeters)]
 }
 
-// need returns what a window needed of the ranking meter.
+// need returns the need of a window, of the ranking meter.
 func (s *sessionRows) need(row *windowRow) int64 {
 	if len(s.meters) == 0 {
 		return 0
@@ -73,8 +73,8 @@ func (s *sessionRows) need(row *windowRow) int64 {
 	return row.figures[s.meters[0]].Need()
 }
 
-// take takes a window in, if it has a row.
-func (s *sessionRows) take(window *model.Window) {
+// add adds a window: a row for a cell or an experiment, the peaks of a session. It ignores statements.
+func (s *sessionRows) add(window *model.Window) {
 	switch window.Kind {
 	case model.Session:
 		for id, f := range window.Figures() {
@@ -108,7 +108,7 @@ func (s *sessionRows) take(window *model.Window) {
 	case len(s.experiments) < maxExperiments:
 		s.experiments = append(s.experiments, row)
 	default:
-		s.further++
+		s.moreExperiments++
 	}
 }
 
@@ -117,14 +117,15 @@ func (s *sessionRows) addCell(window *model.Window, row windowRow) {
 	if s.count++; window.Status == model.Error {
 		s.failed++
 	}
-	row.source = window.Source[:min(len(window.Source), 4*maxExcerpt*4)]
+	const mostSource = 16 * maxExcerpt // bytes: spaces are folded, and a character has up to 4 bytes
+	row.source = window.Source[:min(len(window.Source), mostSource)]
 	s.cells = append(s.cells, row)
 	slices.SortStableFunc(s.cells, func(a, b windowRow) int {
 		return cmp.Or(cmp.Compare(s.need(&b), s.need(&a)), cmp.Compare(a.order, b.order))
 	})
 	if len(s.cells) > maxCells {
 		s.cells = s.cells[:maxCells]
-		s.more++
+		s.moreCells++
 	}
 }
 
@@ -134,34 +135,35 @@ type lineRow struct {
 	atPeak, allocated int64
 }
 
-// allLines returns the lines that allocated themselves, of libraries too.
-func allLines(all []model.Line) (rows []lineRow) {
-	for i := range all {
-		if l := &all[i]; !l.Native && l.OwnAtPeak > 0 {
+// allLines returns a row for each Python line that allocated itself, in the user's code or in a library.
+func allLines(lines []model.Line) (rows []lineRow) {
+	for i := range lines {
+		if l := &lines[i]; !l.Native && l.OwnAtPeak > 0 {
 			rows = append(rows, lineRow{l, l.OwnAtPeak, l.OwnAllocated})
 		}
 	}
 	return rows
 }
 
-// typedLines returns the user's lines, with all calls below them. Mapped memory that arrays of the same line fill is
-// theirs.
-func typedLines(all []model.Line) (rows []lineRow) {
-	type where struct {
+// typedLines returns a row for each of the user's lines, with all that the line called. A line's mapped memory has no
+// row if at least half of it is arrays of the same line, which have one.
+func typedLines(lines []model.Line) (rows []lineRow) {
+	type place struct {
 		pid, execution, line int
 		file                 string
 	}
-	inner := map[where]int64{}
-	of := func(l *model.Line) where { return where{l.PID, l.Execution, l.Line, l.File} }
-	for i := range all {
-		if l := &all[i]; words.LiesWithin(l.Meter) {
-			inner[of(l)] = max(inner[of(l)], l.AtPeak)
+	placeOf := func(l *model.Line) place { return place{l.PID, l.Execution, l.Line, l.File} }
+	inner := map[place]int64{} // bytes that lie in mapped memory
+	for i := range lines {
+		if l := &lines[i]; words.LiesWithin(l.Meter) {
+			inner[placeOf(l)] = max(inner[placeOf(l)], l.AtPeak)
 		}
 	}
-	for i := range all {
-		l := &all[i]
-		if l.Native || l.AtPeak <= 0 || l.Execution == 0 && model.IsLibrary(l.File) ||
-			words.IsOutermost(l.Meter) && 2*inner[of(l)] >= l.AtPeak {
+	for i := range lines {
+		l := &lines[i]
+		isLibrarys := l.Native || l.Execution == 0 && model.IsLibrary(l.File)
+		isArrays := words.IsOutermost(l.Meter) && 2*inner[placeOf(l)] >= l.AtPeak
+		if isLibrarys || isArrays || l.AtPeak <= 0 {
 			continue
 		}
 		rows = append(rows, lineRow{l, l.AtPeak, l.Allocated})
@@ -169,7 +171,7 @@ func typedLines(all []model.Line) (rows []lineRow) {
 	return rows
 }
 
-// frameText returns "In[3] f:12", or a file and a line.
+// frameText returns "In[3] f:12", or "file.py f:12".
 func frameText(frame model.Frame) string {
 	if frame.IsNowhere() {
 		return escape.Bounded(frame.Function, 2*maxExcerpt)

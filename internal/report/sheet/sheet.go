@@ -9,7 +9,7 @@ import (
 	"ipytracer/internal/words"
 )
 
-// Options are settings of a document. The zero value leaves out what is little.
+// Options are settings of a document. With the zero value, long lists are cut and small figures are left out.
 type Options struct {
 	// Full leaves nothing out.
 	Full bool
@@ -38,12 +38,12 @@ func clip(text string) string { return escape.OneLine(text, false, maxLead) }
 // code returns code of a notebook, cut to a row's width.
 func code(text string) doc.Span { return doc.Source(clip(text)) }
 
-// changed returns a difference with its sign, and whether it is more or less.
+// changed returns a difference with its sign, in the style of more or of less memory.
 func changed(bytes int64) doc.Span { return doc.In(doc.Change(bytes), words.Change(bytes)) }
 
 func abs(n int64) int64 { return max(n, -n) }
 
-// more counts the items that a terminal leaves out.
+// more adds a note about n items that a terminal leaves out. what is one such item.
 func (l layout) more(n int, what string) {
 	if n > 0 {
 		l.Note("… and %s; --full prints all.", words.Plural(n, "more "+what))
@@ -51,30 +51,30 @@ func (l layout) more(n int, what string) {
 }
 
 // doubts lists the reasons why the document may mislead.
-func (l layout) doubts(all []string) {
+func (l layout) doubts(doubts []string) {
 	const most = 12
-	if len(all) == 0 {
+	if len(doubts) == 0 {
 		return
 	}
 	l.On(doc.Everywhere)
 	l.Heading("Doubts")
 	l.On(doc.Terminal)
-	shown := all
+	shown := doubts
 	if !l.o.Full {
-		shown = all[:min(len(all), most)]
+		shown = doubts[:min(len(doubts), most)]
 	}
 	for _, text := range shown {
 		l.Prose("  ", doc.Dim("· "), doc.Yellow(escape.Bounded(text, maxProse)))
 	}
-	l.more(len(all)-len(shown), "doubt")
+	l.more(len(doubts)-len(shown), "doubt")
 	l.On(doc.Page)
 	l.Prose("", "What speaks against taking everything at its word.")
 	table := &doc.Table{Columns: []doc.Column{doc.Left("doubt")}, Item: "doubt", More: "%s"}
-	for _, text := range all {
+	for _, text := range doubts {
 		table.Row(doc.In(doc.Doubt, text))
 	}
 	l.Table(table)
 }
 
-// sizeColumn is the most cells of a size, "1,023.99 MiB + 79.00 GiB GPU" apart.
+// sizeColumn is the width of a column of sizes. Only the sum of a CPU's and a GPU's memory is longer.
 const sizeColumn = 12

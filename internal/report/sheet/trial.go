@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// trial lays a trial out.
+// trial is the layout of a trial.
 type trial struct {
 	layout
 	t *model.Trial
@@ -47,52 +48,53 @@ func Trial(t *model.Trial, options Options) *doc.Document {
 
 // order says in which order the runs were: "as it is, 1, 1, as it is".
 func (v trial) order() string {
+	const most = 24
 	names := []string{}
-	for i, of := range v.t.Order {
-		if i == 24 {
+	for i, number := range v.t.Order {
+		if i == most {
 			names = append(names, "…")
 			break
 		}
-		name := "as it is"
-		if of > 0 {
-			name = fmt.Sprint(of)
-			if len(v.t.Variants) == 1 {
-				name = "changed"
-			}
+		switch {
+		case number == 0:
+			names = append(names, "as it is")
+		case len(v.t.Variants) == 1:
+			names = append(names, "changed")
+		default:
+			names = append(names, fmt.Sprint(number))
 		}
-		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
 }
 
 // variant shows one change.
-func (v trial) variant(c *model.TrialVariant) {
-	name := escape.Bounded(c.Name, 2*maxName)
+func (v trial) variant(variant *model.TrialVariant) {
+	name := escape.Bounded(variant.Name, 2*maxName)
 	if len(v.t.Variants) > 1 {
-		name = fmt.Sprintf("%d  %s", c.Number, name)
+		name = fmt.Sprintf("%d  %s", variant.Number, name)
 	}
 	v.Heading(strings.ToUpper(name[:1]) + name[1:])
-	v.verdict(c)
-	for i := range c.Saved {
-		v.saved(&c.Saved[i], c, i == 0)
+	v.verdict(variant)
+	for i := range variant.Saved {
+		v.saved(&variant.Saved[i], variant, i == 0)
 	}
-	if len(c.Saved) > 0 {
-		v.Field("time", words.Duration(middle(c.TimesBefore))+" → "+words.Duration(middle(c.TimesAfter)),
+	if len(variant.Saved) > 0 {
+		v.Field("time", words.Duration(middle(variant.TimesBefore))+" → "+words.Duration(middle(variant.TimesAfter)),
 			doc.Dim("of all cells, the medians"))
 	}
-	v.differences(c)
-	v.change(c)
-	v.byCell(c)
+	v.differences(variant)
+	v.change(variant)
+	v.byCell(variant)
 }
 
-// verdict says whether results are the same.
+// verdict says whether a change leaves the results the same.
 func (v trial) verdict(variant *model.TrialVariant) {
-	held, tolerated := 0, 0
+	different, tolerated := 0, 0
 	for i := range variant.Differences {
 		if variant.Differences[i].Tolerated {
 			tolerated++
 		} else {
-			held++
+			different++
 		}
 	}
 	within := ""
@@ -102,21 +104,21 @@ func (v trial) verdict(variant *model.TrialVariant) {
 	switch {
 	case variant.Why != "":
 		v.Field("results", doc.Red("it does not run to its end: "+escape.Bounded(variant.Why, maxProse)))
-	case held > 0:
-		v.Field("results", doc.Red(differ(held)), doc.Dim(within))
+	case different > 0:
+		v.Field("results", doc.Red(differ(different)), doc.Dim(within))
 	default:
 		v.Field("results", doc.Green("the same"), doc.Dim(within))
 	}
 }
 
-// saved shows one meter.
-func (v trial) saved(saving *model.TrialSaving, variant *model.TrialVariant, judged bool) {
+// saved shows what a change saves of one meter. Only the first meter of a variant decides: others are shown in short.
+func (v trial) saved(saving *model.TrialSaving, variant *model.TrialVariant, decides bool) {
 	mark := ""
 	if !saving.Exact {
 		mark = "not exact"
 	}
 	peaks := words.Bytes(middle(saving.Before)) + " → " + words.Bytes(middle(saving.After))
-	if !judged {
+	if !decides {
 		if saving.Median != 0 || v.o.Full {
 			v.Field("also", words.Meter(saving.Meter)+" "+peaks, lessOrMore(saving.Certain), doc.Yellow(mark))
 		}
@@ -139,12 +141,13 @@ func (v trial) saved(saving *model.TrialSaving, variant *model.TrialVariant, jud
 	v.Field("peak", words.Meter(saving.Meter)+" "+peaks, doc.Dim("the highest cell, the medians"))
 }
 
-func lessOrMore(n int64) string {
+// lessOrMore describes a saving: "1,234 bytes less"; "1,234 bytes more" for a negative one.
+func lessOrMore(saving int64) string {
 	switch {
-	case n > 0:
-		return digits(n) + " bytes less"
-	case n < 0:
-		return digits(-n) + " bytes more"
+	case saving > 0:
+		return digits(saving) + " bytes less"
+	case saving < 0:
+		return digits(-saving) + " bytes more"
 	}
 	return "the same"
 }
@@ -162,12 +165,12 @@ func digits(n int64) string {
 	return sign + text
 }
 
-// middle returns the median, 0 of nothing.
-func middle(all []int64) int64 {
-	if len(all) == 0 {
+// middle returns the median; 0 for no values.
+func middle(values []int64) int64 {
+	if len(values) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(all))
+	sorted := slices.Sorted(slices.Values(values))
 	half := len(sorted) / 2
 	if len(sorted)%2 == 1 {
 		return sorted[half]
@@ -182,12 +185,12 @@ const (
 	maxTrialDiff        = 40
 )
 
-// differences lists those that count first.
+// differences lists the differences of a change's results: those that are not tolerated come first.
 func (v trial) differences(variant *model.TrialVariant) {
 	sorted := slices.Clone(variant.Differences)
-	slices.SortStableFunc(sorted, func(difference, b model.TrialDifference) int {
+	slices.SortStableFunc(sorted, func(a, b model.TrialDifference) int {
 		switch {
-		case difference.Tolerated == b.Tolerated:
+		case a.Tolerated == b.Tolerated:
 			return 0
 		case b.Tolerated:
 			return -1
@@ -208,7 +211,7 @@ func (v trial) differences(variant *model.TrialVariant) {
 	}
 }
 
-// differenceText returns "cell 3: "a" became "b"".
+// differenceText returns a difference in words, escaped, such as `cell 3: "a" became "b"`.
 func differenceText(difference *model.TrialDifference) string {
 	text := "variable " + difference.Variable
 	if difference.Cell > 0 {
@@ -220,7 +223,7 @@ func differenceText(difference *model.TrialDifference) string {
 	return escape.OneLine(text, false, maxProse)
 }
 
-// change shows what was changed.
+// change shows the lines of the notebook that a variant changes.
 func (v trial) change(variant *model.TrialVariant) {
 	if variant.Diff == "" {
 		return
@@ -231,49 +234,52 @@ func (v trial) change(variant *model.TrialVariant) {
 			v.Prose("", doc.Dim("    … and "+words.Plural(len(lines)-i, "more line")+"; --full prints all"))
 			return
 		}
-		look := doc.Plain
+		style := doc.Plain
 		switch {
 		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "@@"):
-			look = doc.Dim
+			style = doc.Dim
 		case strings.HasPrefix(line, "-"):
-			look = doc.Red
+			style = doc.Red
 		case strings.HasPrefix(line, "+"):
-			look = doc.Green
+			style = doc.Green
 		}
-		v.Code(look("    " + line))
+		v.Code(style("    " + line))
 	}
 }
 
-// byCell shows the cells with the largest change of what they needed or had.
+// byCell shows the cells whose peak or need a variant changed, in the notebook's order: the largest changes, or all
+// with Full.
 func (v trial) byCell(variant *model.TrialVariant) {
-	sorted := slices.DeleteFunc(slices.Clone(variant.Cells), func(x model.TrialCell) bool {
-		return !v.o.Full && abs(x.PeakAfter-x.PeakBefore) < 1<<20 && abs(x.NeedAfter-x.NeedBefore) < 1<<20
+	const least = 1 << 20 // bytes
+	peakChange := func(c *model.TrialCell) int64 { return abs(c.PeakAfter - c.PeakBefore) }
+	shown := slices.DeleteFunc(slices.Clone(variant.Cells), func(c model.TrialCell) bool {
+		return !v.o.Full && peakChange(&c) < least && abs(c.NeedAfter-c.NeedBefore) < least
 	})
-	if len(sorted) == 0 {
+	if len(shown) == 0 {
 		return
 	}
-	if !v.o.Full && len(sorted) > maxTrialCells {
-		slices.SortStableFunc(sorted, func(a, b model.TrialCell) int {
-			return int(min(max(abs(b.PeakAfter-b.PeakBefore)-abs(a.PeakAfter-a.PeakBefore), -1), 1))
+	if !v.o.Full && len(shown) > maxTrialCells {
+		slices.SortStableFunc(shown, func(a, b model.TrialCell) int {
+			return cmp.Compare(peakChange(&b), peakChange(&a))
 		})
-		sorted = sorted[:maxTrialCells]
-		slices.SortFunc(sorted, func(a, b model.TrialCell) int { return a.Cell - b.Cell })
+		shown = shown[:maxTrialCells]
+		slices.SortFunc(shown, func(a, b model.TrialCell) int { return cmp.Compare(a.Cell, b.Cell) })
 	}
 	table := &doc.Table{
 		Columns: []doc.Column{doc.Right("cell"), doc.Right("peak"), doc.Right("changed"), doc.Right("need"),
 			doc.Right("changed"), doc.Right("time"), doc.Right("changed"), doc.Flex("source"),
 		},
 	}
-	for _, x := range sorted {
-		table.Row(fmt.Sprint(x.Cell), words.Bytes(x.PeakBefore), words.Bytes(x.PeakAfter), words.Bytes(x.NeedBefore),
-			words.Bytes(x.NeedAfter), doc.Dim(words.Duration(x.TimeBefore)), doc.Dim(words.Duration(x.TimeAfter)),
-			escape.OneLine(x.Source, false, maxProse/2))
+	for _, c := range shown {
+		table.Row(fmt.Sprint(c.Cell), words.Bytes(c.PeakBefore), words.Bytes(c.PeakAfter), words.Bytes(c.NeedBefore),
+			words.Bytes(c.NeedAfter), doc.Dim(words.Duration(c.TimeBefore)), doc.Dim(words.Duration(c.TimeAfter)),
+			escape.OneLine(c.Source, false, maxProse/2))
 	}
 	v.Blank()
 	v.Table(table)
 }
 
-// unstable lists what differs without any change.
+// unstable lists the results that differ between runs of the unchanged notebook.
 func (v trial) unstable() {
 	if len(v.t.Unstable) == 0 {
 		return
@@ -290,9 +296,10 @@ func (v trial) unstable() {
 	}
 }
 
-func differ(width int) string {
-	if width == 1 {
+// differ returns "1 result differs", or "3 results differ".
+func differ(count int) string {
+	if count == 1 {
 		return "1 result differs"
 	}
-	return fmt.Sprintf("%d results differ", width)
+	return fmt.Sprintf("%d results differ", count)
 }

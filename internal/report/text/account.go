@@ -11,19 +11,20 @@ import (
 
 // Accounts returns how the memory divides at the highest moment and after the last cell. Where no cell ran, it returns
 // how the memory of the living processes divides at the end.
-func Accounts(r *model.Report) (all []model.Account) {
+func Accounts(r *model.Report) (accounts []model.Account) {
 	v, err := newView(r, Options{})
 	if err != nil {
 		return nil
 	}
-	if !(headlineView{v}).leads() {
-		for _, o := range (headlineView{v}).idle() {
-			all = append(all, *o.account())
+	headline := headlineView{v}
+	if !headline.hasHighest() {
+		for _, o := range headline.withoutCells() {
+			accounts = append(accounts, *o.account())
 		}
-		return all
+		return accounts
 	}
-	top := highestMoment(v)
-	return []model.Account{*top.account(), *leftoverOf(v, top.in.pid).account()}
+	highest := highestMoment(v)
+	return []model.Account{*highest.account(), *leftoverOf(v, highest.in.pid).account()}
 }
 
 // account divides the memory at the highest moment. First comes the kernel's own memory with a certain origin, then its
@@ -42,11 +43,11 @@ func (m moment) account() *model.Account {
 	return a
 }
 
-// divide divides the kernel's own memory.
+// divide divides the kernel's own memory. Certain parts come first: a part takes no more than the earlier ones left.
 func (m moment) divide(kernel *model.Account) {
 	lines := m.byLines()
 	known := map[int]int64{} // bytes of lines, by the run of their cell
-	take := func(upTo bool) {
+	takeLines := func(upTo bool) {
 		for _, l := range lines {
 			if l.UpTo != upTo {
 				continue
@@ -57,20 +58,20 @@ func (m moment) divide(kernel *model.Account) {
 			known[l.Execution] += kernel.Take(l)
 		}
 	}
-	take(false)
+	takeLines(false)
 	if m.v.first() != residentMeter {
-		take(true)
+		takeLines(true)
 		m.beyondLines(kernel)
 		return
 	}
-	all, kept := m.standing()
-	kernel.Take(model.AccountPart{Kind: model.PartBefore, Bytes: kept[0]})
-	take(true)
-	m.divideAmong(kernel, all, kept[1:], known)
+	stretches, before, kept := m.standing()
+	kernel.Take(model.AccountPart{Kind: model.PartBefore, Bytes: before})
+	takeLines(true)
+	m.divideAmong(kernel, stretches, kept, known)
 }
 
-// beyondLines takes in the known parts of a meter's memory that are in no listed line: lines with little memory each
-// and, on a GPU, what PyTorch's allocator kept for coming tensors.
+// beyondLines adds the known parts of a meter's memory that are in no listed line: the sum of lines with little memory
+// each and, on a GPU, what PyTorch's allocator kept for coming tensors.
 func (m moment) beyondLines(kernel *model.Account) {
 	if m.in.cell == nil {
 		return
@@ -85,14 +86,15 @@ func (m moment) beyondLines(kernel *model.Account) {
 	}
 }
 
-// divideAmong gives the rest to the cells and the times that kept it, largest first. known is what their lines have.
-func (m moment) divideAmong(kernel *model.Account, all []*stretch, kept []int64, known map[int]int64) {
+// divideAmong gives what lines did not take to the stretches that kept it, the largest share first. kept has the bytes
+// of each stretch; known has the bytes that lines already took, by the run of their cell.
+func (m moment) divideAmong(kernel *model.Account, stretches []*stretch, kept []int64, known map[int]int64) {
 	type share struct {
 		of    *stretch
 		bytes int64
 	}
 	var shares []share
-	for i, s := range all {
+	for i, s := range stretches {
 		bytes := kept[i]
 		if s == m.at {
 			bytes = s.top - s.from
@@ -103,35 +105,36 @@ func (m moment) divideAmong(kernel *model.Account, all []*stretch, kept []int64,
 		shares = append(shares, share{s, bytes})
 	}
 	slices.SortStableFunc(shares, func(a, b share) int { return cmp.Compare(b.bytes, a.bytes) })
-	least, others := max(WorthShowing, kernel.Bytes/1000), int64(0)
-	for _, one := range shares {
-		if one.bytes < least {
-			others += max(0, one.bytes)
+	least, folded := max(WorthShowing, kernel.Bytes/1000), int64(0)
+	for _, s := range shares {
+		if s.bytes < least {
+			folded += max(0, s.bytes)
 			continue
 		}
-		p := model.AccountPart{Kind: model.PartCell, Bytes: one.bytes, Who: one.of.label}
-		if one.of.id > 0 {
-			p.Execution, p.ExecutionCount = m.v.byID[one.of.id].execution, m.v.fetch(one.of.id).ExecutionCount
-			p.Who += m.heaviest(one.of)
+		p := model.AccountPart{Kind: model.PartCell, Bytes: s.bytes, Who: s.of.label}
+		if s.of.id > 0 {
+			p.Execution, p.ExecutionCount = m.v.byID[s.of.id].execution, m.v.fetch(s.of.id).ExecutionCount
+			p.Who += m.heaviest(s.of)
 		}
 		kernel.Take(p)
 	}
-	kernel.Take(model.AccountPart{Kind: model.PartCells, Bytes: others})
+	kernel.Take(model.AccountPart{Kind: model.PartCells, Bytes: folded})
 }
 
 // byLines returns the lines with blocks live at that moment, the largest first.
 func (m moment) byLines() (lines []model.AccountPart) {
-	all := slices.DeleteFunc(callersOf(m.blocks()), func(a *caller) bool {
-		return a.AtPeak < WorthShowing || !m.counts(a.Meter) || words.IsOutermost(a.Meter) && (!a.users || a.ahead)
+	callers := slices.DeleteFunc(callersOf(m.blocks()), func(c *caller) bool {
+		isLibraryMap := words.IsOutermost(c.Meter) && (!c.users || c.ahead)
+		return c.AtPeak < WorthShowing || !m.counts(c.Meter) || isLibraryMap
 	})
-	there := map[*caller]int64{}
+	limits := map[*caller]int64{}
 	if m.v.first() == residentMeter {
-		there = m.touched(all)
+		limits = m.touched(callers)
 	}
-	for _, a := range all {
-		p := model.AccountPart{Kind: model.PartLine, Bytes: a.AtPeak, Meter: a.Meter, Who: a.who, Sampled: a.Sampled,
-			Execution: a.of.Execution, ExecutionCount: a.of.ExecutionCount}
-		if most, limited := there[a]; limited {
+	for _, c := range callers {
+		p := model.AccountPart{Kind: model.PartLine, Bytes: c.AtPeak, Meter: c.Meter, Who: c.who, Sampled: c.Sampled,
+			Execution: c.of.Execution, ExecutionCount: c.of.ExecutionCount}
+		if most, limited := limits[c]; limited {
 			p.Bytes, p.UpTo = most, true
 		}
 		lines = append(lines, p)
@@ -140,8 +143,8 @@ func (m moment) byLines() (lines []model.AccountPart) {
 	return lines
 }
 
-// blocks returns the allocations of the blocks that lived at that moment. If these are not known, it returns those of
-// the blocks that lived when their meters were highest in the cell.
+// blocks returns a window with the allocations of the blocks that lived at that moment. If the report does not have
+// them, it returns the cell: its allocations are of the blocks that lived when their own meters were highest.
 func (m moment) blocks() *model.Window {
 	for _, p := range m.summit() {
 		if p.PID == m.in.pid && p.Allocations != nil {
@@ -155,15 +158,15 @@ func (m moment) blocks() *model.Window {
 	return m.in.cell
 }
 
-// children returns the other processes by kind, and the bytes that the kernel itself had.
+// children returns a part for each kind of the other processes, and the bytes that the kernel itself had.
 func (m moment) children() (parts []model.AccountPart, own int64) {
 	whole := m.figure().Peak
 	if own = min(m.at.top, whole); whole == own {
 		return nil, own
 	}
-	sum, index := int64(0), map[string]int{}
+	ofChildren, index := int64(0), map[string]int{} // index: the place of a kind in parts
 	add := func(pid int, bytes int64, name string) {
-		sum += bytes
+		ofChildren += bytes
 		kind := words.ProcessKind(name)
 		i, known := index[kind]
 		if !known {
@@ -171,19 +174,19 @@ func (m moment) children() (parts []model.AccountPart, own int64) {
 			index[kind] = i
 			parts = append(parts, model.AccountPart{Kind: model.PartChildren, Who: kind})
 		}
-		one := &parts[i]
-		one.Bytes += bytes
-		one.PIDs, one.Sizes = append(one.PIDs, pid), append(one.Sizes, bytes)
+		part := &parts[i]
+		part.Bytes += bytes
+		part.PIDs, part.Sizes = append(part.PIDs, pid), append(part.Sizes, bytes)
 	}
-	at := m.summit()
-	for _, p := range at {
+	processes := m.summit()
+	for _, p := range processes {
 		if p.PID == m.in.pid {
 			own = p.Bytes
 		} else {
 			add(p.PID, p.Bytes, m.v.processName(p.PID, m.in.pid))
 		}
 	}
-	if at == nil && m.at.cell != nil { // all that is known is how high each was in the cell
+	if processes == nil && m.at.cell != nil { // all that is known is how high each was in the cell
 		for _, c := range m.at.cell.Children {
 			if peak := c.OwnMeters()[m.v.first()].Peak; peak >= WorthShowing {
 				add(c.PID, peak, childName(m.v.r, m.in.pid, c.Command))
@@ -191,7 +194,7 @@ func (m moment) children() (parts []model.AccountPart, own int64) {
 		}
 	}
 	for i := range parts {
-		parts[i].UpTo = own+sum > whole
+		parts[i].UpTo = own+ofChildren > whole
 	}
 	return parts, own
 }
@@ -207,25 +210,24 @@ func (m moment) summit() []model.SummitProcess {
 	return nil
 }
 
-// standing returns the cells and times of the process up to the highest moment, in order. kept is the part of each that
-// was still there when the last one began: the rise below which memory never fell again. The first item of kept is the
-// memory from before all cells.
-func (m moment) standing() (all []*stretch, kept []int64) {
+// standing returns the process's stretches up to the highest moment, the earliest first. kept has, for each of them,
+// the bytes of its rise that were still there when the last stretch began: memory never fell below them since. before
+// is the memory from before all stretches.
+func (m moment) standing() (stretches []*stretch, before int64, kept []int64) {
 	for i := range m.v.ranked {
 		if s := &m.v.ranked[i]; s.pid == m.at.pid && s.start <= m.at.start {
-			all = append(all, s)
+			stretches = append(stretches, s)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *stretch) int { return cmp.Compare(a.start, b.start) })
-	kept = make([]int64, len(all)+1)
-	low := m.at.from
-	for i, s := range slices.Backward(all) {
-		next := low
+	slices.SortStableFunc(stretches, func(a, b *stretch) int { return cmp.Compare(a.start, b.start) })
+	kept = make([]int64, len(stretches))
+	low := m.at.from // the lowest value from the end of a stretch on
+	for i, s := range slices.Backward(stretches) {
+		lowAfter := low
 		low = min(low, s.from)
-		kept[i+1] = next - low
+		kept[i] = lowAfter - low
 	}
-	kept[0] = low
-	return all, kept
+	return stretches, low, kept
 }
 
 // mostParts is the largest number of named parts of the highest moment.
@@ -240,10 +242,10 @@ func (m moment) madeBy() string {
 	return "not known: no line that allocated at least " + words.Bytes(WorthShowing) + " of it was seen"
 }
 
-// counts reports whether blocks of a meter are in the memory that ranks.
+// counts reports whether the ranking memory includes the blocks of a meter.
 func (m moment) counts(meter string) bool {
 	first := m.v.first()
-	if !memory(first).has(meter) {
+	if !memory(first).includes(meter) {
 		return false
 	}
 	return words.OfGPU(first) || first == residentMeter || words.IsOutermost(first) || meter == first
@@ -252,18 +254,19 @@ func (m moment) counts(meter string) bool {
 // heaviest returns the heaviest line of a cell, such as " line 2": in the cell of the highest moment the line that
 // needed most, in other cells the line that kept most. It returns "" if that is less than half of the cell's.
 func (m moment) heaviest(s *stretch) string {
-	of := model.Figure.Need
+	quantity := model.Figure.Need
 	if s != m.at {
-		of = func(f model.Figure) int64 { return f.Consumed }
+		quantity = func(f model.Figure) int64 { return f.Consumed }
 	}
-	best, all := model.Window{}, m.v.statementsOf(map[int]bool{s.id: true})[s.id]
-	for _, w := range all {
-		if of(w.Meters[residentMeter]) > of(best.Meters[residentMeter]) {
-			best = w
+	line, most := 0, int64(0)
+	for _, w := range m.v.statementsOf(map[int]bool{s.id: true})[s.id] {
+		if bytes := quantity(w.Meters[residentMeter]); bytes > most {
+			line, most = w.Line, bytes
 		}
 	}
-	if whole := of(m.v.fetch(s.id).Meters[residentMeter]); best.Line == 0 || 2*of(best.Meters[residentMeter]) < whole {
+	whole := quantity(m.v.fetch(s.id).Meters[residentMeter])
+	if line == 0 || 2*most < whole {
 		return ""
 	}
-	return fmt.Sprintf(" line %d", best.Line)
+	return fmt.Sprintf(" line %d", line)
 }

@@ -22,11 +22,11 @@ type heapView struct{ *view }
 // allocations shows, for the heaviest cells with known stacks, the allocations that lived at the cell's highest moment.
 func (v heapView) allocations() {
 	left := v.detailed()
-	for _, one := range v.cells {
+	for _, b := range v.cells {
 		if left <= 0 {
 			return
 		}
-		c := v.fetch(one.id)
+		c := v.fetch(b.id)
 		v.detail(c)
 		if slices.ContainsFunc(c.Allocations, func(a model.Allocation) bool { return a.Allocated >= WorthShowing }) {
 			v.whoAllocated(*c)
@@ -35,90 +35,96 @@ func (v heapView) allocations() {
 	}
 }
 
-// caller is a row of the table: the allocations of one meter that look alike in it.
+// caller is a row of the table: the allocations of one meter whose stacks have the same text.
 type caller struct {
 	model.Allocation
 	words.CallPath
-	who   string      // the path in words
+	who   string      // the path in words, escaped
 	of    model.Frame // the outermost call of a cell's code; zero if there is none
-	most  int         // calls
+	most  int         // the largest number of calls of one stack; Calls is the smallest
 	users bool        // a line of a cell or of the user's own files is on the stack
-	// ahead: memory that mimalloc has reserved below Arrow's pool, which hands it out block by block
+	// ahead: mimalloc reserved the memory for Arrow's pool, which hands it out block by block
 	ahead bool
 }
 
-// callersOf returns the allocations of a cell, the most at the peak first. If arrays or blocks of malloc from the same
-// lines are at least half of mapped memory, that memory is theirs, and is not listed again.
+// callersOf returns the allocations of a cell by meter and call path, the largest at the peak first. Mapped memory is
+// left out if at least half of it is arrays or blocks of malloc from the same path, which are listed themselves.
 func callersOf(c *model.Window) []*caller {
-	var callers []*caller
-	known := map[string]*caller{}
-	for _, a := range c.Allocations {
-		by := words.PathOf(a.Stack)
-		key := a.Meter + "\x00" + by.Key()
-		one := known[key]
-		if one == nil {
-			one = &caller{
-				Allocation: model.Allocation{Meter: a.Meter}, CallPath: by, of: cellCall(a.Stack),
-				users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool {
-					return f.InCell() || !f.Native && !model.IsLibrary(f.File)
-				}),
-			}
-			known[key] = one
-			callers = append(callers, one)
-		}
-		one.Calls, one.most = min(one.Calls, by.Calls), max(one.most, by.Calls)
-		one.Allocated += a.Allocated
-		one.Freed += a.Freed
-		one.AtPeak += a.AtPeak
-		one.Count += a.Count
-		one.Sampled = one.Sampled || a.Sampled
-	}
-	for _, a := range callers {
-		a.who = escape.OneLine(a.Text(a.most), false, maxProse)
+	callers := groupCallers(c.Allocations)
+	for _, c := range callers {
+		c.who = escape.OneLine(c.Text(c.most), false, maxProse)
 	}
 	slices.SortStableFunc(callers, func(a, b *caller) int {
 		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
 	})
-	inner, pools := map[string]int64{}, map[string]bool{}
-	for _, a := range callers {
-		pools[a.Key()] = pools[a.Key()] || a.Meter == arrowMeter
-		if words.LiesWithin(a.Meter) {
-			inner[a.Key()] = max(inner[a.Key()], a.AtPeak, a.Allocated)
+	inner, pools := map[string]int64{}, map[string]bool{} // by path: bytes within mapped memory; Arrow allocated
+	for _, c := range callers {
+		pools[c.Key()] = pools[c.Key()] || c.Meter == arrowMeter
+		if words.LiesWithin(c.Meter) {
+			inner[c.Key()] = max(inner[c.Key()], c.AtPeak, c.Allocated)
 		}
 	}
-	for _, a := range callers {
-		if a.ahead = words.IsOutermost(a.Meter) && pools[a.Key()] && isReservation(a.AtPeak); a.ahead {
-			a.who += " (reserved ahead for Arrow's pool)"
+	for _, c := range callers {
+		if c.ahead = words.IsOutermost(c.Meter) && pools[c.Key()] && isReservation(c.AtPeak); c.ahead {
+			c.who += " (reserved ahead for Arrow's pool)"
 		}
 	}
-	return slices.DeleteFunc(callers, func(a *caller) bool {
-		return words.IsOutermost(a.Meter) && 2*inner[a.Key()] >= max(a.AtPeak, a.Allocated)
+	return slices.DeleteFunc(callers, func(c *caller) bool {
+		return words.IsOutermost(c.Meter) && 2*inner[c.Key()] >= max(c.AtPeak, c.Allocated)
 	})
+}
+
+// groupCallers adds up the allocations of the same meter and call path, in the order of the first of each.
+func groupCallers(allocations []model.Allocation) (callers []*caller) {
+	known := map[string]*caller{}
+	for _, a := range allocations {
+		path := words.PathOf(a.Stack)
+		key := a.Meter + "\x00" + path.Key()
+		c := known[key]
+		if c == nil {
+			c = &caller{
+				Allocation: model.Allocation{Meter: a.Meter}, CallPath: path, of: cellCall(a.Stack),
+				users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool {
+					return f.InCell() || !f.Native && !model.IsLibrary(f.File)
+				}),
+			}
+			known[key] = c
+			callers = append(callers, c)
+		}
+		c.Calls, c.most = min(c.Calls, path.Calls), max(c.most, path.Calls)
+		c.Allocated += a.Allocated
+		c.Freed += a.Freed
+		c.AtPeak += a.AtPeak
+		c.Count += a.Count
+		c.Sampled = c.Sampled || a.Sampled
+	}
+	return callers
 }
 
 // arrowMeter is the meter of memory from Arrow's pools.
 const arrowMeter = "cpu.arrow"
 
-// isReservation reports whether mapped memory is one or several of mimalloc's reservations, with little beside them: 1
-// GiB (mimalloc 2 and 3, mi_option_arena_reserve).
+// isReservation reports whether mapped memory consists of whole reservations of mimalloc, 1 GiB each (mimalloc 2 and 3,
+// mi_option_arena_reserve), and at most 32 MiB more.
 func isReservation(bytes int64) bool {
-	const reserve, beside = 1 << 30, 1 << 25
-	return bytes >= reserve && bytes%reserve <= beside
+	const reservation, mostBeside = 1 << 30, 1 << 25
+	return bytes >= reservation && bytes%reservation <= mostBeside
 }
 
-// cellCall returns the outermost call of a cell's code.
-func cellCall(stack []model.Frame) (of model.Frame) {
+// cellCall returns the outermost call of a cell's code; the zero frame if there is none.
+func cellCall(stack []model.Frame) (outermost model.Frame) {
 	for _, f := range stack {
 		if f.Execution > 0 {
-			of = f
+			outermost = f
 		}
 	}
-	return of
+	return outermost
 }
 
-// about marks an estimate from samples.
-func (c *caller) about(what string) string { return words.Sampled(what, c.Sampled) }
+// about marks a figure as an estimate if it is from samples.
+func (c *caller) about(figure string) string { return words.Sampled(figure, c.Sampled) }
 
+// whoAllocated shows the table of one cell: the heaviest callers of each meter.
 func (v heapView) whoAllocated(c model.Window) {
 	callers := callersOf(&c)
 	v.Heading(v.cellName(c) + ", who allocated")
@@ -135,25 +141,25 @@ func (v heapView) whoAllocated(c model.Window) {
 	v.notListed(c, rest)
 }
 
-// heaviest chooses the rows: the first callers of each meter, without tiny ones, and one meter after another. rest are
-// the other callers.
+// heaviest chooses the rows from callers, which are sorted: the first maxAllocations of each meter, without tiny ones,
+// and one meter after another. rest are the other callers.
 func heaviest(callers []*caller) (shown, rest []*caller) {
-	of := map[string][]*caller{}
+	byMeter := map[string][]*caller{}
 	var meters []string
-	for _, a := range callers { // the heaviest first
-		known := of[a.Meter]
-		if known == nil {
-			meters = append(meters, a.Meter)
+	for _, c := range callers {
+		chosen := byMeter[c.Meter]
+		if chosen == nil {
+			meters = append(meters, c.Meter)
 		}
-		isTiny := known != nil && max(a.AtPeak, a.Allocated) < known[0].AtPeak/1000
-		if isTiny || len(known) == maxAllocations {
-			rest = append(rest, a)
+		isTiny := chosen != nil && max(c.AtPeak, c.Allocated) < chosen[0].AtPeak/1000
+		if isTiny || len(chosen) == maxAllocations {
+			rest = append(rest, c)
 			continue
 		}
-		of[a.Meter] = append(known, a)
+		byMeter[c.Meter] = append(chosen, c)
 	}
 	for _, m := range meters {
-		shown = append(shown, of[m]...)
+		shown = append(shown, byMeter[m]...)
 	}
 	return shown, rest
 }
@@ -165,14 +171,14 @@ func (v heapView) notListed(c model.Window, rest []*caller) {
 			words.Bytes(rest[0].AtPeak))
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Coverage)) {
-		cover := c.Coverage[id]
-		if cover.Rest > 0 {
+		coverage := c.Coverage[id]
+		if coverage.Rest > 0 {
 			v.Note("%s: %s at the peak are not covered: made before the attach, or lost.", words.Meter(id),
-				words.Bytes(cover.Rest))
+				words.Bytes(coverage.Rest))
 		}
-		if cover.Sampled > 0 {
-			v.Prose("", doc.Dim(words.Meter(id)+": "+words.SampledLines(cover.Sampled)))
-		} else if !cover.Exact {
+		if coverage.Sampled > 0 {
+			v.Prose("", doc.Dim(words.Meter(id)+": "+words.SampledLines(coverage.Sampled, coverage.SampledError)))
+		} else if !coverage.Exact {
 			v.Prose("",
 				doc.Yellow(words.Meter(id)+": the lines do not add up to the byte: stacks or changes were missed."))
 		}
@@ -187,7 +193,7 @@ func (v heapView) whoAllocatedShort() {
 	t := doc.NewTable(doc.Left("cell"), doc.Left("meter"), doc.Bytes("at peak"), doc.Bytes("allocated").Drop(2),
 		doc.Right("times").Drop(1), doc.Flex("who"))
 	left := v.detailed()
-	var open []string
+	var incomplete []string // labels of cells
 	for _, s := range v.ranked {
 		if s.id == 0 || left <= 0 {
 			continue
@@ -204,27 +210,33 @@ func (v heapView) whoAllocatedShort() {
 		left--
 		for _, c := range cell.Coverage {
 			if !c.Exact {
-				open = append(open, s.label)
+				incomplete = append(incomplete, s.label)
 				break
 			}
 		}
-		label := doc.Bold(s.label)
-		for i, a := range callers[:min(len(callers), fewCallers)] {
-			if i > 0 && a.AtPeak < callers[0].AtPeak/16 {
-				break
-			}
-			t.Row(label, words.Meter(a.Meter), a.about(words.Bytes(a.AtPeak)), a.about(words.Bytes(a.Allocated)),
-				doc.Dim(a.about(words.Count(uint64(max(0, a.Count))))), a.who)
-			label = doc.Span{}
-		}
+		v.shortRows(t, s.label, callers)
 	}
 	if t.Len() == 0 {
 		return
 	}
 	v.Heading("Who allocated in them (at peak: of that, what was there at the cell's highest moment)")
 	v.Table(t)
-	if len(open) > 0 {
-		v.Prose("", doc.Dim("Not all of it is known in "+strings.Join(open, ", ")+"; --full says how much."))
+	if len(incomplete) > 0 {
+		v.Prose("", doc.Dim("Not all of it is known in "+strings.Join(incomplete, ", ")+"; --full says how much."))
+	}
+}
+
+// shortRows adds rows for the first callers of a cell, up to fewCallers. Callers with less than a sixteenth of the
+// first one's memory have none.
+func (v heapView) shortRows(t *doc.Table, label string, callers []*caller) {
+	name := doc.Bold(label)
+	for i, c := range callers[:min(len(callers), fewCallers)] {
+		if i > 0 && c.AtPeak < callers[0].AtPeak/16 {
+			return
+		}
+		t.Row(name, words.Meter(c.Meter), c.about(words.Bytes(c.AtPeak)), c.about(words.Bytes(c.Allocated)),
+			doc.Dim(c.about(words.Count(uint64(max(0, c.Count))))), c.who)
+		name = doc.Span{} // the following rows are of the same cell
 	}
 }
 
@@ -234,7 +246,7 @@ const (
 	maxTensorRows = 10
 )
 
-// lines shows the user's lines that allocated most in the whole session. What a line calls counts as the line's.
+// lines shows the user's lines that allocated most in the whole session. A line counts with all that it called.
 func (v heapView) lines() {
 	t := doc.NewTable(doc.Left("meter"), doc.Bytes("at peak"), doc.Bytes("allocated"), doc.Bytes("freed").Drop(2),
 		doc.Bytes("net"), doc.Right("times").Drop(1), doc.Flex("line"))
@@ -273,9 +285,9 @@ func (v heapView) tensors() {
 		return
 	}
 	var bytes, count int64
-	for _, one := range v.r.Tensors {
-		bytes += one.Bytes
-		count += one.Count
+	for _, group := range v.r.Tensors {
+		bytes += group.Bytes
+		count += group.Count
 	}
 	v.Heading("PyTorch's blocks that were there at the end")
 	v.Note("%s, %s in all; sizes are as the allocator rounded them up", words.Plural(int(count), "block"),
@@ -283,16 +295,17 @@ func (v heapView) tensors() {
 	v.Blank()
 	t := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks"), doc.Bytes("of"),
 		doc.Right("rounding").Drop(1), doc.Flex("who"))
-	for _, one := range v.r.Tensors[:min(len(v.r.Tensors), maxTensorRows)] {
+	shown := min(len(v.r.Tensors), maxTensorRows)
+	for _, group := range v.r.Tensors[:shown] {
 		by := "(made before the attach, or its stack is not known)"
-		if len(one.Stack) > 0 {
-			by = Who(one.Stack)
+		if len(group.Stack) > 0 {
+			by = Who(group.Stack)
 		}
-		t.Row(words.Meter(one.Meter), words.Bytes(one.Bytes), doc.Dim(fmt.Sprint(one.Count)), words.Bytes(one.Size),
-			doc.Dim(words.Rounding(one)), by)
+		t.Row(words.Meter(group.Meter), words.Bytes(group.Bytes), doc.Dim(fmt.Sprint(group.Count)),
+			words.Bytes(group.Size), doc.Dim(words.Rounding(group)), by)
 	}
 	v.Table(t)
-	if rest := v.r.Tensors[min(len(v.r.Tensors), maxTensorRows):]; len(rest) > 0 {
+	if rest := v.r.Tensors[shown:]; len(rest) > 0 {
 		v.Note("… and %s, none of more than %s.", words.Plural(len(rest), "more group"), words.Bytes(rest[0].Bytes))
 	}
 }

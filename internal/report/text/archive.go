@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-// archive fetches windows of a report again after a pass through all of it, and keeps them.
+// archive fetches windows of a report again after the survey's pass through all of them, and keeps what it fetched.
 type archive struct {
 	scale
 	r    *model.Report
@@ -25,7 +25,7 @@ func (a *archive) window(id int) *model.Window {
 	return w
 }
 
-// fetch returns a window by its id.
+// fetch returns a window by its id, without keeping it; an empty window if the report has none with that id.
 func (a *archive) fetch(id int) *model.Window {
 	if w := a.kept[id]; w != nil {
 		return w
@@ -38,14 +38,14 @@ func (a *archive) fetch(id int) *model.Window {
 	}
 	for w := range a.r.All() {
 		if w.ID == id && w.Kind != model.Statement {
-			one := *w
-			return &one
+			found := *w
+			return &found
 		}
 	}
 	return &model.Window{}
 }
 
-// statementsOf returns the statements of cells, by the cell's id.
+// statementsOf returns the statements of the wanted cells, by the cell's id, and keeps them.
 func (a *archive) statementsOf(wanted map[int]bool) map[int][]model.Window {
 	missing := map[int]bool{}
 	for id := range wanted {
@@ -53,44 +53,44 @@ func (a *archive) statementsOf(wanted map[int]bool) map[int][]model.Window {
 			a.rows[id], missing[id] = nil, true
 		}
 	}
-	take := func(w *model.Window) {
+	keep := func(w *model.Window) {
 		if w.Kind == model.Statement && missing[w.Parent] && (w.Name != model.Hooks || a.moved(w.Meters)) {
 			a.rows[w.Parent] = append(a.rows[w.Parent], *w)
 		}
 	}
 	if a.r.Since != nil {
 		for id := range missing {
-			a.takeWithin(id, take)
+			a.eachWithin(id, keep)
 		}
 	} else if len(missing) > 0 {
 		for w := range a.r.All() {
-			take(w)
+			keep(w)
 		}
 	}
-	of := map[int][]model.Window{}
+	statements := map[int][]model.Window{}
 	for id := range wanted {
-		of[id] = a.rows[id]
+		statements[id] = a.rows[id]
 	}
-	return of
+	return statements
 }
 
-// takeWithin goes through the windows from a cell to its last statement.
-func (a *archive) takeWithin(id int, take func(*model.Window)) {
-	of := a.byID[id]
-	if of == nil {
+// eachWithin calls visit for the children of a cell, up to its last statement.
+func (a *archive) eachWithin(id int, visit func(*model.Window)) {
+	cell := a.byID[id]
+	if cell == nil {
 		return
 	}
 	for w := range a.r.Since(id) {
-		if w.ID > of.last {
+		if w.ID > cell.last {
 			return
 		}
 		if w.Parent == id {
-			take(w)
+			visit(w)
 		}
 	}
 }
 
-// detail adds the allocations of a cell, if they are made on request only.
+// detail adds the allocations to a cell, if the report computes them only on request.
 func (a *archive) detail(w *model.Window) {
 	if a.r.Detail != nil && w.Coverage == nil {
 		a.r.Detail(w)
@@ -100,13 +100,13 @@ func (a *archive) detail(w *model.Window) {
 // brief is the short form of a window that is no statement.
 type brief struct {
 	id, parent, pid, execution int
-	kind, label, failure       string
+	kind, label, failure       string // failure is the type of the exception
 	name                       string // the name of a cell in its row: its In[N], or its first line
-	kernel                     string // if the session has several
+	kernel                     string // "" if the session has only one
 	silent, counted            bool   // counted: it has an In[N]
-	weight                     int64
-	statements                 int // those with a row in the view line by line
-	last                       int // the id of the last of them
+	weight                     int64  // of a cell
+	statements                 int    // number of statements; hooks that moved no memory do not count
+	last                       int    // the id of the last statement that counts
 }
 
 // scale is the measure of windows in a report: the headline meters, the ranking one first.
@@ -136,25 +136,29 @@ func (s *scale) moved(figures map[string]model.Figure) bool {
 	})
 }
 
-// reaches reports whether a cell was highest during a statement.
-func (s *scale) reaches(w, c model.Window) bool {
-	own, ok := w.Meters[s.first()]
-	whole := c.Meters[s.first()]
+// reachesPeak reports whether a cell was highest during a statement.
+func (s *scale) reachesPeak(statement, cell model.Window) bool {
+	own, ok := statement.Meters[s.first()]
+	whole := cell.Meters[s.first()]
 	return ok && own.Peak == whole.Peak && whole.Need() > 0
 }
 
-// summitAmong returns the statement at which a cell rose to its peak, -1 if that is not known: the first statement in
-// which all but a tenth of its need was there. If a cell's children need more, theirs counts.
-func (s *scale) summitAmong(statements []model.Window, c *model.Window) int {
-	if s.weight(*c) <= 0 {
+// summitAmong returns the index of the statement in which a cell rose to its peak, -1 if that is not known. It is the
+// first statement in which at least nine tenths of the cell's need was there. Figures are those with children if the
+// cell needed more with them.
+func (s *scale) summitAmong(statements []model.Window, cell *model.Window) int {
+	if s.weight(*cell) <= 0 {
 		return -1
 	}
-	of := func(w *model.Window) model.Figure { return s.heavierFigures(w)[s.first()] }
-	if s.needOf(c.Tree) > s.needOf(c.Meters) {
-		of = func(w *model.Window) model.Figure { f, _ := w.Together(s.first()); return f }
+	figure := func(w *model.Window) model.Figure { return s.heavierFigures(w)[s.first()] }
+	if s.needOf(cell.Tree) > s.needOf(cell.Meters) {
+		figure = func(w *model.Window) model.Figure { f, _ := w.Together(s.first()); return f }
 	}
-	least := of(c).Peak - s.weight(*c)/10
-	return slices.IndexFunc(statements, func(w model.Window) bool { return of(&w).Peak >= least && of(&w).Need() > 0 })
+	least := figure(cell).Peak - s.weight(*cell)/10
+	return slices.IndexFunc(statements, func(w model.Window) bool {
+		f := figure(&w)
+		return f.Peak >= least && f.Need() > 0
+	})
 }
 
 // heavierFigures returns a window's own figures or, if these need more, those with its children.
@@ -174,12 +178,12 @@ func (s *scale) highestOf(w *model.Window) int64 {
 	return own
 }
 
-// largest returns the largest movement of any headline meter in a gap.
-func (s *scale) largest(b model.Between) int64 {
-	var n int64
+// largestChange returns the largest change of any headline meter in the time between two cells, in bytes.
+func (s *scale) largestChange(b model.Between) int64 {
+	var largest int64
 	for _, id := range s.meters {
 		f := b.Meters[id]
-		n = max(n, f.Need(), f.Consumed, -f.Consumed)
+		largest = max(largest, f.Need(), f.Consumed, -f.Consumed)
 	}
-	return n
+	return largest
 }

@@ -15,7 +15,7 @@ import (
 // cellView shows the table of cells, and that of experiments.
 type cellView struct{ *view }
 
-// allCells shows all cells, or what to do for one.
+// allCells shows the table of cells, or says that no cell ran.
 func (v cellView) allCells() {
 	if len(v.cells) == 0 {
 		v.noCells()
@@ -24,7 +24,7 @@ func (v cellView) allCells() {
 	}
 }
 
-// cellTable shows the cells by rank.
+// cellTable shows the cells, the heaviest first: all, or as many as the options say.
 func (v cellView) cellTable() {
 	shown := v.cells
 	if v.o.Cells > 0 {
@@ -71,7 +71,7 @@ func (v cellView) cellRow(w model.Window) figureRow {
 	r.lead = append(r.lead, doc.Plain(number))
 	r.below = append(append(r.below, remarks(w)...), countersOf(&w)...)
 	if outer, ok := v.byID[w.Parent]; ok && outer.kind == model.Cell {
-		r.below = append(r.below, doc.Dim("inside "+outer.label+" · "))
+		r.below = append(r.below, doc.Dim("inside "+outer.label+separator))
 	}
 	if w.Source != "" {
 		r.below = append(r.below, doc.Plain(strings.Clone(escape.Lines(w.Source, w.SourceTruncated, maxLead))))

@@ -11,30 +11,30 @@ import (
 	"ipytracer/model"
 )
 
-// reasons returns why a certificate, or what it says about who allocated, is not complete; nil if it is.
-func reasons(complete bool, incomplete []string) (all []string) {
+// reasons returns why a certificate, or its part about who allocated, is not complete, escaped; nil if it is complete.
+func reasons(complete bool, incomplete []string) (escaped []string) {
 	if !complete && len(incomplete) == 0 {
 		return []string{"something is missing"}
 	}
 	for _, why := range incomplete {
-		all = append(all, escape.Bounded(why, maxProse))
+		escaped = append(escaped, escape.Bounded(why, maxProse))
 	}
-	return all
+	return escaped
 }
 
-// unattributed returns why it is not known in full who allocated.
+// unattributed returns the reasons why it is not known in full who allocated; nil if it is known.
 func unattributed(c *model.Certificate) []string {
 	return reasons(c.Attribution.Complete, c.Attribution.Incomplete)
 }
 
-// figuresStand says that what is unknown about who allocated makes no figure doubtful.
+// figuresStand says that no figure depends on who allocated.
 const figuresStand = "No figure and no window depends on it."
 
 // proofView shows how certain the figures are.
 type proofView struct{ *view }
 
-// footnotes explains the marks on figures that are not exact. They have the error bound if that is no more than the
-// figure itself.
+// footnotes explains the marks on figures that are not exact. It gives the error bound of a meter unless the bound is
+// larger than a figure.
 func (v proofView) footnotes() {
 	var off, vague, least []string
 	for _, id := range v.meters {
@@ -65,7 +65,7 @@ func (v proofView) footnotes() {
 	}
 }
 
-// certificate shows the evidence behind the figures.
+// certificate shows in full how the figures were proven.
 func (v proofView) certificate() {
 	c := v.r.Certificate
 	v.Heading("Certificate")
@@ -156,15 +156,13 @@ func (v proofView) proofs() {
 	if t.Len() == 0 {
 		return
 	}
-	v.Prose("",
-		doc.Dim(
-			"Peaks are kept by the kernel and computed again here from the stream of changes; "+
-				"a window is proven where both agree to the byte."))
+	v.Prose("", doc.Dim("Peaks are kept by the kernel and computed again here from the stream of changes; "+
+		"a window is proven where both agree to the byte."))
 	v.Blank()
 	v.Table(t)
 }
 
-// quality returns how exact a meter is, in words. served is false for a meter that the report does not have.
+// quality returns how exact a meter is, in words. served is false if the report does not have the meter.
 func quality(m model.Meter, served bool, p model.Proof) doc.Span {
 	text := doc.Green("exact")
 	hasProbe := m.Exact || m.Bound == nil || *m.Bound != 0 // what is not exact has a bound above 0, or an unknown one
@@ -182,18 +180,20 @@ func quality(m model.Meter, served bool, p model.Proof) doc.Span {
 	return text
 }
 
+// agreement returns how many of a meter's windows are proven: "9 of 10, off by up to 1 KiB". compared is false if the
+// report has no proof for the meter.
 func agreement(p model.Proof, compared bool) doc.Span {
 	if !compared || p.Compared+p.Skipped == 0 {
 		return doc.Dim("–")
 	}
-	text, s := fmt.Sprintf("%d of %d", p.Agreed, p.Compared), doc.Green
+	text, style := fmt.Sprintf("%d of %d", p.Agreed, p.Compared), doc.Green
 	if p.Agreed < p.Compared {
-		text, s = text+", off by up to "+words.Bytes(p.Difference), doc.Red
+		text, style = text+", off by up to "+words.Bytes(p.Difference), doc.Red
 	}
 	if p.Skipped > 0 {
 		text += fmt.Sprintf(", %d not comparable", p.Skipped)
 	}
-	return s(text)
+	return style(text)
 }
 
 func (v proofView) probes() {
@@ -243,21 +243,19 @@ func (v *view) doubts() []string {
 	return all
 }
 
-// shortCertificate prints one line if everything is exact and proven, else the reasons.
+// shortCertificate prints one line if everything is exact and proven, else the reasons for doubt.
 func (v proofView) shortCertificate() {
-	all := v.doubts()
+	doubts := v.doubts()
 	windows := 0
 	for _, p := range v.r.Certificate.Meters {
 		windows = max(windows, p.Compared)
 	}
 	v.Blank()
 	changes := words.Count(v.r.Certificate.Made) + " changes"
-	if len(all) == 0 {
-		v.Prose("  ", doc.Green("✓ "),
-			fmt.Sprintf(
-				"Certificate: complete. %s made, all delivered; %s proven of each meter, to the "+
-					"byte (--full prints it).",
-				changes, words.Plural(windows, "window")))
+	if len(doubts) == 0 {
+		v.Prose("  ", doc.Green("✓ "), fmt.Sprintf(
+			"Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).",
+			changes, words.Plural(windows, "window")))
 		v.shortAttribution()
 		return
 	}
@@ -269,10 +267,10 @@ func (v proofView) shortCertificate() {
 		fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes,
 			words.Count(v.r.Certificate.Delivered)))
 	const few = 8
-	for _, r := range all[:min(len(all), few)] {
+	for _, r := range doubts[:min(len(doubts), few)] {
 		v.Prose("    ", doc.Yellow("  - "+r))
 	}
-	if more := len(all) - few; more > 0 {
+	if more := len(doubts) - few; more > 0 {
 		v.Prose("    ", doc.Yellow(fmt.Sprintf("  … and %d more", more)))
 	}
 	v.shortAttribution()

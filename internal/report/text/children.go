@@ -15,17 +15,17 @@ import (
 // maxChildren is the most listed children of one window.
 const maxChildren = 8
 
-// childTable is the table of the other processes of each cell, and for the session those that ran in no cell.
+// childTable is the table of the child processes of each cell. Children that ran in no cell stand under the session.
 type childTable struct {
 	v     processView
 	t     *doc.Table
-	still int // cells without a child worth a row
+	still int // cells with children, none of which is worth a row
 }
 
-// processView shows the processes beside a cell, and those of a session without cells.
+// processView shows the children beside each cell, and the processes of a session without cells.
 type processView struct{ *view }
 
-// children shows them.
+// children shows every child process under the cells in which it took memory.
 func (v processView) children() {
 	seen := map[int]bool{}
 	t := childTable{
@@ -50,8 +50,7 @@ func (v processView) children() {
 	t.print()
 }
 
-// add adds the children of a window. Those with almost no memory in it, such as idle workers in most cells, share a
-// row.
+// add adds the children of a window. Children that took almost no memory in it, such as idle workers, share a row.
 func (t *childTable) add(w *model.Window, children []model.Child) {
 	if len(children) == 0 {
 		return
@@ -61,7 +60,7 @@ func (t *childTable) add(w *model.Window, children []model.Child) {
 		t.still++
 		return
 	}
-	for _, r := range t.v.childRows(w, took, len(children)-len(took)) { // figures of all would be too much
+	for _, r := range t.v.childRows(w, took, len(children)-len(took)) {
 		line := append(make([]doc.Span, 0, len(t.t.Columns)), r.lead...)
 		for _, id := range t.v.meters {
 			line = append(line, doc.FigureAt(words.Highest, r.figures, id))
@@ -88,7 +87,7 @@ func (t *childTable) print() {
 	}
 }
 
-// tookMemory reports whether a child's change is worth a row.
+// tookMemory reports whether a child's memory changed enough in a window to be worth a row.
 func tookMemory(c *model.Child) bool {
 	for id, f := range c.Meters {
 		if !words.IsPart(id) && max(f.Need(), f.Consumed, -f.Consumed) >= WorthShowing {
@@ -98,7 +97,8 @@ func tookMemory(c *model.Child) bool {
 	return false
 }
 
-// childRows lists the heaviest children of one window, the number of idle ones, and the sum with all others.
+// childRows returns rows for the heaviest children of one window, for the number of smaller and of idle ones, and for a
+// cell's figures with all its children.
 func (v processView) childRows(w *model.Window, children []model.Child, idle int) []figureRow {
 	weight := func(c model.Child) int64 { return c.Meters[v.first()].Peak }
 	slices.SortStableFunc(children, func(a, b model.Child) int {
@@ -127,11 +127,11 @@ func (v processView) childRows(w *model.Window, children []model.Child, idle int
 // mostChildRows is the most children in the short report.
 const mostChildRows = 4
 
-// childrenShort shows the children that took memory in a cell, each once, in the cell with its largest need; the
-// heaviest cells first. It folds idle ones.
+// childrenShort shows the children that took memory, each once, in the cell in which it needed most; the heaviest cells
+// come first. Children without a row are counted in a line.
 func (v processView) childrenShort() {
 	t := doc.NewTable(doc.Left("cell"), doc.Right("pid"), doc.Bytes("highest"), doc.Bytes("need"), doc.Flex("process"))
-	listed, folded, most := map[int]bool{}, map[int]int64{}, mostOfTakers(v.ranked)
+	listed, folded, largestNeed := map[int]bool{}, map[int]int64{}, largestNeeds(v.ranked)
 	for _, s := range v.ranked {
 		if len(s.took) == 0 {
 			continue
@@ -144,7 +144,7 @@ func (v processView) childrenShort() {
 		}
 		cell := v.fetch(s.id)
 		children := slices.DeleteFunc(owned(cell.Children), func(c model.Child) bool {
-			return v.needOf(c.Meters) < worthAGap || listed[c.PID] || v.needOf(c.Meters) < most[c.PID]
+			return v.needOf(c.Meters) < worthAGap || listed[c.PID] || v.needOf(c.Meters) < largestNeed[c.PID]
 		})
 		slices.SortStableFunc(children, func(a, b model.Child) int {
 			return cmp.Or(cmp.Compare(v.needOf(b.Meters), v.needOf(a.Meters)), cmp.Compare(a.PID, b.PID))
@@ -156,9 +156,8 @@ func (v processView) childrenShort() {
 				continue
 			}
 			listed[c.PID] = true
-			t.Row(label, fmt.Sprint(c.PID), doc.FigureAt(words.Highest, c.Meters,
-				v.first()), doc.FigureAt(words.Need, c.Meters, v.first()),
-				childName(v.r, cell.PID, c.Command))
+			t.Row(label, fmt.Sprint(c.PID), doc.FigureAt(words.Highest, c.Meters, v.first()),
+				doc.FigureAt(words.Need, c.Meters, v.first()), childName(v.r, cell.PID, c.Command))
 			label = doc.Span{}
 		}
 	}
@@ -168,7 +167,7 @@ func (v processView) childrenShort() {
 	v.Heading("Child processes, each where it needed most " + "(without what a forked child shares with its parent)")
 	v.Table(t)
 	foldChildren(v.Document, folded, listed, "%s that took memory, too")
-	for pid := range most {
+	for pid := range largestNeed {
 		listed[pid] = true // a child that took memory in one cell is not idle in another
 	}
 	foldChildren(v.Document, v.idle, listed, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
@@ -183,10 +182,11 @@ func owned(children []model.Child) (out []model.Child) {
 	return out
 }
 
-// foldChildren counts in a line the children without a row.
-func foldChildren(to *doc.Document, all map[int]int64, listed map[int]bool, what string) {
+// foldChildren writes a line about the children that are not listed: their number and their highest peak. peaks are by
+// process; what is a format such as "%s that took memory, too".
+func foldChildren(to *doc.Document, peaks map[int]int64, listed map[int]bool, what string) {
 	count, most := 0, int64(0)
-	for pid, peak := range all {
+	for pid, peak := range peaks {
 		if !listed[pid] {
 			count++
 			most = max(most, peak)
@@ -198,13 +198,13 @@ func foldChildren(to *doc.Document, all map[int]int64, listed map[int]bool, what
 	}
 }
 
-// mostOfTakers returns the largest need of each child in any cell.
-func mostOfTakers(ranked []stretch) map[int]int64 {
-	most := map[int]int64{}
+// largestNeeds returns, by process, the largest need that a child had in a cell.
+func largestNeeds(ranked []stretch) map[int]int64 {
+	needs := map[int]int64{}
 	for i := range ranked {
 		for _, c := range ranked[i].took {
-			most[c.pid] = max(most[c.pid], c.need)
+			needs[c.pid] = max(needs[c.pid], c.need)
 		}
 	}
-	return most
+	return needs
 }

@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -11,63 +12,56 @@ import (
 // mostLeft is the largest number of named parts of the remaining memory.
 const mostLeft = 6
 
-// account divides the memory after the last cell: first that of the kernel's processes, then what no object lies in,
-// then what names hold, then lines without a name, and then the rest of the memory that objects lie in.
+// account divides the memory after the last cell. An account takes its parts in this order: the kernel's child
+// processes, memory without objects, libraries, what names hold, lines whose memory no name holds, the rest of the
+// memory for objects, and files.
 func (o *leftover) account() *model.Account {
 	a := &model.Account{PID: o.pid, Meter: string(o.memory), At: model.AtEnd, Bytes: o.end + o.childBytes(),
 		Parts: []model.AccountPart{}}
 	for _, p := range o.children {
 		a.Take(p)
 	}
-	where := map[string]int64{}
+	byKind := map[string]int64{}
 	if r := o.resident(); r != nil {
 		for _, p := range r.Parts {
-			where[p.Kind] += p.Bytes
+			byKind[p.Kind] += p.Bytes
 		}
 	}
-	where[words.TorchCache] = o.cached
-	lies := func(kinds ...string) {
+	byKind[words.TorchCache] = o.cached
+	takeKinds := func(kinds ...string) {
 		for _, kind := range kinds {
-			a.Take(model.AccountPart{Kind: model.PartWhere, Bytes: where[kind], Who: kind})
+			a.Take(model.AccountPart{Kind: model.PartWhere, Bytes: byKind[kind], Who: kind})
 		}
 	}
-	lies("malloc-free", "object-free", "stack", words.TorchCache)
+	takeKinds("malloc-free", "object-free", "stack", words.TorchCache)
 	named := o.named()
-	for _, t := range named { // pages that stand under names
+	for _, t := range named { // pages that names hold are not counted a second time by their kind
 		for _, p := range t.maps {
-			where[p.Kind] -= min(where[p.Kind], o.mapped([]model.ResidentPart{p}))
+			byKind[p.Kind] -= min(byKind[p.Kind], o.mapped([]model.ResidentPart{p}))
 		}
 	}
-	lies("libraries")
+	takeKinds("libraries")
 	taken := o.takeHeld(a, named)
-	a.Take(model.AccountPart{Kind: model.PartObjects,
-		Bytes: where["objects"] + where["malloc"] + where["malloc-big"] - taken})
-	lies("files", "shared")
+	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] - taken
+	a.Take(model.AccountPart{Kind: model.PartObjects, Bytes: objects})
+	takeKinds("files", "shared")
 	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int {
-		return cmp.Or(last(isOnlyKind(&a), isOnlyKind(&b)), cmp.Compare(b.Bytes, a.Bytes))
+		return cmp.Or(falseFirst(isOnlyKind(&a), isOnlyKind(&b)), cmp.Compare(b.Bytes, a.Bytes))
 	})
 	a.Take(model.AccountPart{Kind: model.PartRest, Bytes: a.Bytes})
 	return a
 }
 
-// isOnlyKind reports whether a part is only a kind of memory: these stand behind those that say which object or line.
+// isOnlyKind reports whether a part names only a kind of memory, and no object or line. Such parts are listed last.
 func isOnlyKind(p *model.AccountPart) bool {
 	return p.Kind == model.PartWhere || p.Kind == model.PartObjects
 }
 
-// last is a comparison for sorting: an item with a property stands behind one without.
-func last(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
+// falseFirst compares two booleans for sorting: false comes before true.
+func falseFirst(a, b bool) int { return cmp.Compare(strconv.FormatBool(a), strconv.FormatBool(b)) }
 
-// takeHeld takes names, and lines that no name holds, into an account. It returns their bytes, without those of memory
-// maps.
+// takeHeld adds parts for names, and for lines whose memory no name holds, to an account. It returns the bytes that the
+// account took for them, without those of memory maps.
 func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 	for _, t := range named {
 		p := model.AccountPart{Kind: model.PartName, Bytes: t.bytes, Who: t.name(), AtLeast: !t.exact}

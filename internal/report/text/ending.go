@@ -23,22 +23,7 @@ func LimitName(l model.Limit) string {
 	return escape.Bounded(l.Kind, maxName)
 }
 
-// Notable reports whether a process did not end by itself, and was not shut down.
-func Notable(e *model.Ending, ipython string) bool {
-	return e != nil && (e.OutOfMemory || e.Signal != "" && !shutDown(e, ipython))
-}
-
-// shutDown reports whether a kernel got a signal that asks for an end while no cell ran: Jupyter's servers, nbclient
-// and ipykernel end unneeded kernels in this way.
-func shutDown(e *model.Ending, ipython string) bool {
-	switch e.Signal {
-	case "SIGTERM", "SIGINT", "SIGHUP":
-		return ipython != "" && e.Window == 0 && !e.OutOfMemory
-	}
-	return false
-}
-
-// exhausted names the limit that was used up, of a process that the OOM killer ended.
+// exhausted describes the memory limit that was reached when the OOM killer ended a process.
 func exhausted(e *model.Ending) string {
 	if e.Limit == nil {
 		return "not known: neither a cgroup of the process nor the machine was seen to be full"
@@ -78,10 +63,12 @@ type endingView struct{ *view }
 // endings lists the processes that did not end by themselves, those that ran out of memory first.
 func (v endingView) endings() {
 	shown, more := 0, 0
-	for _, memory := range []bool{true, false} {
+	for _, outOfMemory := range []bool{true, false} {
 		for _, p := range v.r.Processes {
-			e := p.Ending
-			if !Notable(e, p.IPython) || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
+			if !p.Ending.IsNotable(p.IPython) || p.Ending.OutOfMemory != outOfMemory {
+				continue
+			}
+			if isOther := p.Parent != 0 && !v.pids[p.PID]; isOther && !outOfMemory {
 				continue
 			}
 			if shown++; shown > maxEndings {
@@ -119,7 +106,8 @@ func (v endingView) ending(p model.Process) {
 	Ends(v.Document, p.PID, who, p.Ending, v.during(&p))
 }
 
-// Ends says why a process ended, and where.
+// Ends writes why a process ended. who and where are "", or texts behind its pid and behind its memory: " (python
+// train.py)", ", in In[7] line 3".
 func Ends(to *doc.Document, pid int, who string, e *model.Ending, where string) {
 	had := words.Bytes(e.Resident) + " resident"
 	if e.OutOfMemory {
@@ -132,7 +120,7 @@ func Ends(to *doc.Document, pid int, who string, e *model.Ending, where string) 
 		fmt.Sprintf("%s ended pid %d%s at %s%s", escape.Bounded(e.Signal, maxName), pid, who, had, where))
 }
 
-// during returns ", in In[7] line 3: x = np.ones(n)".
+// during returns what ran when a process ended: ", in In[7] line 3: x = np.ones(n)"; "" if that is not known.
 func (v endingView) during(p *model.Process) string {
 	e := p.Ending
 	if e.At == nil {
@@ -150,16 +138,16 @@ func (v endingView) during(p *model.Process) string {
 	return text
 }
 
-// starved lists cells that failed for lack of memory, the last first.
+// starved lists cells that failed for lack of memory, those that needed least first.
 func (v endingView) starved() {
 	shown := 0
 	for _, c := range slices.Backward(v.cells) {
-		if shown == maxEndings || !isWant(c.failure) {
+		if shown == maxEndings || !words.IsMemoryError(c.failure) {
 			continue
 		}
 		shown++
 		cell := v.window(c.id)
-		text := escape.Bounded(lastOf(c.failure), maxName) + " in " + v.shortName(c)
+		text := escape.Bounded(words.TypeName(c.failure), maxName) + " in " + v.shortName(c)
 		for _, w := range v.statementsOf(map[int]bool{c.id: true})[c.id] {
 			if w.Status == model.Error {
 				where, source := statementLabel(w, cellLines(*cell))
@@ -173,42 +161,27 @@ func (v endingView) starved() {
 	}
 }
 
-// isWant reports whether a type of exception means a lack of memory: MemoryError, NumPy's, PyTorch's and CuPy's.
-func isWant(name string) bool {
-	switch lastOf(name) {
-	case "MemoryError", "_ArrayMemoryError", "OutOfMemoryError":
-		return true
-	}
-	return false
-}
-
-// lastOf returns a type's name without its module.
-func lastOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
-
 // maxGPUNotes is the most lines of the notes of GPUs.
 const maxGPUNotes = 4
 
-// GPUNotes shows facts to know before the figures of GPUs.
-func GPUNotes(to *doc.Document, all []model.GPUNote) {
-	shown := 0
-	several := false
-	for i := range all {
-		several = several || all[i].PID != all[0].PID
-	}
-	for i := range all {
-		text := words.GPUNote(&all[i])
+// GPUNotes writes what a reader must know before the figures of GPUs.
+func GPUNotes(to *doc.Document, notes []model.GPUNote) {
+	severalProcesses := slices.ContainsFunc(notes, func(n model.GPUNote) bool { return n.PID != notes[0].PID })
+	count := 0
+	for i := range notes {
+		text := words.GPUNote(&notes[i])
 		if text == "" {
 			continue
 		}
-		if shown++; shown > maxGPUNotes {
+		if count++; count > maxGPUNotes {
 			continue
 		}
-		if several {
-			text += fmt.Sprintf(" (pid %d)", all[i].PID)
+		if severalProcesses {
+			text += fmt.Sprintf(" (pid %d)", notes[i].PID)
 		}
-		to.Answer(fmt.Sprintf("GPU %d", all[i].GPU), text)
+		to.Answer(fmt.Sprintf("GPU %d", notes[i].GPU), text)
 	}
-	if more := shown - maxGPUNotes; more > 0 {
+	if more := count - maxGPUNotes; more > 0 {
 		to.Answer("", "and "+words.Plural(more, "more note")+" on GPUs")
 	}
 }

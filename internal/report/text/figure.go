@@ -31,7 +31,8 @@ func Label(w model.Window) string {
 	return words.In(*w.ExecutionCount)
 }
 
-// headlines returns the meters of a table, the ranking one first, without parts of others.
+// headlines returns the meters with a column: by first, then the others, without those that are a part of another. It
+// fails if the report has no meter called by; "" keeps the report's order.
 func headlines(r *model.Report, by string) ([]string, error) {
 	known := r.AllMeters()
 	if by == "" {
@@ -52,8 +53,8 @@ const (
 // maxLead is the shown length of a cell's source in a first line.
 const maxLead = 160
 
-// CellName returns the name of a cell for people: its In[N]; if IPython counts none its first line, or without that the
-// number of its run.
+// CellName returns the name of a cell for people: its In[N]. For a cell without one it returns its first line, or the
+// number of its run if it has no text.
 func CellName(w *model.Window) string {
 	if w.ExecutionCount != nil && !w.Silent {
 		return escape.Bounded(Label(*w), maxName)
@@ -70,7 +71,7 @@ func CellName(w *model.Window) string {
 // columns of tables.
 const maxCellText = 16
 
-// beginning returns the longest part of a text that a line's excerpt can need.
+// beginning returns as much of a text as a line's excerpt can need.
 func beginning(text string) string {
 	if len(text) > maxProse {
 		return escape.Prefix(text, maxProse)
@@ -78,21 +79,22 @@ func beginning(text string) string {
 	return text
 }
 
-// The most rows of the ranking, and the least need of a stretch between cells in it.
+// Which stretches have a row in the ranking.
 const (
-	mostRanked  = 15
-	worthAGap   = 1 << 20
-	shareOfAGap = 100 // of the heaviest: one in …
+	mostRanked  = 15      // rows, unless the user asks for another number
+	worthAGap   = 1 << 20 // bytes that a stretch must need
+	shareOfAGap = 100     // a stretch must also need this part, one in 100, of the heaviest one's need
 )
 
 // WorthShowing is the least that one stack must have allocated, in bytes, for its cell to be shown.
 const WorthShowing = 64 << 10
 
-// MaxCode is the most characters of code, which is never cut: more than any code that is written here.
+// MaxCode is the most characters of code that the reader is to type. It is more than ipytracer ever writes, so such
+// code is never cut.
 const MaxCode = 1 << 12
 
-// cellLines returns the lines of a cell by the numbers of its statements. The code into which a cell magic turns a
-// whole cell is one line.
+// cellLines returns the lines of a cell: a statement's line N is item N-1. A cell magic and all that follows it are one
+// line, because IPython runs them as one statement.
 func cellLines(c model.Window) []string {
 	lines := strings.Split(c.Source, "\n")
 	for i, line := range lines {
@@ -106,8 +108,8 @@ func cellLines(c model.Window) []string {
 	return lines
 }
 
-// statementLabel returns "line 4" and ": model.fit(X, y)"; for a statement that is not the user's its name, such as
-// "display and hooks".
+// statementLabel returns "line 4" and ": model.fit(X, y)". For a statement that is not the user's it returns its name,
+// such as "display and hooks", and "". lines are those of the cell.
 func statementLabel(w model.Window, lines []string) (where, source string) {
 	if w.Name != "" {
 		return escape.Bounded(w.Name, maxName), ""
@@ -126,40 +128,44 @@ func statementLabel(w model.Window, lines []string) (where, source string) {
 	return where, source
 }
 
-// remarks returns the status of a window that failed, and its note; each ends in a separator.
+// separator stands between remarks.
+const separator = " · "
+
+// remarks returns the remarks on a window: its status if it failed, its note, its refused requests, and the blocks of
+// other processes that it opened. A separator follows each.
 func remarks(w model.Window) []doc.Span {
 	var spans []doc.Span
 	if w.Status != model.OK && w.Status != "" {
-		spans = append(spans, doc.Red(w.Status), doc.Dim(" · "))
+		spans = append(spans, doc.Red(w.Status), doc.Dim(separator))
 	}
 	if w.Note != "" {
-		spans = append(spans, doc.Yellow(escape.Bounded(w.Note, maxProse)), doc.Dim(" · "))
+		spans = append(spans, doc.Yellow(escape.Bounded(w.Note, maxProse)), doc.Dim(separator))
 	}
 	for _, r := range w.Refused {
-		spans = append(spans, doc.Yellow(words.Refusal(&r)), doc.Dim(" · "))
+		spans = append(spans, doc.Yellow(words.Refusal(&r)), doc.Dim(separator))
 	}
 	if f := w.Foreign; f != nil {
 		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d",
 			words.Plural(f.Opened, "block"), f.Closed)
-		spans = append(spans, doc.Yellow(text), doc.Dim(" · "))
+		spans = append(spans, doc.Yellow(text), doc.Dim(separator))
 	}
 	return spans
 }
 
-// countersOf returns the counters of a window, and a separator.
+// countersOf returns the counters of a window with a separator behind them; nil for none.
 func countersOf(w *model.Window) []doc.Span {
 	if w.Counters == nil {
 		return nil
 	}
 	if counted := words.Counters(w.Counters); counted != "" {
-		return []doc.Span{doc.Dim(counted), doc.Dim(" · ")}
+		return []doc.Span{doc.Dim(counted), doc.Dim(separator)}
 	}
 	return nil
 }
 
 // trimmed drops the separator after the last remark.
 func trimmed(spans []doc.Span) []doc.Span {
-	for n := len(spans); n > 0 && (spans[n-1].Text == " · " || spans[n-1].Text == ""); n-- {
+	for n := len(spans); n > 0 && (spans[n-1].Text == separator || spans[n-1].Text == ""); n-- {
 		spans = spans[:n-1]
 	}
 	return spans

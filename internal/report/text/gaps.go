@@ -12,11 +12,11 @@ import (
 	"ipytracer/model"
 )
 
-// Where there are many gaps, those in which little changed are folded into one line.
+// If there are many gaps, the gaps in which little changed are folded into one line.
 const (
-	smallGap = 1 << 20
-	manyGaps = 10
-	mostGaps = 30
+	smallGap = 1 << 20 // bytes of change below which a gap is folded
+	manyGaps = 10      // gaps with a change up to which none is folded
+	mostGaps = 30      // rows, but for equal changes
 )
 
 // gapView shows the times between cells.
@@ -24,11 +24,11 @@ type gapView struct{ *view }
 
 // between shows how memory changed while no cell ran.
 func (v gapView) between() {
-	var sizes []int64 // of those with a change
+	var sizes []int64 // the largest change of each gap with a change
 	gaps := 0
 	for b := range v.r.AllBetweenPassing() {
 		if gaps++; v.moved(b.Meters) {
-			sizes = append(sizes, v.largest(*b))
+			sizes = append(sizes, v.largestChange(*b))
 		}
 	}
 	if gaps == 0 || len(v.cells) == 0 { // without cells, the section of processes shows everything
@@ -65,8 +65,8 @@ func (v gapView) between() {
 	}
 }
 
-// fold picks the gaps whose change is shown. folded is the number of other gaps with a change, and most is the largest
-// change among them.
+// fold picks the gaps that get a row. sizes are the changes of all gaps with a change, and it sorts them. folded is the
+// number of gaps with a change but no row; most is the largest change among these.
 func (v gapView) fold(sizes []int64) (shown []model.Between, folded int, most int64) {
 	least := int64(math.MinInt64)
 	if len(sizes) > manyGaps {
@@ -77,10 +77,10 @@ func (v gapView) fold(sizes []int64) (shown []model.Between, folded int, most in
 		if !v.moved(b.Meters) {
 			continue
 		}
-		if size := v.largest(*b); size >= least {
-			one := *b
-			one.Meters = maps.Clone(b.Meters)
-			shown = append(shown, one)
+		if size := v.largestChange(*b); size >= least {
+			kept := *b
+			kept.Meters = maps.Clone(b.Meters) // the stream reuses the map
+			shown = append(shown, kept)
 		} else {
 			most = max(most, size)
 		}
@@ -88,7 +88,7 @@ func (v gapView) fold(sizes []int64) (shown []model.Between, folded int, most in
 	return shown, len(sizes) - len(shown), most
 }
 
-// processes shows whole lives if there are no cells.
+// processes shows each process from its beginning to its end, if there are no cells.
 func (v processView) processes() {
 	if len(v.r.Processes) == 0 || len(v.cells) > 0 {
 		return

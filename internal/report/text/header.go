@@ -55,7 +55,7 @@ func origin(p model.Process) (parts []doc.Span) {
 	if p.RestartOf != 0 {
 		parts = append(parts, doc.Plain(fmt.Sprintf("restart of pid %d", p.RestartOf)))
 	}
-	if p.Ending != nil && shutDown(p.Ending, p.IPython) {
+	if p.Ending != nil && p.Ending.IsShutDown(p.IPython) {
 		parts = append(parts,
 			doc.Plain("shut down by "+escape.Bounded(p.Ending.Signal, maxName)+" when no cell ran"))
 	}
@@ -91,7 +91,7 @@ func (v headerView) root(p model.Process) {
 	}
 }
 
-// course describes a meter from beginning to end.
+// course describes a meter over a process's life: "1 MiB at the start", "9 MiB at its highest", "2 MiB at the end".
 func course(figures map[string]model.Figure, id string) []doc.Span {
 	return doc.Spans(words.Start.At(figures, id)+" at the start", words.Highest.At(figures, id)+" at its highest",
 		words.Total.At(figures, id)+" at the end")
@@ -104,7 +104,8 @@ func gpuOf(id string) (number int, ok bool) {
 	return number, err == nil && n == 2 && rest == "driver"
 }
 
-// gpuNames names a device, by all its names or by the one for people.
+// gpuNames returns the name and size of a device; with all, its UUID and PCI address, too. It returns nil for an
+// unknown device.
 func gpuNames(r *model.Report, number int, all bool) []doc.Span {
 	for _, g := range r.GPUs {
 		if g.Index != number {
@@ -124,7 +125,7 @@ func gpuNames(r *model.Report, number int, all bool) []doc.Span {
 // maxDevice is the shown length of a GPU's name: "NVIDIA RTX 6000 Ada Generation (MIG 1g.12gb)".
 const maxDevice = 48
 
-// devices shows in a line for each used GPU its name, its memory and the taken part.
+// devices shows a line for each used GPU: its name, its memory, and how much each kernel took of it.
 func (v headerView) devices() {
 	for _, id := range v.meters {
 		number, ok := gpuOf(id)
@@ -176,10 +177,7 @@ func (v headerView) host() {
 		escape.Bounded(words.Clock(h.Started), maxName))
 }
 
-// A session can have several kernels. Every item of one kernel names it, and the first screen has the highest moment of
-// each.
-
-// about describes in a line each process that runs cells, and the traced time.
+// about describes, in a line each, the processes that run cells, the GPUs and the session.
 func (v headerView) about() {
 	v.begin()
 	for _, p := range v.kernels() {

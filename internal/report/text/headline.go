@@ -13,10 +13,10 @@ import (
 type headlineView struct{ *view }
 
 // lead answers in a few lines the questions of most users: the highest moment of the memory that came nearest to its
-// limit, its parts, the part that is still there, the names to delete, and the certainty of all that.
+// limit, its parts, the part that is still there, the names to delete, and how exact these figures are.
 func (v headlineView) lead() {
 	endingView(v).endings()
-	if !v.leads() {
+	if !v.hasHighest() {
 		v.leadIdle(false)
 		return
 	}
@@ -25,22 +25,22 @@ func (v headlineView) lead() {
 	v.Answer("how sure", highestMoment(v.view).howSure())
 }
 
-// leads reports whether there is a highest moment for the first lines.
-func (v headlineView) leads() bool { return len(v.meters) > 0 && len(v.ranked) > 0 }
+// hasHighest reports whether the session has a highest moment: a cell ran, and a meter ranks.
+func (v headlineView) hasHighest() bool { return len(v.meters) > 0 && len(v.ranked) > 0 }
 
 // leadHighest writes the part about the highest moment.
 func (v headlineView) leadHighest() {
-	top := highestMoment(v.view)
-	other := func(name string, front bool) {
-		if text := v.near.beside(v.first(), front, v.o.By != "", top.figure(), v.whereOf); text != "" {
+	highest := highestMoment(v.view)
+	otherMeters := func(name string, areNearer bool) {
+		if text := v.near.beside(v.first(), areNearer, v.o.By != "", highest.figure(), v.whereOf); text != "" {
 			v.Answer(name, text)
 		}
 	}
-	other("nearest", true)
-	v.Answer("highest", top.where())
+	otherMeters("nearest", true)
+	v.Answer("highest", highest.where())
 	v.otherHighest()
-	other("also", false)
-	v.Answer("made by", top.madeBy())
+	otherMeters("also", false)
+	v.Answer("made by", highest.madeBy())
 }
 
 // leadLeft writes the part about the remaining memory, after a look at its holders.
@@ -50,20 +50,21 @@ func (v headlineView) leadLeft() {
 
 // leadRest writes the lines about the remaining memory of a process.
 func (v headlineView) leadRest(rest *leftover) {
-	in := "" // of several kernels
+	prefix := "" // with several kernels, the one of this process
 	if kernel := words.KernelOf(v.r.Processes, rest.pid); kernel != "" {
-		in = "in " + kernel + ": "
+		prefix = "in " + kernel + ": "
 	}
-	v.Answer("still there", in+rest.stillThere())
+	v.Answer("still there", prefix+rest.stillThere())
 	switch {
-	case !rest.isWorthFreeing() || !rest.isTyped():
+	case !rest.isWorthFreeing() || !rest.takesCode():
+		// there is nothing to type
 	case rest.idle && len(rest.named()) == 0 && rest.freeing() == "":
-		v.Answer("to free it", in+rest.nothingNamed())
+		v.Answer("to free it", prefix+rest.nothingNamed())
 	default:
-		v.Answer("to free it", in+rest.toFree(), rest.code()...)
+		v.Answer("to free it", prefix+rest.toFree(), rest.code()...)
 	}
 	if text := rest.keptByMalloc(); text != "" {
-		v.Answer("malloc keeps", in+text, model.MallocTrim)
+		v.Answer("malloc keeps", prefix+text, model.MallocTrim)
 	}
 }
 
@@ -71,7 +72,7 @@ func (v headlineView) leadRest(rest *leftover) {
 func (v headlineView) whereOf(n *model.Nearness) string {
 	s := v.near.summits[n.Meter]
 	switch {
-	// it is the session's peak, in which another process may have been higher
+	// the session's peak differs from the cells': another process had it
 	case words.Bytes(s.peak) != words.Bytes(n.Peak):
 		return ""
 	case s.gap != nil:
@@ -85,44 +86,47 @@ func (v headlineView) whereOf(n *model.Nearness) string {
 // otherHighest writes the highest moments of the other kernels.
 func (v headlineView) otherHighest() {
 	others := v.otherSummits()
-	for _, i := range others[:min(len(others), mostSummits)] {
-		v.Answer("highest", moment{v.view, &v.ranked[i], &v.ranked[risenIn(v.ranked, i)]}.where())
+	shown := min(len(others), mostSummits)
+	for _, i := range others[:shown] {
+		highest := moment{v.view, &v.ranked[i], &v.ranked[risenIn(v.ranked, i)]}
+		v.Answer("highest", highest.where())
 	}
-	if rest := others[min(len(others), mostSummits):]; len(rest) > 0 {
+	if rest := others[shown:]; len(rest) > 0 {
 		v.Answer("",
 			fmt.Sprintf("%s, none of which had more than %s", words.Plural(len(rest), "more kernel"),
 				words.Bytes(v.ranked[rest[0]].peak)))
 	}
 }
 
-// In a session without a cell there is no highest moment to explain. Its first lines say what each process has, what
-// holds it, and what to type.
-
-// leadIdle writes these lines, with an empty one behind them, or in front of them if the page has begun.
+// leadIdle writes the first lines of a session without a cell, which has no highest moment: what each process has, what
+// holds it, and what to type. An empty line follows them; if the page has begun, it precedes them.
 func (v headlineView) leadIdle(begun bool) {
-	all := v.idle()
-	if len(all) > 0 && begun {
+	leftovers := v.withoutCells()
+	if len(leftovers) == 0 {
+		return
+	}
+	if begun {
 		v.Blank()
 	}
-	for _, o := range all {
+	for _, o := range leftovers {
 		v.leadRest(o)
 	}
-	if len(all) > 0 && !begun {
+	if !begun {
 		v.Blank()
 	}
 }
 
-// idle returns the memory of the living processes of a session without a cell, the most first. It is empty for every
-// other session.
-func (v headlineView) idle() (all []*leftover) {
-	if v.leads() || len(v.meters) == 0 {
+// withoutCells returns the memory of the living processes of a session without a cell, the largest first, at most
+// mostSummits of them. It returns nil if a cell ran.
+func (v headlineView) withoutCells() (leftovers []*leftover) {
+	if v.hasHighest() || len(v.meters) == 0 {
 		return nil
 	}
 	for _, p := range v.kernels() {
 		if o := leftoverOf(v.view, p.PID); !p.Ended && o.end > 0 {
-			all = append(all, o)
+			leftovers = append(leftovers, o)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *leftover) int { return cmp.Compare(b.end, a.end) })
-	return all[:min(len(all), mostSummits)]
+	slices.SortStableFunc(leftovers, func(a, b *leftover) int { return cmp.Compare(b.end, a.end) })
+	return leftovers[:min(len(leftovers), mostSummits)]
 }

@@ -138,7 +138,8 @@ func TestReservationsDoNotLead(t *testing.T) {
 	}
 }
 
-// TestArraysNobodyTouched: the same holds for arrays: np.empty maps memory and touches no page.
+// TestArraysNobodyTouched: an array that np.empty made is not the cause of a highest moment, because no page is
+// touched.
 func TestArraysNobodyTouched(t *testing.T) {
 	r := small(10 * mib)
 	for _, i := range []int{2, 6} {

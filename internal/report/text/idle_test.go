@@ -69,7 +69,7 @@ func TestNothingToType(t *testing.T) {
 		t.Errorf("without names: %q", got)
 	}
 	r.Names = nil
-	if got := lines(t, r, text.Options{})["to free it"]; !strings.HasPrefix(got, "what holds it was not looked at") {
+	if got := lines(t, r, text.Options{})["to free it"]; !strings.HasPrefix(got, "what holds it is not known") {
 		t.Errorf("without a look: %q", got)
 	}
 	r.Processes[0].Ended = true

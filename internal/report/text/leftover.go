@@ -12,18 +12,18 @@ import (
 // leftover is the ranking memory that a process has after its last cell.
 type leftover struct {
 	memory
-	r   *model.Report
-	pid int
-	// end is bytes at the end, and cached those of them that PyTorch's allocator keeps for coming tensors.
-	end, cached int64
-	start       int64 // bytes at the session's beginning; 0 if the process began with it
-	// idle: no cell of the process ran, and the end is that of the session.
+	r      *model.Report
+	pid    int
+	end    int64 // bytes at the end
+	cached int64 // the part of end that PyTorch's allocator keeps for coming tensors
+	start  int64 // bytes at the session's beginning; 0 if the process began with it
+	// idle: no cell of the process ran, so end is from the end of the session.
 	idle bool
 	full bool // all code is shown
-	// scattered: the session used several GPUs, so a name's memory may be on another.
+	// scattered: the session used several GPUs, so a name's memory may be on another one.
 	scattered bool
-	children  []model.AccountPart     // its processes
-	textOf    func(model.Line) string // of the source
+	children  []model.AccountPart     // the processes below the kernel
+	textOf    func(model.Line) string // returns the source of a line
 }
 
 // leftoverOf returns the remaining memory of a process.
@@ -32,7 +32,7 @@ func leftoverOf(v *view, pid int) *leftover {
 		memory: memory(v.first()), r: v.r, pid: pid, end: v.ends[pid].end, cached: v.ends[pid].cached, textOf: v.textOf,
 		full: v.o.Full,
 	}
-	if _, ran := v.ends[pid]; !ran { // the end of the session is that of a process without a cell
+	if _, ran := v.ends[pid]; !ran {
 		o.end, o.idle = v.sessions[pid][v.first()].End, true
 	}
 	if isLate(v.r, pid) {
@@ -50,7 +50,7 @@ func leftoverOf(v *view, pid int) *leftover {
 	return o
 }
 
-// usedGPUs adds the GPUs that a process used, by the prefix of their meters.
+// usedGPUs adds the GPUs that a process used to used, by the prefix of their meters.
 func usedGPUs(used map[string]bool, figures map[string]model.Figure) {
 	for id, f := range figures {
 		if words.OfGPU(id) && !strings.HasSuffix(id, ".unattributed") && (f.Peak > 0 || !f.Exact) {
@@ -59,30 +59,32 @@ func usedGPUs(used map[string]bool, figures map[string]model.Figure) {
 	}
 }
 
-// left returns the lines of cells with memory that is still there, the most first. Of what threads, tasks and callbacks
-// made it is the outermost line.
-func (o *leftover) left() (all []model.Line) {
+// left returns the lines of cells with memory that is still there, the largest first. A line inside a function counts
+// only what it allocated as the outermost line of a stack, as in threads, tasks and callbacks. Lines with less than a
+// hundredth of the largest are left out.
+func (o *leftover) left() (lines []model.Line) {
 	for _, l := range o.r.Lines {
 		if l.Function != "<module>" {
 			if l.Outer != l.Left {
-				l.Held = nil // of all of it
+				l.Held = nil // the parts add up to l.Left, and would be too much
 			}
 			l.Left = l.Outer
 		}
-		if l.PID == o.pid && l.Execution > 0 && l.Left >= WorthShowing && o.has(l.Meter) &&
-			!words.IsOutermost(l.Meter) {
-			if l.Left -= o.untouched(&l); l.Left >= WorthShowing {
-				all = append(all, l)
-			}
+		isCells := l.PID == o.pid && l.Execution > 0
+		if !isCells || l.Left < WorthShowing || !o.includes(l.Meter) || words.IsOutermost(l.Meter) {
+			continue
+		}
+		if l.Left -= o.untouched(&l); l.Left >= WorthShowing {
+			lines = append(lines, l)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
-	for i := range all { // tiny ones beside the first are not mentioned
-		if i > 0 && all[i].Left < all[0].Left/100 {
-			return all[:i]
+	slices.SortStableFunc(lines, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
+	for i := range lines {
+		if i > 0 && lines[i].Left < lines[0].Left/100 {
+			return lines[:i]
 		}
 	}
-	return all
+	return lines
 }
 
 // lives reports whether the process still lived when the session ended.
@@ -98,114 +100,119 @@ func (o *leftover) when() string {
 	return " after the last cell"
 }
 
-// isTyped reports whether code can be typed into the process: it runs cells.
-func (o *leftover) isTyped() bool {
+// takesCode reports whether code can be typed into the process: it runs cells.
+func (o *leftover) takesCode() bool {
 	return !o.idle || hasProcess(o.r, o.pid, func(p *model.Process) bool { return p.IPython != "" })
 }
 
-// untouched returns the part of a line's memory that the process has never touched, as far as names hold it.
+// untouched returns the bytes of a line's memory that the process has never touched. Only memory that names hold is
+// counted. It returns 0 unless resident memory ranks.
 func (o *leftover) untouched(l *model.Line) (bytes int64) {
 	for i := range o.r.Variables {
 		x := &o.r.Variables[i]
 		if o.memory == residentMeter && x.PID == o.pid && x.Execution == l.Execution && x.Line == l.Line {
-			bytes += max(0, x.Bytes-o.held(x))
+			bytes += max(0, x.Bytes-o.ofName(x))
 		}
 	}
 	return bytes
 }
 
-// entries returns the code that frees the ranking memory, in the order in which its predictions hold: of resident
-// memory, that of the report.
-func (o *leftover) entries() (all []model.Freeing) {
+// entries returns the code that frees the ranking memory. Predictions for resident memory hold only in the report's
+// order, so they keep it; other entries are sorted, the largest first.
+func (o *leftover) entries() (entries []model.Freeing) {
 	for _, f := range o.r.ToFree {
-		if f.PID == o.pid && o.falls(&f) >= worthAGap && !o.scattered {
-			all = append(all, f)
+		if f.PID == o.pid && o.freedBy(&f) >= worthAGap && !o.scattered {
+			entries = append(entries, f)
 		}
 	}
-	ordered := func(f model.Freeing) bool { return f.Resident != nil }
-	if o.device() != "" || !slices.ContainsFunc(all, ordered) {
-		slices.SortStableFunc(all, func(a, b model.Freeing) int { return cmp.Compare(o.falls(&b), o.falls(&a)) })
+	needsOrder := func(f model.Freeing) bool { return f.Resident != nil }
+	if o.device() != "" || !slices.ContainsFunc(entries, needsOrder) {
+		larger := func(a, b model.Freeing) int { return cmp.Compare(o.freedBy(&b), o.freedBy(&a)) }
+		slices.SortStableFunc(entries, larger)
 	}
-	return all
+	return entries
 }
 
-// named returns the memory that a process's names hold at the end, alone or several together, the most first. It
-// returns none if the GPU of such memory is not known.
+// named returns the memory that the process's names hold at the end, the largest first. Names that hold memory only
+// together are one item. It returns nil if the session used several GPUs.
 func (o *leftover) named() (out []together) {
 	if o.scattered {
 		return nil
 	}
 	shared := map[string]bool{}
 	for _, f := range o.r.ToFree {
-		if f.PID != o.pid || len(f.Names) < 2 || f.Shared < worthAGap || o.holds(&f) < worthAGap {
+		if f.PID != o.pid || len(f.Names) < 2 || f.Shared < worthAGap || o.ofNames(&f) < worthAGap {
 			continue
 		}
 		for _, name := range f.Names {
 			shared[name] = true
 		}
-		out = append(out, together{names: f.Names, bytes: o.holds(&f), exact: f.Exact,
+		out = append(out, together{names: f.Names, bytes: o.ofNames(&f), exact: f.Exact,
 			all: membersOf(o.r.Variables, &f), collects: f.Collects, maps: f.Maps})
 	}
 	for i := range o.r.Variables {
-		if x := &o.r.Variables[i]; x.PID == o.pid && !shared[x.Name] && o.held(x) >= worthAGap && !isInterpreters(x) {
-			out = append(out, together{
-				names: []string{x.Name}, bytes: o.held(x), exact: x.Exact, all: []*model.Variable{x},
-				maps: x.Maps,
-			})
+		x := &o.r.Variables[i]
+		if x.PID == o.pid && !shared[x.Name] && o.ofName(x) >= worthAGap && !x.IsInterpreters() {
+			out = append(out, together{names: []string{x.Name}, bytes: o.ofName(x), exact: x.Exact,
+				all: []*model.Variable{x}, maps: x.Maps})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b together) int { return cmp.Compare(b.bytes, a.bytes) })
 	return out
 }
 
-// unnamedLines returns the lines of cells with memory that is still there, but that no name holds: less what names
-// hold.
+// unnamedLines returns the lines of [leftover.left] without the memory that named holds, if at least a hundredth of the
+// process's memory remains. A line whose holders are not known is left out if one of the names was made there.
 func (o *leftover) unnamedLines(named []together) []model.Line {
-	isCovered := func(h model.HeldPart) bool {
-		return slices.ContainsFunc(named, func(t together) bool { return goesWith(&h, t.names, t.collects) })
+	isNamed := func(h model.HeldPart) bool {
+		return slices.ContainsFunc(named, func(t together) bool { return isFreedBy(&h, t.names, t.collects) })
 	}
-	out := o.left()
-	takeParts(out, isCovered)
-	return slices.DeleteFunc(out, func(l model.Line) bool {
-		return l.Left < max(worthAGap, o.end/100) || l.Held == nil && slices.ContainsFunc(named, func(t together) bool {
+	madeAName := func(l *model.Line) bool {
+		return slices.ContainsFunc(named, func(t together) bool {
 			return slices.ContainsFunc(t.all, func(x *model.Variable) bool {
 				return x.Execution == l.Execution && x.Line == l.Line
 			})
 		})
+	}
+	lines := o.left()
+	removeHeld(lines, isNamed)
+	return slices.DeleteFunc(lines, func(l model.Line) bool {
+		return l.Left < max(worthAGap, o.end/100) || l.Held == nil && madeAName(&l)
 	})
 }
 
-// goesWith reports whether a part of a line goes when some names let go of it.
-func goesWith(h *model.HeldPart, names []string, collects bool) bool {
-	return (collects || !h.Waits) && !slices.ContainsFunc(h.Names, func(name string) bool {
-		return !slices.Contains(names, name)
-	})
+// isFreedBy reports whether a part of a line's memory is freed once these names are deleted: no other name holds it
+// and, if it waits for the collector, collects is true.
+func isFreedBy(h *model.HeldPart, names []string, collects bool) bool {
+	isOther := func(name string) bool { return !slices.Contains(names, name) }
+	return (collects || !h.Waits) && !slices.ContainsFunc(h.Names, isOther)
 }
 
-// takeParts takes some of their parts from lines whose holders are known.
-func takeParts(lines []model.Line, takes func(model.HeldPart) bool) {
+// removeHeld subtracts, from lines whose holders are known, the held parts that remove selects.
+func removeHeld(lines []model.Line, remove func(model.HeldPart) bool) {
 	for i := range lines {
 		l, others := &lines[i], []model.HeldPart{}
 		for _, h := range l.Held {
-			if takes(h) {
+			if remove(h) {
 				l.Left -= h.Bytes
 			} else {
 				others = append(others, h)
 			}
 		}
-		if l.Held != nil {
+		if l.Held != nil { // nil means that the holders are not known
 			l.Held = others
 		}
 	}
 }
 
-// sinceAttach returns the growth of a process from the attach to the end; false for one that began with the session.
+// sinceAttach returns the growth of a process from the attach to the end. known is false if the process began with the
+// session.
 func (o *leftover) sinceAttach() (more int64, known bool) {
 	return o.end - o.start, o.start > 0
 }
 
-// isWorthFreeing reports whether the session, or a name of the notebook's, has left memory. In a session without a cell
-// all memory is asked for.
+// isWorthFreeing reports whether the session, or a name of the notebook's, has left memory. It is true for a session
+// without a cell: its user asks about all memory.
 func (o *leftover) isWorthFreeing() bool {
 	more, known := o.sinceAttach()
 	return o.idle || !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0 ||
@@ -229,7 +236,7 @@ func (o *leftover) childBytes() (sum int64) {
 	return sum
 }
 
-// toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.
+// toEnd returns the processes below the kernel that code can end, if they have at least worthAGap.
 func (o *leftover) toEnd() []model.AccountPart {
 	return slices.DeleteFunc(slices.Clone(o.children), func(p model.AccountPart) bool {
 		return p.Type == "" || p.Bytes < worthAGap

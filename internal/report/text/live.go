@@ -17,15 +17,15 @@ import (
 type segment struct {
 	name, meter string
 	q           words.Quantity
-	drop        int // the highest gives way first when the width is short
-	tree        bool
+	drop        int  // if the width is too small, the segment with the highest drop is left out first; 0 is never
+	tree        bool // the figure is that of the process with its children
 }
 
 // minLiveSource is the least width of the source in the live line; figures give way to it. It does not depend on the
 // source, so that the lines of a session stay aligned.
 const minLiveSource = 20
 
-// Live writes the line of a cell at its end, and below it the remarks that it has no room for.
+// Live writes the line about a cell that has just ended. Remarks that do not fit follow on a line below.
 func Live(w io.Writer, window model.Window, o Options) error {
 	first := cmp.Or(o.By, residentMeter)
 	segments := []segment{
@@ -53,7 +53,8 @@ func Live(w io.Writer, window model.Window, o Options) error {
 	return d.Text(w, o.Size())
 }
 
-// liveLine prints as many figures as fit, the time, remarks, and as much of the source as fits.
+// liveLine prints the figures that fit into width, the time, the remarks, and the beginning of the source. A width of 0
+// is no limit.
 func liveLine(d *doc.Document, width int, window model.Window, segments []segment) {
 	lead := doc.Bold(escape.Pad(escape.Bounded(Label(window), maxName), 8, false) + liveKernel(&window, width))
 	time := doc.Plain("  " + escape.Pad(words.Duration(window.DurationNS), 8, true) + "  ")
@@ -83,7 +84,7 @@ func liveLine(d *doc.Document, width int, window model.Window, segments []segmen
 		used -= doc.Cells(texts[victim])
 		texts[victim] = nil
 	}
-	line := append(append([]doc.Span{lead}, slices.Concat(texts...)...), time)
+	line := slices.Concat([]doc.Span{lead}, slices.Concat(texts...), []doc.Span{time})
 	notes := remarks(window)
 	source := doc.Plain(escape.OneLine(window.Source, window.SourceTruncated, cmp.Or(width, maxProse)))
 	if width == 0 || used+doc.Cells(trimmed(notes)) <= width {
@@ -94,8 +95,8 @@ func liveLine(d *doc.Document, width int, window model.Window, segments []segmen
 	d.Below(strings.Repeat(" ", doc.RowIndent), trimmed(notes))
 }
 
-// liveKernel names, in a live line of a width, the kernel of the cell; "" for a single kernel. Names of usual length
-// leave the figures aligned; with little room it is the pid.
+// liveKernel returns the name of the cell's kernel for a live line of this width, with its pid; "" if the session has
+// one kernel. In a narrow line it is the pid alone. It is padded, so that figures stand below each other.
 func liveKernel(w *model.Window, width int) string {
 	const usual, roomy = 20, 110
 	if w.Kernel == "" {

@@ -7,10 +7,10 @@ import (
 	"ipytracer/model"
 )
 
-// memory is the ranking memory, by its meter: of one GPU, or of the CPU.
+// memory is the memory that a report ranks by, as the id of its meter: that of one GPU, or that of the CPU.
 type memory string
 
-// device returns the prefix of the meters of the GPU; "" for memory of the CPU.
+// device returns the prefix of the GPU's meters, such as "gpu.0."; "" for memory of the CPU.
 func (m memory) device() string {
 	if !words.OfGPU(string(m)) {
 		return ""
@@ -18,16 +18,16 @@ func (m memory) device() string {
 	return string(m[:strings.LastIndexByte(string(m), '.')+1])
 }
 
-// has reports whether a meter counts this memory.
-func (m memory) has(meter string) bool {
+// includes reports whether a meter counts memory of the same GPU, or of the CPU.
+func (m memory) includes(meter string) bool {
 	if device := m.device(); device != "" {
 		return strings.HasPrefix(meter, device)
 	}
 	return !words.OfGPU(meter)
 }
 
-// held returns the part of this memory that would be freed with a name.
-func (m memory) held(x *model.Variable) int64 {
+// ofName returns the bytes of this memory that would be freed with a name.
+func (m memory) ofName(x *model.Variable) int64 {
 	if m.device() != "" {
 		return x.Device
 	}
@@ -37,7 +37,7 @@ func (m memory) held(x *model.Variable) int64 {
 	return x.Bytes
 }
 
-// mapped returns the part of this memory that is of memory maps.
+// mapped returns the bytes of memory maps that this memory includes: those of parts, or 0 unless it is resident memory.
 func (m memory) mapped(parts []model.ResidentPart) int64 {
 	if m != residentMeter {
 		return 0
@@ -45,9 +45,9 @@ func (m memory) mapped(parts []model.ResidentPart) int64 {
 	return model.SumOf(parts)
 }
 
-// cached returns the memory of the GPU that PyTorch's allocator kept for coming tensors. It is 0 if that is not known,
-// or if the meter does not count it: reserved memory, and memory from the driver, include the cache, active memory does
-// not.
+// cached returns the bytes of the GPU that PyTorch's allocator kept for coming tensors. It returns 0 if that is not
+// known. It also returns 0 for active memory, which does not include the cache; reserved memory and memory from the
+// driver do.
 func (m memory) cached(figures map[string]model.Figure) int64 {
 	device := m.device()
 	if device == "" || string(m) != device+"driver" && string(m) != device+"reserved" {
@@ -60,11 +60,11 @@ func (m memory) cached(figures map[string]model.Figure) int64 {
 	return max(0, reserved.End-active.End)
 }
 
-// residentMeter returns the meter of present pages; a meter of mapped memory may count a page that was never touched.
+// residentMeter is the meter of present pages. Meters of mapped memory and of blocks also count untouched pages.
 const residentMeter = "cpu.resident"
 
-// holds returns the bytes of this memory that the names of an entry hold.
-func (m memory) holds(f *model.Freeing) int64 {
+// ofNames returns the bytes of this memory that the names of an entry hold.
+func (m memory) ofNames(f *model.Freeing) int64 {
 	switch {
 	case m.device() != "":
 		return f.Device
@@ -74,17 +74,17 @@ func (m memory) holds(f *model.Freeing) int64 {
 	return f.Predicted
 }
 
-// falls returns what the meter of this memory falls by with an entry.
-func (m memory) falls(f *model.Freeing) int64 {
+// freedBy returns the bytes by which the meter of this memory falls when an entry's code runs.
+func (m memory) freedBy(f *model.Freeing) int64 {
 	if m.device() != "" {
 		return f.Device
 	}
 	return f.Falls()
 }
 
-// goes returns the words in front of an entry's size: it is that of objects where nobody knows by how much resident
-// memory falls.
-func (m memory) goes(f *model.Freeing) string {
+// sizePrefix returns the words in front of an entry's size: words.Objects if the size is that of objects, because
+// nobody knows by how much resident memory falls, else "".
+func (m memory) sizePrefix(f *model.Freeing) string {
 	if m == residentMeter && f.OfObjects() {
 		return words.Objects
 	}

@@ -14,12 +14,10 @@ import (
 type moment struct {
 	v  *view
 	at *stretch // the cell, or the time between two, with that instant
-	// in is where memory rose to that height: the stretch at, unless memory rose by almost nothing there. Then in is
-	// the first cell before it that has the rest of the rise.
-	in *stretch
+	in *stretch // the stretch in which memory rose to that height, usually at: see [risenIn]
 }
 
-// worthSaying is the reciprocal of the least share of the height that the text says came later.
+// worthSaying is the reciprocal of a share. The text mentions a rise after the cell from this share of the height on.
 const worthSaying = 1000
 
 // highestMoment finds the highest moment. It exists if [headlineView.leads] is true.
@@ -68,8 +66,8 @@ func (m moment) where() string {
 	return text + with + ": " + escape.Lines(cell.Source, cell.SourceTruncated, maxLead)
 }
 
-// butFor says which figures are not exact although the highest moment is. It returns "" if all are.
-func (m moment) butFor() (text string) {
+// exceptions says which figures are not exact although the highest moment is. It returns "" if all are.
+func (m moment) exceptions() (text string) {
 	account := m.account()
 	isShownUpTo := func(p model.AccountPart) bool { return p.UpTo && p.Bytes >= account.Bytes/words.Hardly }
 	if slices.ContainsFunc(account.Parts, isShownUpTo) {
@@ -82,7 +80,7 @@ func (m moment) butFor() (text string) {
 	return text
 }
 
-// howSure returns in one line how exact the session is: the first of the reasons for doubt, and the number of others.
+// howSure says in one line how exact the session is: it returns the first reason for doubt, and the number of others.
 func (m moment) howSure() string {
 	reasons := m.v.doubts()
 	f, why := m.figure(), ""
@@ -98,7 +96,7 @@ func (m moment) howSure() string {
 		reasons = append([]string{"the highest moment is at least this"}, reasons...)
 	}
 	if len(reasons) == 0 {
-		return "exact: every change arrived, and every peak was computed twice, to the byte the same" + m.butFor()
+		return "exact: every change arrived, and every peak was computed twice, to the byte the same" + m.exceptions()
 	}
 	text := reasons[0]
 	if len(reasons) > 1 {

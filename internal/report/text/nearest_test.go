@@ -212,7 +212,7 @@ func TestNoBoundAboveItsFigure(t *testing.T) {
 	}
 }
 
-// TestSeveralGPUs: each has its name, its size and its share.
+// TestSeveralGPUs: with several GPUs, the report has the name, the size and the share of each.
 func TestSeveralGPUs(t *testing.T) {
 	r := reporttest.Training()
 	for i := range r.Windows {

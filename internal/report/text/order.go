@@ -15,14 +15,14 @@ type order struct {
 	*survey
 	ranked []stretch
 	near   limits
-	rows   int // most rows of the table; 0 is the usual number
+	rows   int // most rows of the table; 0 means mostRanked
 }
 
 func newOrder(s *survey, near []model.Nearness, rows int) *order {
 	return &order{survey: s, near: limits{near: near, summits: map[string]summit{}}, rows: rows}
 }
 
-// add adds a cell.
+// add adds a cell to the ranking, which is not sorted yet.
 func (o *order) add(w *model.Window, b *brief) {
 	o.near.rose(w.Together, b, nil)
 	own := w.Meters[o.first()]
@@ -47,9 +47,9 @@ func (o *order) rank() {
 	for i := range o.ranked {
 		o.ranked[i].label = o.shortName(o.byID[o.ranked[i].id])
 	}
-	at := -1
+	number := -1
 	for b := range o.r.AllBetweenPassing() {
-		at++
+		number++
 		o.inexact(b.Meters)
 		if !o.pids[b.PID] { // a process without cells has no time between them
 			continue
@@ -59,7 +59,7 @@ func (o *order) rank() {
 		own := b.Meters[o.first()]
 		whole, _ := b.Together(o.first())
 		o.ranked = append(o.ranked, stretch{
-			at: at, pid: b.PID, label: o.shortGap(*b), start: b.StartNS,
+			number: number, pid: b.PID, label: o.shortGap(*b), start: b.StartNS,
 			need: max(o.needOf(b.Meters), o.needOf(b.Tree)), peak: max(own.Peak, whole.Peak), from: own.Start,
 			top: own.Peak,
 		})
@@ -70,12 +70,12 @@ func (o *order) rank() {
 	o.fill()
 }
 
-// fill fetches the shown cells and the times between them.
+// fill sets the cell or gap, and the figures, of the stretches that the report shows.
 func (o *order) fill() {
 	if len(o.ranked) == 0 {
 		return
 	}
-	gaps := map[int]*stretch{}
+	gaps := map[int]*stretch{} // by number
 	shown, _ := o.split()
 	at, in := summitOf(o.ranked)
 	shown = append(shown, at, in)
@@ -89,7 +89,7 @@ func (o *order) fill() {
 			s.figures = s.cell.Meters
 			continue
 		}
-		gaps[s.at] = s
+		gaps[s.number] = s
 	}
 	number := -1
 	for b := range o.r.AllBetweenPassing() {
@@ -98,15 +98,15 @@ func (o *order) fill() {
 		}
 		number++
 		if s := gaps[number]; s != nil {
-			one := *b
-			one.Meters, one.Tree = maps.Clone(b.Meters), maps.Clone(b.Tree)
-			s.gap, s.figures = &one, one.Meters
+			kept := *b // the stream reuses b and its maps
+			kept.Meters, kept.Tree = maps.Clone(b.Meters), maps.Clone(b.Tree)
+			s.gap, s.figures = &kept, kept.Meters
 			delete(gaps, number)
 		}
 	}
 }
 
-// split divides the ranking into items with a row and folded ones.
+// split divides the places in the ranking into those with a row and the rest, which is folded.
 func (o *order) split() (shown, rest []int) {
 	most := cmp.Or(max(o.rows, 0), mostRanked)
 	least := int64(worthAGap)
@@ -114,7 +114,11 @@ func (o *order) split() (shown, rest []int) {
 		least = max(least, o.ranked[0].need/shareOfAGap)
 	}
 	for i, s := range o.ranked {
-		if len(shown) < most && (s.need >= least || s.id > 0 && (s.need >= worthAGap || o.isTyped(s.id))) {
+		isNotable := s.need >= least
+		if s.id > 0 {
+			isNotable = s.need >= worthAGap || o.isTyped(s.id)
+		}
+		if isNotable && len(shown) < most {
 			shown = append(shown, i)
 		} else {
 			rest = append(rest, i)
@@ -123,7 +127,7 @@ func (o *order) split() (shown, rest []int) {
 	return shown, rest
 }
 
-// shown divides the ranking into shown and folded places: long sessions have many folded ones.
+// shown returns the stretches with a row, and the places of the rest, of which long sessions have many.
 func (o *order) shown() (shown []stretch, rest []int) {
 	rows, rest := o.split()
 	for _, i := range rows {
@@ -132,8 +136,8 @@ func (o *order) shown() (shown []stretch, rest []int) {
 	return shown, rest
 }
 
-// otherMeters returns the meters with a column of their need beside the ranking one. Mapped memory is left out, because
-// the others are within it.
+// otherMeters returns the meters that have a column for their need beside that of the ranking meter. Mapped memory is
+// left out, because it includes the others.
 func (o *order) otherMeters() (ids []string) {
 	for _, id := range o.meters[min(1, len(o.meters)):] {
 		if id != "cpu.mapped" && o.moving[id] {
@@ -143,7 +147,7 @@ func (o *order) otherMeters() (ids []string) {
 	return ids
 }
 
-// idsOf returns the ids of the cells in a part of the ranking.
+// idsOf returns the ids of the cells among stretches.
 func idsOf(shown []stretch) map[int]bool {
 	ids := map[int]bool{}
 	for _, s := range shown {
@@ -154,23 +158,25 @@ func idsOf(shown []stretch) map[int]bool {
 	return ids
 }
 
-// stretch is an item of the ranking: a cell or the time between two cells. Shown ones have cell, gap and figures.
+// stretch is an item of the ranking: a cell or the time between two cells. Its peak, from, top and need are of the
+// ranking meter, in bytes. [order.fill] sets its cell or gap, and its figures, if the report shows it.
 type stretch struct {
-	id, at  int // of the cell; the number of the time between cells
+	id      int // of the cell; 0 for a time between cells
+	number  int // of the time between cells, from 0; unused for a cell
 	cell    *model.Window
 	gap     *model.Between
 	pid     int
 	label   string
-	start   int64
-	peak    int64   // of the ranking meter, with children if that is more
+	start   int64   // nanoseconds since the session began
+	peak    int64   // with children if that is more
 	from    int64   // the process's own value at the start
 	top     int64   // the process's own peak
-	need    int64   // of the ranking meter: the process's own need or, if that is more, the need with its children
+	need    int64   // the process's own need or, if that is more, the need with its children
 	took    []taker // children that took memory in it
 	figures map[string]model.Figure
 }
 
-// tree returns the figures with children, where these differ from the process's own. Only shown stretches have them.
+// tree returns the figures with children; nil if they are the process's own, or if the stretch is not shown.
 func (s *stretch) tree() map[string]model.Figure {
 	switch {
 	case s.cell != nil:
@@ -187,7 +193,7 @@ type taker struct {
 	peak, need int64
 }
 
-// summitOf returns the places in the ranking of the highest stretch and of the cell of the highest moment.
+// summitOf returns the places of the highest stretch, and of the stretch in which memory rose to that height.
 func summitOf(ranked []stretch) (at, in int) {
 	for i := range ranked {
 		if ranked[i].peak > ranked[at].peak {
@@ -197,66 +203,68 @@ func summitOf(ranked []stretch) (at, in int) {
 	return at, risenIn(ranked, at)
 }
 
-// risenIn finds the cell of a highest moment.
+// risenIn returns the place of the stretch in which memory rose to the height of the stretch at. That is the stretch
+// itself or, if memory rose by almost nothing there, the last earlier stretch that rose, if it is a cell and was almost
+// as high.
 func risenIn(ranked []stretch, at int) (in int) {
-	top := &ranked[at]
-	if !isNextToNothing(top.need, top.peak) {
+	highest := &ranked[at]
+	if !isNextToNothing(highest.need, highest.peak) {
 		return at
 	}
-	last := -1 // the last stretch before that rose: since then memory only stood there
+	last := -1 // the last earlier stretch that rose
 	for i := range ranked {
 		s := &ranked[i]
-		if s.pid == top.pid && s.start < top.start && !isNextToNothing(s.need, top.peak) &&
-			(last < 0 || s.start > ranked[last].start) {
+		rose := s.pid == highest.pid && s.start < highest.start && !isNextToNothing(s.need, highest.peak)
+		if rose && (last < 0 || s.start > ranked[last].start) {
 			last = i
 		}
 	}
-	if last >= 0 && ranked[last].id > 0 && isNextToNothing(top.peak-ranked[last].peak, top.peak) {
+	if last >= 0 && ranked[last].id > 0 && isNextToNothing(highest.peak-ranked[last].peak, highest.peak) {
 		return last
 	}
 	return at
 }
 
-// isNextToNothing reports whether a rise is a small part of its result.
-func isNextToNothing(rise, to int64) bool { return rise < to/nextToNothing }
+// isNextToNothing reports whether a rise is less than a hundredth of the height that it led to.
+func isNextToNothing(rise, height int64) bool { return rise < height/nextToNothing }
 
-// nextToNothing is the reciprocal of a share. If the highest moment rose by less after a cell, it still belongs to that
-// cell.
+// nextToNothing is the reciprocal of a share. If memory rose by less after a cell, its highest moment still belongs to
+// that cell.
 const nextToNothing = 100
 
 // mostSummits is the most kernels with a line for their highest moment, beside the highest of all.
 const mostSummits = 4
 
-// otherSummits returns the highest moments of the kernels, but for the highest of all, as places in the ranking. The
-// highest comes first.
-func (o *order) otherSummits() (at []int) {
+// otherSummits returns the places of each kernel's highest stretch, the highest first, without the kernel that was
+// highest of all. It returns nil for a session with one kernel.
+func (o *order) otherSummits() (places []int) {
 	if !o.several || len(o.ranked) == 0 {
 		return nil
 	}
-	of := map[int]int{} // by process
+	highest := map[int]int{} // places, by process
 	for i := range o.ranked {
 		s := &o.ranked[i]
-		if best, known := of[s.pid]; !known || s.peak > o.ranked[best].peak {
-			of[s.pid] = i
+		if best, known := highest[s.pid]; !known || s.peak > o.ranked[best].peak {
+			highest[s.pid] = i
 		}
 	}
 	first, _ := summitOf(o.ranked)
-	delete(of, o.ranked[first].pid)
-	for _, i := range of {
-		at = append(at, i)
+	delete(highest, o.ranked[first].pid)
+	for _, i := range highest {
+		places = append(places, i)
 	}
-	slices.SortFunc(at, func(a, b int) int {
+	slices.SortFunc(places, func(a, b int) int {
 		return cmp.Or(cmp.Compare(o.ranked[b].peak, o.ranked[a].peak),
 			cmp.Compare(o.ranked[a].start, o.ranked[b].start), cmp.Compare(a, b))
 	})
-	return at
+	return places
 }
 
-// summit is the highest moment of a meter that does not rank: a cell, or the time between two cells. It is neither if
-// no cell had the meter.
+// summit is the highest moment of a meter near its limit. It lies in a cell or in the time between two cells; cell and
+// gap are nil if no stretch had the meter.
 type summit struct {
 	peak   int64
-	inCell int64 // the same in the cell, if it rose by almost nothing after it
+	inCell int64 // the peak within the cell: a little less than peak if memory still rose after the cell
 	cell   *brief
 	gap    *model.Between
 }
@@ -267,30 +275,30 @@ type limits struct {
 	summits map[string]summit // by meter
 }
 
-// rose records the highest values of the meters that came near a limit.
+// rose updates the summits with the figures of a stretch: of cell, or of gap if that is not nil.
 func (l *limits) rose(figures func(meter string) (model.Figure, bool), cell *brief, gap *model.Between) {
 	for i := range l.near {
 		id := l.near[i].Meter
 		f, ok := figures(id)
-		if known := l.summits[id]; !ok || f.Peak <= known.peak {
-			continue
-		}
-		if gap == nil {
+		known := l.summits[id]
+		switch {
+		case !ok || f.Peak <= known.peak:
+			// the stretch is not higher
+		case gap == nil:
 			l.summits[id] = summit{f.Peak, f.Peak, cell, nil}
-			continue
-		}
-		if known := l.summits[id]; known.isLikeThatOf(gap, f) {
+		case known.hardlyRoseIn(gap, f):
 			l.summits[id] = summit{f.Peak, known.inCell, known.cell, nil}
-			continue
+		default:
+			kept := *gap
+			kept.Meters = nil // the stream reuses the map
+			l.summits[id] = summit{f.Peak, f.Peak, nil, &kept}
 		}
-		one := *gap
-		one.Meters = nil // the stream reuses it
-		l.summits[id] = summit{f.Peak, f.Peak, nil, &one}
 	}
 }
 
-// isLikeThatOf reports whether a time after the cell rose by almost nothing, and to almost nothing more than the cell.
-func (s summit) isLikeThatOf(gap *model.Between, f model.Figure) bool {
+// hardlyRoseIn reports whether the summit is in a cell, and gap is a later time in which the meter, with figure f, rose
+// by almost nothing and was hardly higher than in the cell.
+func (s summit) hardlyRoseIn(gap *model.Between, f model.Figure) bool {
 	return s.cell != nil && s.cell.id <= gap.After && isNextToNothing(f.Need(), f.Peak) &&
 		isNextToNothing(f.Peak-s.inCell, f.Peak)
 }
@@ -303,35 +311,39 @@ func (l *limits) of(meter string) *model.Nearness {
 	return nil
 }
 
-// reached returns the peak of a meter, with its limit if that is known.
-func (l *limits) reached(meter string, f model.Figure, shown string) string {
+// reached describes the peak f of a meter: with the meter's limit or, if that is not known, as the text peak.
+func (l *limits) reached(meter string, f model.Figure, peak string) string {
 	near := l.of(meter)
 	if near == nil {
-		return shown + " " + words.Limited(meter)
+		return peak + " " + words.Limited(meter)
 	}
-	one := *near
-	if one.Peak != f.Peak {
-		one.Refused = 0
+	n := *near
+	if n.Peak != f.Peak {
+		n.Refused = 0 // the requests were refused at another moment
 	}
-	one.Peak, one.Exact, one.Bound = f.Peak, f.Exact, f.Bound
-	return words.Near(&one)
+	n.Peak, n.Exact, n.Bound = f.Peak, f.Exact, f.Bound
+	return words.Near(&n)
 }
 
-// beside describes how near the other meters came to their limits. front selects the meters that came nearer to theirs
-// than the ranking meter: these stand in front of its highest moment. asked: the user chose the ranking meter.
-func (l *limits) beside(meter string, front, asked bool, top model.Figure, where func(*model.Nearness) string) string {
+// beside describes how near the other meters came to their limits. areNearer selects the meters that came nearer to
+// their limits than the ranking meter; false selects the others. If the user asked for the ranking meter, no meter
+// counts as nearer. highest is the ranking meter's figure at its highest moment.
+func (l *limits) beside(meter string, areNearer, asked bool, highest model.Figure,
+	where func(*model.Nearness) string) string {
 	own := l.of(meter)
 	var parts []string
 	for i := range l.near {
 		n := &l.near[i]
-		nearer := !asked && own != nil && own.Share() > 0 && n.Share() > own.Share()
-		if nearer == front && (n != own || n.Refused > 0 && n.Peak != top.Peak) {
-			text := strings.TrimSuffix(words.Near(n)+where(n), ",")
-			if !n.Exact && model.Vague(n.Peak, n.Bound) {
-				text += ", " + words.Vague
-			}
-			parts = append(parts, text)
+		isNearer := !asked && own != nil && own.Share() > 0 && n.Share() > own.Share()
+		isOther := n != own || n.Refused > 0 && n.Peak != highest.Peak // own requests were refused at another moment
+		if isNearer != areNearer || !isOther {
+			continue
 		}
+		text := strings.TrimSuffix(words.Near(n)+where(n), ",")
+		if !n.Exact && model.Vague(n.Peak, n.Bound) {
+			text += ", " + words.Vague
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, " · ")
 }

@@ -33,8 +33,8 @@ func (v rankView) ranking() {
 		t.Columns = append(t.Columns, doc.Right("pid"))
 	}
 	t.Columns = append(t.Columns, doc.Bytes("need"))
-	trees := slices.ContainsFunc(shown, func(s stretch) bool { return v.needOf(s.tree()) > v.needOf(s.figures) })
-	if trees {
+	withChildren := slices.ContainsFunc(shown, v.childrenNeedMore)
+	if withChildren {
 		t.Columns = append(t.Columns, doc.Bytes("with children").Drop(1))
 	}
 	t.Columns = append(t.Columns, doc.Bytes("consumed").Drop(2),
@@ -46,18 +46,21 @@ func (v rankView) ranking() {
 		doc.Flex("where it was highest"))
 	statements := v.statementsOf(idsOf(shown))
 	for _, s := range shown {
-		v.rankedRow(t, s, trees, others, statements)
+		v.rankedRow(t, s, withChildren, others, statements)
 	}
 	v.Table(t)
 	v.folded(rest)
 }
 
+// childrenNeedMore reports whether a process and its children together needed more than the process alone.
+func (v rankView) childrenNeedMore(s stretch) bool { return v.needOf(s.tree()) > v.needOf(s.figures) }
+
 // titlesOf returns the names of meters for people.
-func titlesOf(ids []string) (all []string) {
+func titlesOf(ids []string) (titles []string) {
 	for _, id := range ids {
-		all = append(all, words.Meter(id))
+		titles = append(titles, words.Meter(id))
 	}
-	return all
+	return titles
 }
 
 // summitOf returns the text of the line at which a cell was highest. It returns the whole cell's text if that line is
@@ -70,7 +73,9 @@ func (v rankView) summitOf(c *model.Window, statements []model.Window) string {
 	return escape.Lines(c.Source, c.SourceTruncated, maxLead)
 }
 
-func (v rankView) rankedRow(t *doc.Table, s stretch, trees bool, others []string,
+// rankedRow adds the row of a stretch. withChildren says whether the table has a column for children; others are the
+// meters with a column for their need; statements are by cell.
+func (v rankView) rankedRow(t *doc.Table, s stretch, withChildren bool, others []string,
 	statements map[int][]model.Window) {
 	cells := []doc.Span{doc.Bold(s.label)}
 	if v.several {
@@ -78,9 +83,9 @@ func (v rankView) rankedRow(t *doc.Table, s stretch, trees bool, others []string
 	}
 	meter := v.first()
 	cells = append(cells, doc.FigureAt(words.Need, s.figures, meter))
-	if trees {
+	if withChildren {
 		together := doc.Span{}
-		if v.needOf(s.tree()) > v.needOf(s.figures) {
+		if v.childrenNeedMore(s) {
 			together = doc.FigureAt(words.Need, s.tree(), meter)
 		}
 		cells = append(cells, together)
@@ -95,19 +100,20 @@ func (v rankView) rankedRow(t *doc.Table, s stretch, trees bool, others []string
 		return
 	}
 	c := s.cell
-	text, look := v.summitOf(c, statements[c.ID]), doc.Plain
+	text, style := v.summitOf(c, statements[c.ID]), doc.Plain
 	if c.Status != model.OK && c.Status != "" {
-		text, look = strings.TrimSuffix(escape.Bounded(c.Status, maxName)+" · "+text, " · "), doc.Red
+		text = strings.TrimSuffix(escape.Bounded(c.Status, maxName)+separator+text, separator)
+		style = doc.Red
 	}
-	t.Row(cells, words.Duration(c.DurationNS), look(text))
+	t.Row(cells, words.Duration(c.DurationNS), style(text))
 	if len(c.Refused) > 0 || c.Foreign != nil || c.Note != "" {
-		bare := *c
-		bare.Status = model.OK
-		t.Below(trimmed(remarks(bare)))
+		withoutStatus := *c
+		withoutStatus.Status = model.OK
+		t.Below(trimmed(remarks(withoutStatus)))
 	}
 }
 
-// folded sums up the items without a row in one line.
+// folded sums up the stretches without a row in one line. rest are their places in the ranking.
 func (v rankView) folded(rest []int) {
 	if len(rest) == 0 {
 		return
@@ -118,7 +124,7 @@ func (v rankView) folded(rest []int) {
 		switch {
 		case s.id > 0:
 			cells++
-		case s.need < worthAGap: // there are as many such times as cells
+		case s.need < worthAGap: // a time between cells in which almost nothing happened is not mentioned
 			continue
 		default:
 			gaps++

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
@@ -12,52 +11,31 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds of the parts of resident memory that have rows: bytes, and the reciprocal of a share of the whole.
+// Which parts of resident memory have rows without Full.
 const (
-	leastResident = 1 << 20
-	smallPart     = 20
+	leastResident = 1 << 20 // bytes that a part must have
+	smallPart     = 20      // a part must also have this part, one in 20, of the whole
 )
 
 // Resident shows the parts of the resident memory of each process at the end; without Full only for the largest.
 func (v Remains) Resident(all []model.Resident) {
-	rest := all[:0:0]
+	shown, rest := all, all[:0:0]
 	if len(all) > 1 && !v.Full {
-		most := slices.MaxFunc(all, func(a, b model.Resident) int { return cmp.Compare(a.Total, b.Total) })
+		largest := slices.MaxFunc(all, func(a, b model.Resident) int { return cmp.Compare(a.Total, b.Total) })
 		for _, r := range all {
-			if r.PID != most.PID {
+			if r.PID != largest.PID {
 				rest = append(rest, r)
 			}
 		}
-		all = []model.Resident{most}
+		shown = []model.Resident{largest}
 	}
-	for _, r := range all {
+	for _, r := range shown {
 		title := "Where resident memory is at the end: " + words.Bytes(r.Total)
-		if len(all)+len(rest) > 1 {
+		if len(shown)+len(rest) > 1 {
 			title += fmt.Sprintf(" (pid %d)", r.PID)
 		}
 		v.Heading(title)
-		small, kinds, least := int64(0), 0, max(leastResident, r.Total/smallPart)
-		for _, p := range r.Parts {
-			if p.Bytes < least && !v.Full {
-				small += p.Bytes
-				if p.Bytes > 0 {
-					kinds++
-				}
-				continue
-			}
-			text := escape.Bounded(words.ResidentKind(p.Kind), maxProse)
-			if p.Kind == "malloc-free" && r.Trim >= leastResident {
-				text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + model.MallocTrim
-			}
-			v.Prose("            ", escape.Pad(words.Bytes(p.Bytes), doc.UsualSize, true)+"  ", text)
-		}
-		if small > 0 {
-			v.Prose("            ", escape.Pad(words.Bytes(small), doc.UsualSize, true)+"  ",
-				doc.Dim("other, "+words.Plural(kinds, "kind")+"; --full lists them"))
-		}
-		if !r.Complete {
-			v.Prose("", doc.Yellow("There was more than could be looked at in time: it is in what is not explained."))
-		}
+		v.residentParts(&r)
 	}
 	if len(rest) > 0 {
 		sum := int64(0)
@@ -68,24 +46,31 @@ func (v Remains) Resident(all []model.Resident) {
 	}
 }
 
-// typedIn says which of several kernels code is for; "" if there is only one.
-func typedIn(kernel string) string {
-	if kernel == "" {
-		return ""
+// residentParts writes a line for each part of a process's resident memory, and one for all small parts.
+func (v Remains) residentParts(r *model.Resident) {
+	const indent = "            "
+	row := func(bytes int64, text any) {
+		v.Prose(indent, escape.Pad(words.Bytes(bytes), doc.UsualSize, true)+"  ", text)
 	}
-	return ", in a cell of " + escape.OneLine(kernel, false, maxProse)
-}
-
-// ToFree lists the code that frees memory of names.
-func (v Remains) ToFree(all []model.Freeing) {
-	if len(all) == 0 {
-		return
+	small, smallKinds, least := int64(0), 0, max(leastResident, r.Total/smallPart)
+	for _, p := range r.Parts {
+		if p.Bytes < least && !v.Full {
+			small += p.Bytes
+			if p.Bytes > 0 {
+				smallKinds++
+			}
+			continue
+		}
+		text := escape.Bounded(words.ResidentKind(p.Kind), maxProse)
+		if p.Kind == "malloc-free" && r.Trim >= leastResident {
+			text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + model.MallocTrim
+		}
+		row(p.Bytes, text)
 	}
-	v.Heading("To free it, type into a cell")
-	v.Blank()
-	for _, f := range all {
-		v.WithCode("            ", []doc.Span{doc.Bold(escape.Pad(words.Freed(&f, WorthShowing), 12, true) + " ")},
-			escape.OneLine(f.Type, false, MaxCode),
-			doc.Dim(strings.TrimPrefix(words.Stays(&f)+typedIn(f.Kernel), ", ")))
+	if small > 0 {
+		row(small, doc.Dim("other, "+words.Plural(smallKinds, "kind")+"; --full lists them"))
+	}
+	if !r.Complete {
+		v.Prose("", doc.Yellow("There was more than could be looked at in time: it is in what is not explained."))
 	}
 }

@@ -18,7 +18,7 @@ const maxStatements = 20
 // lineView shows cells line by line.
 type lineView struct{ *view }
 
-// statements shows the heaviest cells line by line.
+// statements shows the heaviest cells, each in a table of its lines.
 func (v lineView) statements() {
 	left := v.detailed()
 	var shown []*model.Window
@@ -36,15 +36,15 @@ func (v lineView) statements() {
 			left--
 		}
 	}
-	of := v.statementsOf(wanted)
+	statements := v.statementsOf(wanted)
 	for _, w := range shown {
-		v.drill(*w, of[w.ID])
+		v.lineTable(*w, statements[w.ID])
 	}
 }
 
-// drill lists the statements of one cell that moved memory, in the order they ran, and marks the one during which the
-// cell was highest.
-func (v lineView) drill(c model.Window, statements []model.Window) {
+// lineTable lists the statements of one cell that moved memory, in the order they ran, and marks the one during which
+// the cell was highest.
+func (v lineView) lineTable(c model.Window, statements []model.Window) {
 	heavy := slices.DeleteFunc(slices.Clone(statements), func(w model.Window) bool { return !v.moved(w.Meters) })
 	idle := len(statements) - len(heavy)
 	ranked := slices.Clone(heavy)
@@ -59,7 +59,7 @@ func (v lineView) drill(c model.Window, statements []model.Window) {
 	v.Heading(v.cellName(c) + ", line by line")
 	v.Blank()
 	lines := cellLines(c)
-	summit := slices.IndexFunc(heavy, func(w model.Window) bool { return v.reaches(w, c) })
+	summit := slices.IndexFunc(heavy, func(w model.Window) bool { return v.reachesPeak(w, c) })
 	var rows []figureRow
 	for i, w := range heavy {
 		rows = append(rows, statementRow(w, lines, i == summit))
@@ -117,7 +117,7 @@ const (
 // heaviestLines shows the heaviest cells line by line, in one table.
 func (v lineView) heaviestLines() {
 	shown, _ := v.shown()
-	of := v.statementsOf(idsOf(shown))
+	statements := v.statementsOf(idsOf(shown))
 	left := v.detailed()
 	meter := v.first()
 	others := v.otherMeters()
@@ -128,11 +128,11 @@ func (v lineView) heaviestLines() {
 	t.Columns = append(t.Columns, doc.Flex("source"))
 	hidden, most := 0, int64(0)
 	for _, s := range v.ranked {
-		if s.cell == nil || left <= 0 || s.need <= 0 || len(of[s.id]) < 2 { // one statement is the cell itself
+		if s.cell == nil || left <= 0 || s.need <= 0 || len(statements[s.id]) < 2 { // one statement is the cell itself
 			continue
 		}
 		left--
-		heavy, rest := v.heaviestOf(of[s.cell.ID])
+		heavy, rest := v.heaviestOf(statements[s.id])
 		hidden += len(rest)
 		for _, w := range rest {
 			most = max(most, v.weight(w))
@@ -142,9 +142,10 @@ func (v lineView) heaviestLines() {
 		label := doc.Bold(s.label)
 		for i, w := range heavy {
 			r := statementRow(w, lines, i == summit)
+			figures := v.heavierFigures(&w)
 			cells := append([]doc.Span{label}, r.lead...)
-			cells = append(cells, doc.FigureAt(words.Need, v.heavierFigures(&w), meter),
-				doc.FigureAt(words.Consumed, v.heavierFigures(&w), meter))
+			cells = append(cells, doc.FigureAt(words.Need, figures, meter))
+			cells = append(cells, doc.FigureAt(words.Consumed, figures, meter))
 			for _, id := range others {
 				cells = append(cells, doc.FigureAt(words.Need, w.Meters, id))
 			}
@@ -162,10 +163,10 @@ func (v lineView) heaviestLines() {
 	}
 }
 
-// heaviestOf picks the statements of a cell that get a row, in the order they ran. rest are the others, without those
-// that moved nothing.
-func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
-	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool {
+// heaviestOf picks the statements of a cell that get a row, in the order they ran. rest are the others, the heaviest
+// first. Statements that moved no memory are in neither.
+func (v lineView) heaviestOf(statements []model.Window) (shown, rest []model.Window) {
+	ranked := slices.DeleteFunc(slices.Clone(statements), func(w model.Window) bool {
 		return !v.moved(w.Meters) && v.weight(w) <= 0
 	})
 	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })

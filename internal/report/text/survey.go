@@ -12,10 +12,8 @@ import (
 	"ipytracer/model"
 )
 
-// A report may have hundreds of thousands of windows. The text goes through them once and keeps a short form of each
-// cell; it fetches the shown ones again.
-
-// survey is the result of a pass through all windows.
+// survey is the result of one pass through all windows of a report, which may be hundreds of thousands. It keeps a
+// short form of each cell; its archive fetches the shown cells again.
 type survey struct {
 	*archive
 	accuracy
@@ -24,17 +22,17 @@ type survey struct {
 	labels   map[string]int                  // the number of cells by name
 	pids     map[int]bool                    // the processes that run cells
 	sessions map[int]map[string]model.Figure // by process
-	ends     map[int]ending                  // the last cell of each process
+	ends     map[int]ending                  // by process, after its last cell
 	marked   bool                            // there are experiments
-	length   int64                           // of the session
+	length   int64                           // nanoseconds of the session
 	bad      int                             // cells that did not end ok
 	moving   map[string]bool                 // meters that moved in a cell, or between cells
-	idle     map[int]int64                   // children with almost no memory, with their highest peak
-	// several: more than one process runs cells, so rows must name it.
+	idle     map[int]int64                   // the highest peak of each child that took almost no memory in a cell
+	// several: more than one process runs cells, so rows must name the process.
 	several bool
 }
 
-// newSurvey returns an empty survey of a report.
+// newSurvey returns an empty survey of a report. [survey.lookThrough] fills it.
 func newSurvey(r *model.Report, by scale) *survey {
 	return &survey{
 		archive: &archive{
@@ -57,11 +55,15 @@ func (s *survey) isTyped(id int) bool {
 type run struct{ pid, execution int }
 
 // ending is the state of a process at a cell's end.
-type ending struct{ at, weight, end, cached int64 }
+type ending struct {
+	at          int64 // nanoseconds since the session began
+	weight      int64 // of the cell
+	end, cached int64 // bytes of the ranking meter, and the part in the GPU allocator's cache
+}
 
-// lookThrough goes through all windows, and passes each cell on.
-func (s *survey) lookThrough(cell func(*model.Window, *brief)) {
-	waiting := map[int]int{} // statements of cells that come later: in reports from elsewhere
+// lookThrough fills the survey from all windows, and calls addCell for each cell.
+func (s *survey) lookThrough(addCell func(*model.Window, *brief)) {
+	waiting := map[int]int{} // statements by cell, if the cell comes later, as in reports from elsewhere
 	for w := range s.r.AllPassing() {
 		s.inexact(w.Meters)
 		s.inexact(w.Tree)
@@ -72,17 +74,18 @@ func (s *survey) lookThrough(cell func(*model.Window, *brief)) {
 		if w.Kind != model.Statement {
 			if b := s.brief(w, waiting); w.Kind == model.Cell {
 				s.cell(w, b)
-				cell(w, b)
+				addCell(w, b)
 			}
 			continue
 		}
-		if w.Name != model.Hooks || s.moved(w.Meters) {
-			if of := s.byID[w.Parent]; of != nil {
-				of.statements++
-				of.last = w.ID
-			} else {
-				waiting[w.Parent]++
-			}
+		if w.Name == model.Hooks && !s.moved(w.Meters) {
+			continue
+		}
+		if cell := s.byID[w.Parent]; cell != nil {
+			cell.statements++
+			cell.last = w.ID
+		} else {
+			waiting[w.Parent]++
 		}
 	}
 	slices.SortStableFunc(s.cells, func(a, b *brief) int { return cmp.Compare(b.weight, a.weight) })
@@ -91,7 +94,7 @@ func (s *survey) lookThrough(cell func(*model.Window, *brief)) {
 	}
 }
 
-// brief returns the needed parts of a window.
+// brief keeps the short form of a window. waiting has the number of statements that came before their cell.
 func (s *survey) brief(w *model.Window, waiting map[int]int) *brief {
 	b := &brief{
 		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: Label(*w),
@@ -125,8 +128,10 @@ func (s *survey) cell(w *model.Window, b *brief) {
 	}
 	if len(s.meters) > 0 {
 		at := w.StartNS + w.DurationNS
-		if last, known := s.ends[w.PID]; !known || at > last.at || at == last.at && b.weight > last.weight {
-			s.ends[w.PID] = ending{at, b.weight, w.Meters[s.meters[0]].End, memory(s.first()).cached(w.Meters)}
+		last, known := s.ends[w.PID]
+		isLater := at > last.at || at == last.at && b.weight > last.weight
+		if !known || isLater {
+			s.ends[w.PID] = ending{at, b.weight, w.Meters[s.first()].End, memory(s.first()).cached(w.Meters)}
 		}
 	}
 	s.moves(w.Meters)
@@ -141,11 +146,11 @@ func (s *survey) moves(figures map[string]model.Figure) {
 	}
 }
 
-// accuracy has the error bounds of figures that are not exact, by meter.
+// accuracy says, by meter, how far figures may be off that are not exact.
 type accuracy struct {
-	off     map[string]int64
-	unknown map[string]bool // meters with figures without a bound
-	vague   map[string]bool // meters with figures that can be off by more than their own size
+	off     map[string]int64 // the largest bound, in bytes
+	unknown map[string]bool  // meters with figures without a bound
+	vague   map[string]bool  // meters with figures that can be off by more than their own size
 }
 
 // inexact records the error bounds of figures.
@@ -157,8 +162,8 @@ func (a accuracy) inexact(figures map[string]model.Figure) {
 			a.unknown[id] = true
 		default:
 			a.off[id] = max(a.off[id], *f.Bound)
-			a.vague[id] = a.vague[id] || model.Vague(f.Peak, f.Bound) ||
-				*f.Bound >= worthAGap && f.Need() != 0 && model.Vague(f.Need(), f.Bound)
+			hasVagueNeed := *f.Bound >= worthAGap && f.Need() != 0 && model.Vague(f.Need(), f.Bound)
+			a.vague[id] = a.vague[id] || model.Vague(f.Peak, f.Bound) || hasVagueNeed
 		}
 	}
 }
@@ -172,7 +177,7 @@ func (s *survey) shortName(c *brief) string {
 	return name + words.OfKernel(c.kernel)
 }
 
-// shortGap returns "after In[3]".
+// shortGap returns the label of a time between cells, such as "after In[3]".
 func (s *survey) shortGap(b model.Between) string {
 	if w, ok := s.byID[b.After]; ok && w.kind == model.Cell {
 		return "after " + s.shortName(w)
@@ -183,7 +188,7 @@ func (s *survey) shortGap(b model.Between) string {
 	return escape.Bounded(b.Label, maxName)
 }
 
-// cellName returns a cell's label, with its number if others have the same label.
+// cellName returns a cell's label; with its number and process if the label alone is ambiguous.
 func (s *survey) cellName(c model.Window) string {
 	name := Label(c)
 	if name == "-" || c.Silent || s.several && c.Kernel == "" {
@@ -192,6 +197,7 @@ func (s *survey) cellName(c model.Window) string {
 	return name + words.OfKernel(c.Kernel)
 }
 
+// textOf returns the source of a line of a cell, without space around it; "" if it is not known.
 func (s *survey) textOf(l model.Line) string {
 	if l.Execution == 0 {
 		return ""
@@ -231,17 +237,18 @@ func (s *survey) life(p model.Process) map[string]model.Figure {
 	return p.Meters
 }
 
-// processName returns the name of a process beside one with cells.
-func (s *survey) processName(pid, of int) string {
+// processName returns the name of the last process with a pid, which runs beside a kernel.
+func (s *survey) processName(pid, kernel int) string {
 	for i := len(s.r.Processes) - 1; i >= 0; i-- { // a pid may have been used again
 		if p := &s.r.Processes[i]; p.PID == pid {
-			return childName(s.r, of, p.Command)
+			return childName(s.r, kernel, p.Command)
 		}
 	}
 	return ""
 }
 
-// childName returns the name of a process beside a kernel, by its command line.
+// childName returns the name of a process beside a kernel, by its command line. A process with the kernel's own command
+// line was forked.
 func childName(r *model.Report, kernel int, command string) string {
 	if hasProcess(r, kernel, func(p *model.Process) bool { return p.Command == command }) {
 		return words.Forked

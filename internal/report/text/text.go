@@ -109,28 +109,28 @@ func Rest(w io.Writer, r *model.Report, o Options, first string) error {
 	return Report(w, r, o)
 }
 
-// early prints the sections that do not change any more.
+// early prints the sections that do not depend on the look at the processes' objects.
 func (v *view) early() {
 	endingView{v}.endings()
-	if lead := (headlineView{v}); lead.leads() {
-		lead.leadHighest()
+	if headline := (headlineView{v}); headline.hasHighest() {
+		headline.leadHighest()
 		v.Answer("how sure", highestMoment(v).howSure())
 	}
 	v.figures()
 }
 
-// rest prints the results of the look at the processes' objects, and later changes.
+// rest prints the sections behind those of early.
 func (v *view) rest() {
-	if lead := (headlineView{v}); lead.leads() {
-		lead.Blank()
-		lead.leadLeft()
+	if headline := (headlineView{v}); headline.hasHighest() {
+		headline.Blank()
+		headline.leadLeft()
 	} else {
-		lead.leadIdle(true)
+		headline.leadIdle(true)
 	}
 	v.last()
 }
 
-// last prints the final sections, in one part or in two.
+// last prints the final sections, of a whole report and of its second part.
 func (v *view) last() {
 	heapView{v}.tensors()
 	v.remains()
@@ -139,25 +139,23 @@ func (v *view) last() {
 	proofView{v}.shortCertificate()
 }
 
-// remains shows the names and the resident memory of the end.
+// remains shows the memory of names and the resident memory at the end.
 func (v *view) remains() {
 	remains := Remains{v.Document, v.o.Full, v.r.Processes}
 	remains.Variables(v.r.Variables, v.r.Names, v.r.ToFree)
 	remains.Resident(v.r.Resident)
 }
 
-// Parts of the text report for other printers, in the same words. All of it is escaped.
-
 // Summary is the content of a report's first and last lines.
 type Summary struct {
-	// Answers are the highest moment, its parts, its remaining memory, the names to delete, and the certainty of all
-	// that. Before these come the endings of processes that did not end by themselves.
+	// Answers are how processes ended, the highest moment, its parts, the remaining memory, the names to delete, and
+	// how exact these figures are.
 	Answers []doc.Answer
 	// Doubts are the reasons why some figures are not exact or not proven. There are none if all figures are.
 	Doubts []string
 	// Unattributed are the reasons why stacks are not known in full. No figure depends on them.
 	Unattributed []string
-	// SummitID is the cell with the highest moment; 0 for none.
+	// SummitID is the id of the cell with the highest moment; 0 for none.
 	SummitID int
 }
 
@@ -169,7 +167,7 @@ func Summarize(r *model.Report, by string) (*Summary, error) {
 	}
 	headlineView{v}.lead()
 	s := &Summary{Answers: v.Answers()}
-	if (headlineView{v}).leads() {
+	if (headlineView{v}).hasHighest() {
 		s.SummitID = highestMoment(v).in.id
 	}
 	s.Doubts, s.Unattributed = v.doubts(), unattributed(&r.Certificate)
@@ -178,36 +176,38 @@ func Summarize(r *model.Report, by string) (*Summary, error) {
 
 // Headlines returns the meters with a column, the ranking one first.
 func Headlines(r *model.Report) []string {
-	ids, _ := headlines(r, r.Ranking(r.Nearest())) // fails for a name only
+	ids, _ := headlines(r, r.Ranking(r.Nearest())) // the report has the meter that it ranks by
 	return ids
 }
 
 // Devices returns the GPUs that a session used, each with its name and size if known: "GPU 0 NVIDIA H100 80GB HBM3,
 // 79.65 GiB".
-func Devices(r *model.Report) (all []string) {
+func Devices(r *model.Report) (devices []string) {
 	for _, id := range r.AllMeters() {
 		if number, ok := gpuOf(id); ok {
 			if names := gpuNames(r, number, false); len(names) > 0 && names[0].Text != "" {
-				all = append(all, fmt.Sprintf("GPU %d %s", number, names[0].Text))
+				devices = append(devices, fmt.Sprintf("GPU %d %s", number, names[0].Text))
 			}
 		}
 	}
-	return all
+	return devices
 }
 
-// Remarks returns special facts of a window: its note, and its refused requests. Its status is not among them.
-func Remarks(w *model.Window) (all []string) {
-	bare := *w
-	bare.Status = model.OK
-	for _, s := range append(remarks(bare), countersOf(w)...) {
-		if s.Text != " · " {
-			all = append(all, s.Text)
+// Remarks returns special facts of a window: its note, its refused requests, and its counters. Its status is not among
+// them.
+func Remarks(w *model.Window) (texts []string) {
+	withoutStatus := *w
+	withoutStatus.Status = model.OK
+	for _, s := range append(remarks(withoutStatus), countersOf(w)...) {
+		if s.Text != separator {
+			texts = append(texts, s.Text)
 		}
 	}
-	return all
+	return texts
 }
 
-// Agreement returns the number of proven windows of a meter, and the quality of its figures.
+// Agreement returns, in words, how exact the figures of a meter are, and how many of its windows are proven. served is
+// false if the report does not have the meter, compared if it has no proof for it.
 func Agreement(m model.Meter, served bool, p model.Proof, compared bool) (figures, proven string) {
 	return quality(m, served, p).Text, agreement(p, compared).Text
 }
@@ -217,7 +217,7 @@ func Losses(c *model.Certificate) string { return losses(c).Text }
 
 // Ended describes how a process ended; "" if it ended by itself, or runs.
 func Ended(p *model.Process) string {
-	if !Notable(p.Ending, p.IPython) {
+	if !p.Ending.IsNotable(p.IPython) {
 		return ""
 	}
 	var parts []string

@@ -12,10 +12,10 @@ import (
 	"ipytracer/model"
 )
 
-// nothingNamed describes the holders of an idle kernel's memory where no name holds much of it.
+// nothingNamed says that no name holds much of an idle kernel's memory, and what to run instead.
 func (o *leftover) nothingNamed() string {
 	if !o.isLookedAt() {
-		return "what holds it was not looked at to the end"
+		return "what holds it is not known: the look at its objects did not finish"
 	}
 	return "no name of the notebook's holds much; tracer audit says what modules, classes and cycles hold"
 }
@@ -43,22 +43,28 @@ func (o *leftover) stillThere() string {
 // assigned matches a line that assigns a name.
 var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
-// toFree names the names to delete, and what ends processes. If no name is known to hold memory, it gives the names
-// that the lines assign. That is a hint, not more, because `scores = [m.fit(X).score(y) for m in models]` leaves its
-// memory to models.
+// toFree returns the code that deletes names and ends processes. If no name is known to hold memory, it returns the
+// names that the lines assign. These are only a hint: `scores = [m.fit(X).score(y) for m in models]` leaves its memory
+// to models.
 func (o *leftover) toFree() string {
-	if named := o.named(); len(named) > 0 || o.freeing() != "" {
-		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
-		switch {
-		case text == "" && len(rest) > 0:
-			return "no name of the notebook's holds much; " + o.beyondNames(&rest[0])
-		case text == "":
-			return "no name of the notebook's holds much"
-		case len(rest) > 0:
-			text += " · " + o.beyondNames(&rest[0])
-		}
-		return text
+	named, text := o.named(), o.freeing()
+	if len(named) == 0 && text == "" {
+		return o.assignedNames()
 	}
+	rest := o.beyondEntries(o.unnamedLines(named), named)
+	switch {
+	case text == "" && len(rest) > 0:
+		return "no name of the notebook's holds much; " + o.beyondNames(&rest[0])
+	case text == "":
+		return "no name of the notebook's holds much"
+	case len(rest) > 0:
+		text += " · " + o.beyondNames(&rest[0])
+	}
+	return text
+}
+
+// assignedNames returns the names that the lines with the most memory assign, or says why there are none to return.
+func (o *leftover) assignedNames() string {
 	lines, looked := o.left(), o.isLookedAt()
 	names := o.assignedBy(lines)
 	text := "no name holds much alone; tracer audit --full says what holds it"
@@ -95,7 +101,7 @@ func (o *leftover) assignedBy(lines []model.Line) (names []string) {
 	return names
 }
 
-// beyondNames says where to read on about memory of a line that no name holds, or how it was lost.
+// beyondNames says how a line's memory was lost or, if it was not, what tells more about its holders.
 func (o *leftover) beyondNames(l *model.Line) string {
 	if isLost(l) {
 		text := words.Sampled(words.Bytes(min(l.Lost, l.Left)), l.Sampled) + " of " + words.Frame(&l.Frame) +
@@ -123,66 +129,69 @@ func (o *leftover) nobodyLooked() string {
 	return "nobody looked at what holds it, as the kernel had ended"
 }
 
-// leaves says what is left of the resident memory once all code to type is typed; "" where that is not known.
+// leaves says how much resident memory is left once the reader has typed all code; "" if that is not known.
 func (o *leftover) leaves() string {
-	goes, exact, known := int64(0), true, true
+	freed, exact, known := int64(0), true, true
 	for _, f := range o.entries() {
-		goes, known = goes+o.falls(&f), known && f.Resident != nil
+		freed += o.freedBy(&f)
+		known = known && f.Resident != nil
 		exact = exact && f.Exact
 	}
 	for _, p := range o.toEnd() {
-		goes += p.Bytes
+		freed += p.Bytes
 	}
-	left := o.end + o.childBytes() - goes
+	left := o.end + o.childBytes() - freed
 	switch {
-	case goes == 0 || left <= 0 || o.memory != residentMeter:
+	case freed == 0 || left <= 0 || o.memory != residentMeter:
 		return ""
 	case !known:
 		return " → by how much memory falls is not known"
-	case !exact: // what goes is a lower bound
+	case !exact: // freed is a lower bound
 		return " → leaves at most " + words.Bytes(left)
 	}
 	return " → leaves " + words.Bytes(left)
 }
 
-// moreEntries sums up the entries that are not shown; "" for none.
+// moreEntries sums up the entries behind the first shown ones; "" if there are none.
 func (o *leftover) moreEntries(shown int) string {
-	rest, exact := int64(0), true
-	all := o.entries()[shown:]
-	for _, f := range all {
-		rest += o.falls(&f)
+	bytes, exact := int64(0), true
+	rest := o.entries()[shown:]
+	for _, f := range rest {
+		bytes += o.freedBy(&f)
 		exact = exact && f.Exact
 	}
-	if len(all) == 0 {
+	if len(rest) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("and %s in %d more (--full)", words.BytesOrMore(rest, exact), len(all))
+	return fmt.Sprintf("and %s in %d more (--full)", words.BytesOrMore(bytes, exact), len(rest))
 }
 
 const (
-	mostLeading = 2               // names that lead to memory which something else has, too
+	mostLeading = 2               // most names that [leftover.leadingTo] lists
 	taskType    = "_asyncio.Task" // since CPython 3.6
 )
 
-// leadingTo returns the names that lead to as much as a line has left, though not alone; "" for none. Of tasks of
-// asyncio it says what ends them: the event loop has them, too.
+// leadingTo returns names that share at least as much memory as a line has left with other holders; "" for none. For a
+// task of asyncio, which the event loop holds as well, it returns the code that ends the task.
 func (o *leftover) leadingTo(l *model.Line) string {
-	var all []*model.Variable
+	sharedBytes := func(x *model.Variable) int64 { return x.Reaches - x.Bytes }
+	var leading []*model.Variable
 	for i := range o.r.Variables {
 		x := &o.r.Variables[i]
-		if x.PID == o.pid && x.Kind == "variable" && x.Reaches-x.Bytes >= max(worthAGap, l.Left) && x.Device == 0 {
-			all = append(all, x)
+		isName := x.PID == o.pid && x.Kind == "variable"
+		if isName && sharedBytes(x) >= max(worthAGap, l.Left) && x.Device == 0 {
+			leading = append(leading, x)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *model.Variable) int { return cmp.Compare(a.Reaches, b.Reaches) })
+	slices.SortStableFunc(leading, func(a, b *model.Variable) int { return cmp.Compare(a.Reaches, b.Reaches) })
 	var parts []string
-	for _, x := range all[:min(len(all), mostLeading)] {
+	for _, x := range leading[:min(len(leading), mostLeading)] {
 		name := escape.OneLine(x.Name, false, MaxCode)
 		other := "something else has, too"
 		if x.Type == taskType {
 			other = "the event loop has, too: " + name + ".cancel(); del " + name + " ends it"
 		}
-		parts = append(parts, name+" leads to "+words.Bytes(x.Reaches-x.Bytes)+" that "+other)
+		parts = append(parts, name+" leads to "+words.Bytes(sharedBytes(x))+" that "+other)
 	}
 	if len(parts) == 0 {
 		return ""
@@ -190,22 +199,22 @@ func (o *leftover) leadingTo(l *model.Line) string {
 	return "; " + strings.Join(parts, "; ")
 }
 
-// freeing returns the code to type, the most first, and its effect; "" for nothing. Code is whole, and what is not
-// shown is summed up.
+// freeing returns the code to type, the first of [leftover.entries] first, with the effect of each; "" for none. Code
+// is never cut. Entries that are not shown are summed up.
 func (o *leftover) freeing() string {
-	few := 3
+	most := 3
 	var parts []string
-	all := o.entries()
+	entries := o.entries()
 	if o.full {
-		few = len(all)
+		most = len(entries)
 	}
-	for _, f := range all {
-		if len(parts) == few || !o.full && o.falls(&f) < o.falls(&all[0])/100 {
+	for _, f := range entries {
+		isTiny := o.freedBy(&f) < o.freedBy(&entries[0])/100
+		if len(parts) == most || isTiny && !o.full {
 			break
 		}
-		parts = append(parts,
-			escape.OneLine(f.Type, false,
-				MaxCode)+" ("+o.goes(&f)+words.BytesOrMore(o.falls(&f), f.Exact)+words.Stays(&f)+")")
+		effect := o.sizePrefix(&f) + words.BytesOrMore(o.freedBy(&f), f.Exact) + words.Stays(&f)
+		parts = append(parts, escape.OneLine(f.Type, false, MaxCode)+" ("+effect+")")
 	}
 	if more := o.moreEntries(len(parts)); more != "" {
 		parts = append(parts, more)
@@ -216,53 +225,54 @@ func (o *leftover) freeing() string {
 	return strings.Join(parts, " · ") + o.leaves()
 }
 
-// code returns the code to type, each line in one piece.
-func (o *leftover) code() (all []string) {
+// code returns the code to type, an item for each entry.
+func (o *leftover) code() (pieces []string) {
 	for _, f := range o.entries() {
-		all = append(all, escape.OneLine(f.Type, false, MaxCode))
+		pieces = append(pieces, escape.OneLine(f.Type, false, MaxCode))
 	}
 	for _, p := range o.toEnd() {
-		all = append(all, escape.OneLine(p.Type, false, MaxCode))
+		pieces = append(pieces, escape.OneLine(p.Type, false, MaxCode))
 	}
-	return all
+	return pieces
 }
 
-// beyondEntries returns lines with memory that neither names hold nor the code to type frees, the most first.
-func (o *leftover) beyondEntries(all []model.Line, named []together) []model.Line {
+// beyondEntries returns the lines without the memory that the code to type frees, the largest first. unnamed are the
+// lines whose memory no name holds.
+func (o *leftover) beyondEntries(unnamed []model.Line, named []together) []model.Line {
 	entries := o.entries()
 	isFreed := func(h model.HeldPart) bool {
-		return slices.ContainsFunc(entries, func(f model.Freeing) bool { return goesWith(&h, f.Names, f.Collects) })
+		return slices.ContainsFunc(entries, func(f model.Freeing) bool { return isFreedBy(&h, f.Names, f.Collects) })
 	}
-	all = slices.Clone(all)
-	takeParts(all, isFreed)
-	all = slices.DeleteFunc(all, func(l model.Line) bool { return l.Left < worthAGap })
-	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
-	if slices.ContainsFunc(all, func(l model.Line) bool { return l.Held == nil }) {
-		return o.beyondSizes(all, named)
+	lines := slices.Clone(unnamed)
+	removeHeld(lines, isFreed)
+	lines = slices.DeleteFunc(lines, func(l model.Line) bool { return l.Left < worthAGap })
+	slices.SortStableFunc(lines, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
+	if slices.ContainsFunc(lines, func(l model.Line) bool { return l.Held == nil }) {
+		return o.beyondSizes(lines, named)
 	}
-	return all
+	return lines
 }
 
-// beyondSizes is beyondEntries where it is not known which memory names hold: lines are left out if the code frees so
-// much more than the names.
-func (o *leftover) beyondSizes(all []model.Line, named []together) []model.Line {
-	more := int64(0)
+// beyondSizes is used if the holders of some lines are not known. What the code frees beyond the memory of the names is
+// then assumed to be the memory of the largest lines. beyondSizes returns the lines behind these.
+func (o *leftover) beyondSizes(lines []model.Line, named []together) []model.Line {
+	excess := int64(0)
 	for _, f := range o.entries() {
-		more += o.holds(&f)
+		excess += o.ofNames(&f)
 	}
 	for _, t := range named {
-		more -= t.bytes
+		excess -= t.bytes
 	}
-	for i := range all {
-		if more -= all[i].Left; more < -all[i].Left/smallPart {
-			return all[i:]
+	for i := range lines {
+		if excess -= lines[i].Left; excess < -lines[i].Left/smallPart {
+			return lines[i:]
 		}
 	}
 	return nil
 }
 
-// keptByMalloc describes malloc's free part of the remaining memory, and the code to return it; "" if it is almost
-// nothing.
+// keptByMalloc returns the size of malloc's free part of the remaining memory, and the code to give it back to Linux;
+// "" if the part is small.
 func (o *leftover) keptByMalloc() string {
 	if r := o.resident(); r != nil && r.Trim >= max(worthAGap, r.Total/smallPart) {
 		return words.Bytes(r.Trim) + " of it free, for blocks to come; to give it back: " + model.MallocTrim

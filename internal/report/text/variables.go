@@ -14,19 +14,19 @@ import (
 
 // Bounds of the list of variables.
 const (
-	maxVariables  = 8
+	maxVariables  = 8        // rows, without --full
 	leastVariable = 64 << 10 // bytes that a variable must hold or reach to have a row
 	leastShared   = 1 << 20  // bytes that names must hold together to have a row together
-	foldedShare   = 100      // smaller ones than this part of the largest have no row
+	foldedShare   = 100      // a variable must also have this part, one in 100, of the largest one's bytes
 )
 
 // named is a row of the list of variables: a name, or several that hold memory together.
 type named struct {
-	model.Variable
-	name  string
-	size  int64
-	alone string
-	part  bool // of a row of several
+	model.Variable // of several names, the largest variable
+	name           string
+	size           int64  // bytes that decide on its place
+	alone          string // the text of the column alone
+	part           bool   // it stands below the row of several names, and is one of them
 }
 
 // Remains shows the remaining memory: names, resident memory, code to free it.
@@ -74,8 +74,8 @@ type variableList struct {
 	children map[int]bool // processes that are no notebooks
 }
 
-// rows returns the variables with a row, the largest first by held or reached memory: with --full all names, and
-// otherwise the notable ones.
+// rows returns the rows of the list, the largest first, and the variables without a row. With --full every name has a
+// row.
 func (l *variableList) rows() (rows []named, rest []model.Variable) {
 	rows, grouped := l.groups()
 	for i := range l.all {
@@ -90,7 +90,8 @@ func (l *variableList) rows() (rows []named, rest []model.Variable) {
 	kept := rows[:0]
 	largest := int64(0)
 	for _, x := range rows {
-		if l.isNotebooks(&x.Variable) && len(kept) < maxVariables && x.size >= max(leastVariable, largest/foldedShare) {
+		isLarge := x.size >= max(leastVariable, largest/foldedShare)
+		if isLarge && len(kept) < maxVariables && l.isNotebooks(&x.Variable) {
 			kept, largest = append(kept, x), max(largest, x.size)
 		} else {
 			rest = append(rest, x.Variable)
@@ -104,24 +105,24 @@ func (l *variableList) groups() (rows []named, grouped map[*model.Variable]bool)
 	grouped = map[*model.Variable]bool{}
 	for i := range l.free {
 		f := &l.free[i]
-		all := membersOf(l.all, f)
-		if len(all) < 2 || f.Shared < leastShared {
+		members := membersOf(l.all, f)
+		if len(members) < 2 || f.Shared < leastShared {
 			continue
 		}
-		one := named{Variable: *all[0], name: (&together{names: f.Names}).name(),
+		row := named{Variable: *members[0], name: (&together{names: f.Names}).name(),
 			size: f.Predicted + f.Device + model.SumOf(f.Maps)}
-		one.Bytes, one.Device, one.Exact, one.Reaches = f.Predicted, f.Device, f.Exact, 0
-		one.Maps = f.Maps
-		one.alone = words.Alone(&one.Variable)
-		rows = append(rows, one)
-		for _, x := range all {
+		row.Bytes, row.Device, row.Exact, row.Reaches = f.Predicted, f.Device, f.Exact, 0
+		row.Maps = f.Maps
+		row.alone = words.Alone(&row.Variable)
+		rows = append(rows, row)
+		for _, x := range members {
 			grouped[x] = true
 		}
 	}
 	return rows, grouped
 }
 
-// withParts adds, below each row of several, a row for each name.
+// withParts adds, below each row of several names, a row for each name.
 func (l *variableList) withParts(rows []named) (out []named) {
 	for _, x := range rows {
 		out = append(out, x)
@@ -130,15 +131,16 @@ func (l *variableList) withParts(rows []named) (out []named) {
 			if f.PID != x.PID || len(f.Names) < 2 || x.name != (&together{names: f.Names}).name() {
 				continue
 			}
-			for _, one := range membersOf(l.all, f) {
-				out = append(out, named{Variable: *one, name: variableName(*one), alone: words.Alone(one), part: true})
+			for _, member := range membersOf(l.all, f) {
+				out = append(out, named{Variable: *member, name: variableName(*member), alone: words.Alone(member),
+					part: true})
 			}
 		}
 	}
 	return out
 }
 
-// membersOf returns the variables that an entry lets go of, the largest first.
+// membersOf returns the variables that an entry's code deletes, in the order of all: the largest first.
 func membersOf(all []model.Variable, f *model.Freeing) (out []*model.Variable) {
 	for i := range all {
 		if all[i].PID == f.PID && slices.Contains(f.Names, all[i].Name) {
@@ -148,16 +150,16 @@ func membersOf(all []model.Variable, f *model.Freeing) (out []*model.Variable) {
 	return out
 }
 
-// isNotebooks reports whether a variable belongs to a notebook, or to a library that it works with. The names of
-// workers, and those that Python, IPython and Jupyter keep for themselves, do not concern the reader of a report.
+// isNotebooks reports whether a variable belongs to a notebook, or to a library that the notebook uses. It is false for
+// names of worker processes, and for those that Python, IPython and Jupyter keep for themselves.
 func (l *variableList) isNotebooks(x *model.Variable) bool {
 	if l.children[x.PID] && len(l.children) > 1 {
 		return false
 	}
-	return !isInterpreters(x)
+	return !x.IsInterpreters()
 }
 
-// unnamed counts names without a row.
+// unnamed writes the number and the bytes of the names without a row: rest, and those that the report does not list.
 func (v Remains) unnamed(rest []model.Variable, names []model.Names) {
 	count, bytes, complete := int64(len(rest)), int64(0), true
 	for _, x := range rest {
@@ -176,6 +178,7 @@ func (v Remains) unnamed(rest []model.Variable, names []model.Names) {
 	}
 }
 
+// variableName returns a variable's name for people, escaped: "df = a, b, a view: 1 MiB of 9 MiB".
 func variableName(x model.Variable) string {
 	name := escape.OneLine(x.Name, false, maxProse)
 	if len(x.Also) > 0 {
@@ -202,39 +205,18 @@ func maker(x model.Variable) string {
 	return ""
 }
 
-// interpreters are modules of the interpreter and of notebook software: the memory of their names is a cache, and goes
-// with no name of the notebook's.
-var interpreters = []string{
-	"IPython", "_frozen_importlib", "_sre", "_strptime", "abc", "asyncio", "builtins", "codecs", "comm", "copyreg",
-	"ctypes", "debugpy", "dis", "encodings", "fnmatch", "functools", "gc", "importlib", "inspect", "ipykernel",
-	"ipython_genutils", "ipywidgets", "jedi", "jupyter_client", "jupyter_core", "keyword", "linecache", "locale",
-	"logging", "matplotlib_inline", "mimetypes", "opcode", "parso", "pkg_resources", "pkgutil", "prompt_toolkit",
-	"pydevd", "pydoc_data", "pygments", "re", "site", "sre_compile", "sre_constants", "sre_parse", "stack_data", "sys",
-	"sysconfig", "token", "tokenize", "tornado", "traceback", "traitlets", "types", "typing", "unicodedata", "warnings",
-	"wcwidth", "zipimport", "zmq",
-}
-
-// isInterpreters reports whether a variable is a cache of the interpreter's or of IPython's.
-func isInterpreters(x *model.Variable) bool {
-	if x.Kind != "module" {
-		return false
-	}
-	root, _, _ := strings.Cut(x.Name, ".")
-	return slices.Contains(interpreters, root)
-}
-
-// together is memory that one name or several names hold: it goes if all of them let go.
+// together is memory that names hold together: it is freed once all of them are deleted.
 type together struct {
 	names []string // by [model.Variable.Name]
 	bytes int64
 	exact bool
 	all   []*model.Variable // of these names, the largest first
-	// collects: garbage goes with it.
+	// collects: the code that frees it also runs the collector.
 	collects bool
-	maps     []model.ResidentPart // of the bytes, those of memory maps
+	maps     []model.ResidentPart // the part of bytes that is of memory maps
 }
 
-// name returns "df + top + Out[2]".
+// name returns the names for people, such as "df + top + Out[2]".
 func (t *together) name() string {
 	const few = 3
 	var parts []string
@@ -250,15 +232,15 @@ func (t *together) name() string {
 	return strings.Join(parts, " + ")
 }
 
-// Which columns of a data frame have rows of their own below it.
+// Which columns of a data frame have rows of their own below it, without --full.
 const (
-	maxColumns     = 3       // without --full
-	leastColumn    = 1 << 20 // bytes
-	shareOfColumns = 20      // of the frame, one in …
+	maxColumns     = 3       // rows
+	leastColumn    = 1 << 20 // bytes that a column must have
+	shareOfColumns = 20      // a column must also have this part, one in 20, of the frame
 )
 
-// columnRows adds rows for the important columns of a data frame, in the column of names: "sku: object, 122.00 MiB".
-// One row has the rest.
+// columnRows adds rows for the large columns of a data frame, in the column of names: "sku: object, 122.00 MiB". A last
+// row has the others.
 func columnRows(t *doc.Table, x model.Variable, full bool) {
 	if len(x.Columns) < 2 {
 		return
@@ -268,9 +250,10 @@ func columnRows(t *doc.Table, x model.Variable, full bool) {
 		shown++
 		t.Row("", "", doc.Dim("  "+text))
 	}
+	least := max(leastColumn, max(x.Bytes, x.Reaches)/shareOfColumns)
 	rest, bytes, exact := x.MoreColumns, x.RestColumns, true
 	for i, c := range x.Columns {
-		if !full && (i >= maxColumns || c.Bytes < max(leastColumn, max(x.Bytes, x.Reaches)/shareOfColumns)) {
+		if isFolded := i >= maxColumns || c.Bytes < least; isFolded && !full {
 			rest, bytes, exact = rest+1, bytes+c.Bytes, exact && c.Exact
 			continue
 		}
@@ -282,6 +265,7 @@ func columnRows(t *doc.Table, x model.Variable, full bool) {
 	}
 }
 
+// dtypeOf returns a column's data type with a comma behind it; "" if it has none.
 func dtypeOf(c model.Column) string {
 	if c.DType == "" {
 		return ""

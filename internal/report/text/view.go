@@ -29,7 +29,7 @@ type Options struct {
 	By string
 }
 
-// Size returns the room of a terminal.
+// Size returns the width of a line and whether it has colours, for a document.
 func (o Options) Size() doc.Size {
 	return doc.Size{Width: max(cmp.Or(o.Width, 120), 0), Color: o.Color}
 }
@@ -55,24 +55,25 @@ func newView(r *model.Report, o Options) (*view, error) {
 // detailed returns the number of heaviest cells that are shown in detail.
 func (v *view) detailed() int { return cmp.Or(v.o.Statements, 3) }
 
-// noCells says what to do where there is no cell to show.
+// noCells says that no cell ran, and what to do about it.
 func (v *view) noCells() {
-	notebook := slices.ContainsFunc(v.r.Processes, func(p model.Process) bool { return p.IPython != "" })
+	isIPython := func(p model.Process) bool { return p.IPython != "" }
+	mayRunCells := len(v.r.Processes) == 0 || slices.ContainsFunc(v.r.Processes, isIPython)
 	v.Heading("No cell ran while the tracer was attached")
-	v.Prose("", words.NoCellRan(notebook || len(v.r.Processes) == 0))
+	v.Prose("", words.NoCellRan(mayRunCells))
 }
 
-// gapLabel returns the label of a gap. It names cells without an In[N] by their text or, with --full, by their number
-// in the table.
+// gapLabel returns the label of the time between two cells. It names cells without an In[N] by their text or, with
+// --full, by their number in the table of cells.
 func (v *view) gapLabel(b model.Between) string {
 	name := func(w *brief) string {
-		if !w.counted || w.silent {
-			if v.o.Full { // the table of cells has the numbers
-				return fmt.Sprintf("#%d", w.execution)
-			}
-			return v.shortName(w)
+		switch {
+		case w.counted && !w.silent:
+			return w.label
+		case v.o.Full:
+			return fmt.Sprintf("#%d", w.execution)
 		}
-		return w.label
+		return v.shortName(w)
 	}
 	after, begun := v.byID[b.After]
 	before, ended := v.byID[b.Before]
@@ -91,13 +92,13 @@ func (v *view) legend() {
 
 // figureRow is one row of a figure table.
 type figureRow struct {
-	lead, trail []doc.Span
+	lead, trail []doc.Span // in front of the figures, and behind them
 	figures     map[string]model.Figure
-	below       []doc.Span
+	below       []doc.Span // a line of its own below the row
 }
 
-// figureTable prints rows of windows with the figure columns between lead and trail columns, and names the columns
-// without room.
+// figureTable prints a table of windows: lead columns, figures, and trail columns. first are the quantities of the
+// first meter. Below the table it names the columns that had no room.
 func (v *view) figureTable(lead, trail []doc.Column, rows iter.Seq[figureRow], first ...words.Quantity) {
 	columns, quantities, ids := v.figureColumns(first...)
 	t := doc.NewTable(slices.Concat(lead, columns, trail)...)
@@ -113,7 +114,8 @@ func (v *view) figureTable(lead, trail []doc.Column, rows iter.Seq[figureRow], f
 	v.Table(t)
 }
 
-// figureColumns returns the columns of figures: all quantities of the first meter, need and consumed of the others.
+// figureColumns returns the columns of figures, with the quantity and the meter of each: the quantities first for the
+// first meter, need and consumed for the others.
 func (v *view) figureColumns(first ...words.Quantity) (columns []doc.Column, quantities []words.Quantity,
 	ids []string) {
 	for m, id := range v.meters {
@@ -123,7 +125,7 @@ func (v *view) figureColumns(first ...words.Quantity) (columns []doc.Column, qua
 		}
 		for i, q := range shown {
 			c := doc.Bytes(q.Title).In(words.Meter(id)).Drop(i)
-			if m > 0 {
+			if m > 0 { // of the other meters, first all columns of consumed give way, then those of need
 				c = c.Drop(1000*(i+1) + m)
 			}
 			columns, quantities, ids = append(columns, c), append(quantities, q), append(ids, id)

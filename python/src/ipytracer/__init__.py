@@ -2,9 +2,9 @@
 
     %load_ext ipytracer
 
-It measures nothing itself and needs no rights: root attaches from a terminal, with sudo tracer attach PID. Without a
-tracer every call returns at once. Sizes are always in bytes, times in nanoseconds; meters have the names of the
-tracer's reports: "cpu.resident", "cpu.numpy", "gpu.0.driver" …
+It needs no rights: root attaches from a terminal, with sudo tracer attach PID. Without a tracer the figures are those
+that this process reads itself, with their bounds, and every call returns at once. Sizes are always in bytes, times in
+nanoseconds; meters have the names of the tracer's reports: "cpu.resident", "cpu.numpy", "gpu.0.driver" …
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from ._api import attached, audit, cells, last, lines
 from ._api import vars as vars
 from ._experiment import Experiment, Result, experiment, start
+from ._inside_report import report
 from ._looked import Audit, Growth, NotJudged, Place, Variable, Variables, Verdict
 from ._needed import NotEnoughMemory
 from ._release import release_traceback, seed
@@ -50,6 +51,7 @@ __all__ = [
     "last",
     "lines",
     "release_traceback",
+    "report",
     "seed",
     "start",
 ]

@@ -1,11 +1,12 @@
-"""The questions that Python code can ask. Without a tracer each call returns at once."""
+"""The questions that Python code can ask. Without a tracer each call returns at once, with figures that this process
+has read itself."""
 
 from __future__ import annotations
 
 import time
 import warnings
 
-from . import _asking, _silence, _words
+from . import _asking, _inside_vars, _silence, _source, _way, _words
 from ._line import IN_ALL, LINE
 from ._looked import Advice, Audit, Looking, Variables
 from ._window import Lines, Window, Windows
@@ -35,6 +36,8 @@ def _warn(what: str) -> None:
 
 def find_last() -> tuple[Window | None, bool]:
     """Return (the last cell that does not only ask, or None; whether the tracer has answered)."""
+    if not _source.outside():
+        return _source.newest(), True
     told = LINE.ask("cell")
     if isinstance(told, Windows) and told:
         LINE.late = (LINE.late + [told])[-3:]     # the next cell shows figures that an earlier one still waits for
@@ -49,13 +52,14 @@ def find_last() -> tuple[Window | None, bool]:
 
 
 def last() -> Window | None:
-    """Return the last cell that has ended, as Window; None without a tracer, and before the first cell.
+    """Return the last cell that has ended, as Window; None before the first cell. Without a tracer its figures are
+    those that this process reads itself (docs/alone.md).
 
     In a cell it is the cell before. A cell that only asks, by %tracer or by calls such as this one, is never the last
     cell. Sizes are bytes, times nanoseconds. If the tracer does not answer in time, there is a RuntimeWarning, and the
     result is the last window that the tracer has reported.
     """
-    if not LINE.look():
+    if not _source.answers():
         return None
     window, answered = find_last()
     if not answered:
@@ -67,7 +71,7 @@ def find_cells(after: int = 0) -> tuple[Windows, bool]:
     """Return (the cells of this process with higher ids, whether the tracer has answered for all of them)."""
     found = Windows()
     for _ in range(_MOST_PAGES):
-        page = LINE.ask("cells", most=IN_ALL, after=after, limit=_PAGE)
+        page = _source.ask("cells", most=IN_ALL, after=after, limit=_PAGE)
         if not isinstance(page, Windows):
             return found, page is not None
         newer = [w for w in page if w.id > after]
@@ -83,9 +87,10 @@ def cells(after: int = 0) -> Windows:
     to_dataframe().
 
     after: only cells with higher ids. Cells that only ask are included. Sizes are bytes, times nanoseconds. Without a
-    tracer the list is empty. If the tracer does not answer in time, there is a RuntimeWarning, and cells are missing.
+    tracer the figures are those that this process reads itself (docs/alone.md). If the tracer does not answer in
+    time, there is a RuntimeWarning, and cells are missing.
     """
-    if not LINE.look():
+    if not _source.answers():
         return Windows()
     found, answered = find_cells(after)
     if not answered:
@@ -104,9 +109,12 @@ def lines(window: Window | int | None = None) -> Lines:
     by bytes at the window's peak, largest first.
 
     window: a Window or its id; None for the last cell, as in last(). Sizes are bytes. Without a tracer the list is
-    empty. If the tracer does not answer in time, there is a RuntimeWarning.
+    empty, and there is a RuntimeWarning; likewise if the tracer does not answer in time.
     """
-    if not LINE.look():
+    if not _source.answers():
+        return Lines()
+    if not _source.outside():
+        warnings.warn(_way.no_lines(), RuntimeWarning, stacklevel=2)
         return Lines()
     answered = True
     if window is None:
@@ -132,7 +140,9 @@ def ask_look(what: str, number: int = 0, again: bool = False) -> Looking | Varia
     Variables, Audit, Advice or Check, or a sentence (str) that says why there is none. again: the same was asked
     before, and had no answer in time."""
     if not LINE.look():
-        return "no tracer listens"
+        inside = what == "vars" and _source.answers() and not _source.outside()
+        shell = _way.shell() if inside else None
+        return "no tracer listens" if shell is None else _inside_vars.variables(shell)
     more = {"look": number} if number else {}
     found: Looking | Variables | Audit | Advice | Check | str | None = LINE.ask(
         what, most=IN_ALL, patient=True, again=again, **more
@@ -183,7 +193,8 @@ def vars(wait: float = 30.0) -> Variables:
     """Return the variables of this process, as Variables: a list of Variable, the largest first, with to_dataframe().
 
     The tracer reads the objects from outside, which takes some tenths of a second. Sizes are bytes. Without a tracer
-    the list is empty, and its attribute why says so. wait: the most seconds to wait while the tracer looks.
+    this process looks itself: sizes are then the least, and the attribute why says so. wait: the most seconds to wait
+    while the tracer looks.
     """
     return _looked("vars", Variables, wait)
 

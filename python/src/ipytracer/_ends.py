@@ -7,6 +7,7 @@ import array
 import os
 import select
 import socket
+import sys
 
 from . import _packets
 
@@ -37,6 +38,22 @@ def sockets(numbers: Sequence[int]) -> list[socket.socket]:
     return ends
 
 
+_LOST = slice(16, 24)     # the number of lost blocks in a page to count in: struct counts of counts/counts.h
+
+
+def spoil(page: int) -> None:
+    """Close the descriptor of a page in which nobody will count, and have the tracer find a lost block there: it no
+    longer believes the page."""
+    import mmap
+    try:
+        with mmap.mmap(page, mmap.PAGESIZE) as mapped:
+            mapped[_LOST] = (1).to_bytes(8, sys.byteorder)
+    except (OSError, ValueError):
+        pass
+    finally:
+        os.close(page)
+
+
 class Request:
     """One request: its question, the packets received so far, and the answer once it is complete."""
 
@@ -57,6 +74,7 @@ class Ends:
         self._ours: Any = None               # sockets, while there are any
         self._theirs: Any = None
         self._made: tuple[Any, Any]          # the identities of both files
+        self._descriptor: int | None = None      # that a tracer has sent
         self.older = False      # a tracer has answered that cannot make a line of its own
 
     def _clear(self) -> None:
@@ -85,6 +103,9 @@ class Ends:
     def _drop(self, ours: bool = True) -> None:
         """Drop the line. An end with a number that means another file by now is forgotten, not closed. ours: the line
         belongs to this process, so a thread that waits at it must notice."""
+        page = self.take_descriptor()
+        if page is not None:
+            spoil(page) if ours else os.close(page)
         for end, made in ((self._ours, 0), (self._theirs, 1)):
             if end is None:
                 continue
@@ -128,6 +149,23 @@ class Ends:
         finally:
             for end in ends:
                 end.close()
+
+    def _receive(self) -> int:
+        """Receive the next packet into the buffer, and return its size. A descriptor that comes with it is kept, in
+        place of an earlier one that nobody has taken."""
+        size, control, _, _ = self._ours.recvmsg_into([self._buffer], socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
+        for level, kind, numbers in control:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                for number in array.array("i", numbers[:len(numbers) // 4 * 4]):
+                    self._descriptor, unused = number, self._descriptor
+                    if unused is not None:
+                        os.close(unused)
+        return int(size)
+
+    def take_descriptor(self) -> int | None:
+        """Return the descriptor that the tracer has sent, which the caller closes; None if there is none."""
+        taken, self._descriptor = self._descriptor, None
+        return taken
 
     def _readable(self, seconds: float) -> object:
         waiting = select.poll()

@@ -7,8 +7,8 @@ import gc
 import inspect
 import sys
 
-from . import _live, _release, _show, _silence, _starter, _text, _way, _words
-from ._line import LINE, marker
+from . import _live, _release, _show, _silence, _source, _starter, _text, _way, _words
+from ._line import LINE
 from ._named import NamedTuple
 from ._names import UNTOUCHED, Names
 from ._window import Lines
@@ -149,11 +149,11 @@ class Experiment:
         self._names: Names | None = None
 
     def _begin(self) -> Experiment:
-        LINE.look() or _starter.listens()
+        LINE.look() or _starter.listens() or _source.answers()
         if self.seed is not None:
             _release.seed(self.seed)
         self._names = Names(_shell())
-        marker("begin " + self.name)
+        _source.mark("begin " + self.name)
         return self
 
     def finish(self) -> Result | None:
@@ -161,14 +161,14 @@ class Experiment:
         Result; a second call returns the same one."""
         if self.result is not None or self._names is None:
             return self.result
-        listens, hello = LINE.look(), LINE.hello
+        listens, hello = _source.answers(), _source.hello()
         before = self._window("running") if listens else None
         names, self._names = self._names, None
         gone = names.end(self.keep)
         collected = gc.collect() if self.collect else None
         if self.empty_cache:
             _release.empty_cache()
-        marker("end " + self.name)
+        _source.mark("end " + self.name)
         after = self._window("experiment", name=self.name) if before is not None else None
         if after is not None and before is not None and after.id != before.id:
             after = None         # another experiment of that name
@@ -176,7 +176,7 @@ class Experiment:
         return self.result
 
     def _window(self, what: str, **more: Any) -> Window | None:
-        found = LINE.ask(what, **more)
+        found = _source.ask(what, **more)
         if not isinstance(found, list):
             return None
         mine: list[Window] = [w for w in found if w.kind == "experiment" and w.name == self.name]
@@ -268,7 +268,7 @@ def _left(window: Window, meters: set[str]) -> Lines:
     array. What the display of a running cell took meanwhile is no memory of the experiment's code."""
     if not meters:
         return Lines()
-    answer = LINE.ask("lines", window=window.id)
+    answer = _source.ask("lines", window=window.id)
     found: list[Line] = list(answer) if isinstance(answer, list) else []
     found = [line for line in found if line.net > 0 and line.meter in meters and not _live.shown_by(line.stack)]
     told = {line.stack for line in found if line.meter != "cpu.mapped"}

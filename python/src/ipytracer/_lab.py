@@ -13,7 +13,7 @@ import re
 import time
 import zlib
 
-from . import _asking, _serve, _way, _words
+from . import _asking, _serve, _source, _way, _words
 from ._answers import ANSWERS, LONGEST
 from ._line import IN_ALL
 from ._window import outermost
@@ -247,8 +247,8 @@ class Lab:
         first = min(self._known) - 1 if len(self._known) >= _MOST_KNOWN else 0
         found: list[Window] = []
         after, cut = first, first > 0
-        while self._line.look():
-            page = self._line.ask("cells", after=after, limit=_PAGE)
+        while _source.answers():
+            page = _source.ask("cells", after=after, limit=_PAGE)
             newer = [w for w in page if w.id > after] if isinstance(page, list) else None
             if newer is None or time.monotonic() > until:
                 return found, True, until

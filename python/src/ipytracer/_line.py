@@ -137,7 +137,7 @@ class Line(Ends):
         # closed by other code, and the number means another socket now
         if self._identity(self._ours) != self._made[0]:
             raise Broken
-        n = self._ours.recv_into(self._buffer)
+        n = self._receive()
         if not 0 < n <= _packets.MOST_BYTES:
             raise Broken
         try:

@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 
-from . import _api, _asking, _serve, _show, _silence, _text, _way, _words
+from . import _api, _asking, _inside, _serve, _show, _silence, _source, _text, _way, _words
 from ._line import LINE
 
 TYPE_CHECKING = False
@@ -30,6 +30,7 @@ HELP = """\
 %tracer audit      what stays behind: who made it, what holds it, what to do
 %tracer advise     what to change so that the highest moment is lower, and by how much
 %tracer audit --check   looks again: what came back of what was predicted
+%tracer counts on  NumPy's arrays, counted in this process to the byte; off; gpu: PyTorch's peaks of each cell
 %tracer live       how this cell is doing, now; off | on | SECONDS: from when on cells show that
 %tracer limit SIZE a MemoryError where this process would map more, also: off
 %tracer guard on   asks before a cell runs that needed more memory than is free; error | off
@@ -53,6 +54,7 @@ WORDS = (
     "vars",
     "audit",
     "advise",
+    "counts on|off|gpu",
     "live on|off|SECONDS",
     "limit SIZE",
     "guard on|error|off",
@@ -74,6 +76,8 @@ def tracer(companion: Companion, words: str) -> Bundle | None:
     word = words.strip()
     if word.split()[:1] == ["limit"]:
         return _limited(word.split(None, 1)[1] if " " in word else "")
+    if word.split()[:1] == ["counts"]:
+        return _counted(" ".join(word.split()[1:]))
     if word.split()[:1] == ["live"]:
         return _live(companion, word.split()[1:])
     if word.split()[:1] == ["guard"]:
@@ -105,6 +109,16 @@ def _limited(word: str) -> Bundle:
         raise UsageError("limit: %s" % e) from None
 
 
+def _counted(word: str) -> Bundle:
+    try:
+        _source.answers(cell=True)     # beside a tracer no array is made by our allocator before there is a page
+        said = _inside.INSIDE.count(word)
+        _source.answers(cell=True)
+        return _show.sentence("ipytracer: %s%s" % (said, _source.uncounted()))
+    except ValueError as e:
+        raise _wrong(word, [str(e)]) from None
+
+
 def _guarded(companion: Companion, word: str) -> Bundle:
     try:
         return _show.sentence(companion.guard.carry_out(word))
@@ -119,7 +133,7 @@ _LOOKS_FOR = {"vars": 60.0, "audit": 300.0, "advise": 60.0, "check": 60.0}
 
 def _looked(companion: Companion, word: str) -> Bundle | None:
     """Return the result of a look. The reason of a wait is shown; in notebooks the result replaces it."""
-    if not LINE.look():
+    if not LINE.look() and (word != "vars" or not _source.answers()):
         return _show.sentence(_way.unheard())
     shell, display, said = companion.shell, None, [0.0]
     changes = getattr(shell, "kernel", None) is not None
@@ -191,11 +205,13 @@ def _seconds(word: str) -> float:
 
 
 def _asked(companion: Companion, word: str) -> Bundle:
-    hello = LINE.hello if LINE.look() else None
+    hello = _source.hello() if _source.answers() else None
     if hello is None:
         return _show.sentence(_way.unheard())
     if not word:
         how = ("full" if companion.full else "compact") if companion.lines else "at cells" if companion.on else "off"
+        if not _source.outside():
+            return _show.sentence("%s; figures under cells: %s; %s" % (_inside.INSIDE.state(), how, _way.todo()))
         silent = "; " + companion.silence.now() if companion.silence.since is not None else ""
         report = "; its report will be in " + _words.safe(hello.report, 300) if hello.report else ""
         slower = "; slower: " + companion.slower if companion.slower else ""
@@ -212,15 +228,21 @@ def _of_last(word: str) -> Bundle:
     """Return the last cell that does not only ask, or the lines that allocated in it."""
     window, answered = _api.find_last()
     if answered and window is None:
-        return _show.sentence("ipytracer: no cell has run yet that the tracer tells of")
+        return _show.sentence("ipytracer: no cell has run yet that %s tells of" % _teller())
     if not answered or window is None:
         return _show.sentence(_UNANSWERED % _silence.words())
     if word == "last":
-        return _show.full(window, LINE.hello)
+        return _show.full(window, _source.hello())
+    if not _source.outside():
+        return _show.sentence(_way.no_lines())
     found, answered = _api.find_lines(window.id)
     if not answered:
         return _show.sentence(_UNANSWERED % _silence.words())
     return _show.table(_text.lines(found))
+
+
+def _teller() -> str:
+    return "the tracer" if _source.outside() else "this process"
 
 
 def _table() -> Bundle:
@@ -228,7 +250,9 @@ def _table() -> Bundle:
     found, answered = _api.find_cells()
     if not found:
         return _show.sentence(
-            "ipytracer: no cell has run yet that the tracer tells of" if answered else _UNANSWERED % _silence.words()
+            "ipytracer: no cell has run yet that %s tells of" % _teller()
+            if answered
+            else _UNANSWERED % _silence.words()
         )
     work = [w for w in found if not _asking.asks(w)]
     notes = []

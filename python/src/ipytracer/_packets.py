@@ -176,6 +176,7 @@ def windows(answer: Packet) -> Windows:
     found = Windows(window(w) for w in list_of(answer.get("windows", [])))
     found.lost = integer(answer.get("lost", 0), 0)
     found.slower = text(answer.get("slower", ""))[:500]
+    found.storm = boolean(answer.get("storm", False))
     if "free_on_gpus" in answer:
         found.free = {"gpu.%d" % int(n): integer(b, 0) for n, b in object_of(answer["free_on_gpus"]).items()}
     return found
@@ -204,6 +205,11 @@ def certificate(answer: Packet) -> Certificate:
     return Certificate(boolean(answer["complete"]), tuple(text(p) for p in list_of(answer["problems"])))
 
 
+def counts(answer: Packet) -> bool:
+    """Return whether a page to count in has come with the answer."""
+    return boolean(answer["counts"])
+
+
 # The function that reads the answer, by the question.
 READERS = {
     "cell": windows,
@@ -217,6 +223,7 @@ READERS = {
     "advise": advise,
     "check": check,
     "certificate": certificate,
+    "counts": counts,
 }
 
 

@@ -6,9 +6,9 @@ import contextlib
 import os
 import time
 
-from . import _serve, _words
+from . import _serve, _source, _words
 from ._experiment import _marker_name
-from ._line import LINE, marker
+from ._line import LINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +39,11 @@ class Runner:
         self._windows: dict[str, dict[str, Window]] = {}   # nodeid: {phase: Window}
         self._found: dict[str, Data] = {}     # nodeid: the results of a Judge
         self._newest = 0     # the id of the last window
+        self._outside = False
         self.lost = False    # a tracer listened, and has ended
 
     def find(self) -> bool:
-        """Wait for a tracer, once. Report whether one listens."""
+        """Wait for a tracer, once. Report whether there is a source of figures: the tracer, or this process itself."""
         if not self._sought:
             self._sought = True
             wait = self._wait
@@ -52,7 +53,7 @@ class Runner:
             end = time.monotonic() + wait
             while not LINE.look(cell=True, patience=0.1) and time.monotonic() < end:
                 time.sleep(0.01)
-        return LINE.look(cell=True)
+        return LINE.look(cell=True) or _source.answers()
 
     def begin(self, nodeid: str) -> None:
         """Take in that a test begins, perhaps again."""
@@ -63,17 +64,19 @@ class Runner:
     def window(self, nodeid: str, phase: str, after: Callable[[], object] | None = None) -> Iterator[None]:
         """Measure the code within. after: called before the window ends. Once it has ended the figures are there, if a
         tracer listens."""
-        pid, name, listens = os.getpid(), _name(nodeid, phase), LINE.look(cell=True)
-        self.lost = self.lost or self._newest > 0 and not listens
-        marker("begin " + name)
+        pid, name, listens = os.getpid(), _name(nodeid, phase), _source.answers(cell=True)
+        if not _source.outside() and self._outside:
+            self.lost, listens = True, False
+        self._outside = _source.outside()
+        _source.mark("begin " + name)
         try:
             yield
             if after is not None:
                 after()
         finally:
             if os.getpid() == pid:       # else the code is in a child that the test has forked
-                marker("end " + name)
-                found = LINE.ask("experiment", _PATIENCE, name=name) if listens else None
+                _source.mark("end " + name)
+                found = _source.ask("experiment", _PATIENCE, name=name) if listens else None
                 for w in found if isinstance(found, list) else ():
                     if w.id > self._newest and w.name == name:
                         self._newest = w.id
@@ -105,7 +108,7 @@ class Runner:
 
     def lines(self, window: Window) -> list[Line]:
         """Return the lines that allocated in a window."""
-        found = LINE.ask("lines", _PATIENCE, window=window.id)
+        found = _source.ask("lines", _PATIENCE, window=window.id)
         return found if isinstance(found, list) else []
 
     def told(self, nodeid: str, phase: str) -> Data:
@@ -132,9 +135,9 @@ class Runner:
 
     def total(self) -> Data | None:
         """Return this process from its discovery by the tracer to now: a window's dict, None without a tracer."""
-        if not LINE.look():
+        if not _source.answers():
             return None
-        found = LINE.ask("running", _PATIENCE)
+        found = _source.ask("running", _PATIENCE)
         for w in found if isinstance(found, list) else ():
             if w.kind == "session":
                 return _plain(w)

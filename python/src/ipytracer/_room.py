@@ -21,17 +21,18 @@ _NUMBER = re.compile(rb"\d{1,19}")
 
 class Room(NamedTuple):
     """Memory that is free: the meter that it is counted by, its bytes, and the limit that leaves the least: "machine",
-    "container", "rlimit"."""
+    "container", "rlimit"; limit: that limit in bytes, None where it is not known."""
 
     meter: str
     free: int
     of: str
+    limit: int | None = None
 
 
 def rooms(root: str = "/") -> list[Room]:
     """Return the least room by the meters cpu.resident and cpu.mapped, as far as they are limited and can be read.
     root: the folder that has proc and sys."""
-    status = _read(os.path.join(root, "proc/self/status"))
+    status = read(os.path.join(root, "proc/self/status"))
     found: dict[str, Room] = {}
     for room in (*_machine(root), *_groups(root), *_rlimits(status)):
         if room.meter not in found or room.free < found[room.meter].free:
@@ -39,7 +40,8 @@ def rooms(root: str = "/") -> list[Room]:
     return list(found.values())
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
+    """Return what a file of the kernel's has, b"" where it cannot be read."""
     try:
         with open(path, "rb", buffering=0) as f:
             return f.read(_MOST_FILE) or b""
@@ -47,29 +49,30 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _kib(text: bytes, name: bytes) -> int | None:
+def kib(text: bytes, name: bytes) -> int | None:
     """Return a row of /proc/meminfo or /proc/PID/status, in bytes."""
     found = re.search(rb"^%s:\s+(\d{1,16}) kB$" % name, text, re.MULTILINE)
     return int(found.group(1)) << 10 if found else None
 
 
 def _machine(root: str) -> Iterator[Room]:
-    free = _kib(_read(os.path.join(root, "proc/meminfo")), b"MemAvailable")
+    text = read(os.path.join(root, "proc/meminfo"))
+    free = kib(text, b"MemAvailable")
     if free is not None:
-        yield Room("cpu.resident", free, "machine")
+        yield Room("cpu.resident", free, "machine", kib(text, b"MemTotal"))
 
 
 def _rlimits(status: bytes) -> Iterator[Room]:
     for limit, row in ((resource.RLIMIT_DATA, b"VmData"), (resource.RLIMIT_AS, b"VmSize")):
         soft, _ = resource.getrlimit(limit)
-        used = _kib(status, row)
+        used = kib(status, row)
         if soft != resource.RLIM_INFINITY and used is not None:
-            yield Room("cpu.mapped", max(soft - used, 0), "rlimit")
+            yield Room("cpu.mapped", max(soft - used, 0), "rlimit", soft)
 
 
 def _groups(root: str) -> Iterator[Room]:
     """Yield the room in this process's control group and in those around it, of both versions."""
-    for line in _read(os.path.join(root, "proc/self/cgroup")).decode("utf-8", "replace").split("\n"):
+    for line in read(os.path.join(root, "proc/self/cgroup")).decode("utf-8", "replace").split("\n"):
         parts = line.split(":", 2)
         if len(parts) != 3 or ".." in parts[2].split("/"):
             continue
@@ -93,14 +96,14 @@ def _hierarchy(mount: str, path: str, names: _Names) -> Iterator[Room]:
     steps = path.split("/")[:_MOST_DEPTH] if path else []
     for depth in range(len(steps), -1, -1):
         folder = os.path.join(mount, *steps[:depth])
-        lowest = min((n for n in (_number(_read(os.path.join(folder, name))) for name in limits) if n < _NONE),
+        lowest = min((n for n in (_number(read(os.path.join(folder, name))) for name in limits) if n < _NONE),
                      default=None)
-        used = _number(_read(os.path.join(folder, usage)))
+        used = _number(read(os.path.join(folder, usage)))
         if lowest is None or used >= _NONE:
             continue
-        row = re.search(rb"^%s (\d{1,19})$" % cache, _read(os.path.join(folder, "memory.stat")), re.MULTILINE)
+        row = re.search(rb"^%s (\d{1,19})$" % cache, read(os.path.join(folder, "memory.stat")), re.MULTILINE)
         kept = used - min(int(row.group(1)) if row else 0, used)
-        yield Room("cpu.resident", max(lowest - kept, 0), "container")
+        yield Room("cpu.resident", max(lowest - kept, 0), "container", lowest)
 
 
 def _number(text: bytes) -> int:

@@ -7,8 +7,8 @@ import inspect
 import linecache
 import shlex
 
-from . import _show, _silence, _text, _way, _words
-from ._line import IN_ALL, LINE, marker
+from . import _show, _silence, _source, _text, _way, _words
+from ._line import IN_ALL, LINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ def _options(line: str, short: str, usage: str) -> tuple[list[tuple[str, str]], 
 
 def _window(shell: Shell, code: CodeType, name: str) -> Window | None:
     """Run code in the notebook's names. Return its Window, None without a tracer."""
-    listens = LINE.look()
-    marker("begin " + name)
+    listens = _source.answers()
+    _source.mark("begin " + name)
     try:
         exec(code, shell.user_global_ns, shell.user_ns)
     finally:
-        marker("end " + name)
-    found = LINE.ask("experiment", _PATIENCE, name=name) if listens else None
-    return next((w for w in found if w.name == name), None) if isinstance(found, list) else None
+        _source.mark("end " + name)
+    found = _source.ask("experiment", _PATIENCE, name=name) if listens else None
+    return next((w for w in reversed(found) if w.name == name), None) if isinstance(found, list) else None
 
 
 def _code(shell: Shell, text: str, name: str) -> CodeType:
@@ -91,7 +91,7 @@ def memit(shell: Shell, line: str, cell: str | None = None) -> tuple[Bundle, Win
     if not found:
         return _none(), None, ("-o", "") in options
     most = max(found, key=lambda w: w.figures()["cpu.resident"].need)
-    bundle = _show.compact(most, LINE.hello)
+    bundle = _show.compact(most, _source.hello())
     if runs > 1:
         missing = "" if len(found) == runs else ", %d without figures" % (runs - len(found))
         bundle = {"text/plain": bundle["text/plain"] + " · the most of %s%s" % (_words.plural(runs, "run"), missing)}
@@ -111,10 +111,12 @@ def mlrun(shell: Shell, line: str, cell: str | None = None) -> Bundle:
     window = _window(shell, _code(shell, text, "mlrun"), "mlrun")
     if window is None:
         return _none()
+    out = [_text.compact(window, _source.hello())]
+    if not _source.outside():
+        return {"text/plain": "\n".join([*out, _way.no_lines()])}
     told = LINE.ask("lines", _PATIENCE, IN_ALL, window=window.id)
     if not isinstance(told, list):
         return _none()
-    out = [_text.compact(window, LINE.hello)]
     for name, code in functions:
         out += ["", _words.safe(name, 80), _text.table(by_line(code, told))]
     return {"text/plain": "\n".join(out)}

@@ -11,7 +11,8 @@ import os
 import sys
 import threading
 
-from . import _auto, _behind, _death, _guard, _lab, _live, _show, _silence, _way, _words
+from . import _auto, _behind, _counts, _death, _guard, _lab, _live, _show, _silence, _source, _way, _words
+from ._inside import INSIDE
 from ._line import AFTER_CELL, LINE, marker
 from ._way import of
 from ._window import outermost
@@ -88,6 +89,7 @@ class Companion:
         events = self.shell.events
         events.register("pre_run_cell", self.before)
         events.register("post_run_cell", self.after)
+        events.register("post_execute", self._be_last)
         self.lab.register()
         self.live.consoles.register()
         self._after = events.callbacks["post_run_cell"][-1]   # IPython 7 may wrap it
@@ -96,12 +98,14 @@ class Companion:
         """Leave the shell as it was."""
         self.shell.events.unregister("pre_run_cell", self.before)
         self.shell.events.unregister("post_run_cell", self.after)
+        self.shell.events.unregister("post_execute", self._be_last)
         self.guard.unregister()
         self.lab.unregister()
         self.live.consoles.unregister()
 
     def _be_last(self) -> None:
-        """Move our hook behind all others: figures that other hooks draw belong to the cell."""
+        """Move our hook behind all others: figures that other hooks draw belong to the cell. IPython calls this after
+        the cell's code, when the code may have registered hooks, and before the first hook of post_run_cell."""
         callbacks = self.shell.events.callbacks["post_run_cell"]
         if callbacks[-1] is not self._after and self._after in callbacks:
             callbacks.remove(self._after)
@@ -116,7 +120,6 @@ class Companion:
         cells.append(info)
         if len(cells) == 1:
             self.once = None
-            self._be_last()
             self.live.begin()
             self.lab.begins(info)
             _auto.wait()
@@ -124,6 +127,8 @@ class Companion:
             self.death.offer()
             if self._look(cell=True):
                 self.live.watch()
+            else:
+                INSIDE.cell_begins(info, self.shell.execution_count if getattr(info, "store_history", True) else None)
             self.guard.begins(info)      # last: it may ask the user
 
     @quiet
@@ -137,16 +142,21 @@ class Companion:
             return               # a cell within another one: its figures are in the outer one's answer
         shown, key = self.live.finish(), self.guard.ends()
         self._last()
-        if self._look():
+        outside = self._look()
+        if not outside:
+            error = getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None)
+            INSIDE.cell_ends(info, getattr(result, "execution_count", None), error)
+        if outside or INSIDE.measures():
             shows = (self.lines or self.once is not None) and not _only_asks(getattr(info, "raw_cell", None))
             wanted = shows or self.lab.listens or self.guard.wants
             if known and info is not None and info.store_history and wanted:
                 self.guard.ran(key, result.execution_count)
                 self.lab.ran(info, result.execution_count)
                 self._show(result.execution_count, shown, shows)
-        elif not self.line.said:      # as the cell that loaded the extension ends
+        if not outside and not self.line.said:      # as the cell that loaded the extension ends
             self.line.said = True
-            _show.publish(self.shell, _show.sentence(_auto.said() or _way.unheard(" yet")))
+            unheard = _way.inside() if INSIDE.measures() else _way.unheard(" yet")
+            _show.publish(self.shell, _show.sentence(_auto.said() or unheard))
         if self.on:
             for call in _behind.CALLS:
                 call(self.shell)
@@ -174,6 +184,7 @@ class Companion:
         self._listened = listens
         self._report = self.line.hello.report if listens and self.line.hello is not None else ""
         self.slower = self.slower if listens else ""
+        _source.take_over(listens)
         if not listens:
             self.guard.hears(None)
         self.line.said = self.line.said or listens
@@ -182,9 +193,11 @@ class Companion:
     def _show(self, count: int, shown: str | None, shows: bool) -> None:
         """Ask for the figures of cell In[count], and show them. shown: the id of the display that has shown the cell as
         running, which now shows the result. shows: the line under the cell is wanted."""
-        marker("cell")
+        outside = self.line.listens()
+        if outside:
+            marker("cell")
         self.silence.asks(count)
-        told = self.line.ask("cell", AFTER_CELL)
+        told = self.line.ask("cell", AFTER_CELL) if outside else INSIDE.ask("cell")
         late, self.line.late = self.line.late, []
         answered = isinstance(told, list)
         answers = late + ([told] if answered else [])
@@ -193,17 +206,20 @@ class Companion:
         full = self.full if self.once is None else self.once
         for answer in answers:
             self._slows(answer.slower, shows)
+            if _source.counts_in_storm(answer.storm):
+                _show.publish(self.shell, _show.sentence("ipytracer: " + _counts.STORM))
             self.guard.hears(answer.free)
         for window in outermost(answers):
             self.guard.told(window)
             self.lab.told(window)
             wanted = window.execution_count in self._wanted
-            self.silence.told(window.execution_count, wanted)
+            own_unshown = window.execution_count == count and not shows
+            self.silence.told(window.execution_count, wanted or own_unshown)
             if wanted:
                 self._wanted.remove(window.execution_count)
                 own = shown if window.execution_count == count else None
                 _show.publish(
-                    self.shell, (_show.full if full else _show.compact)(window, self.line.hello), own, own is not None
+                    self.shell, (_show.full if full else _show.compact)(window, _source.hello()), own, own is not None
                 )
         self._silent(answered, sum(a.lost for a in answers), shows)
 
@@ -249,7 +265,6 @@ def load(shell: Shell) -> None:
     """Load the extension. Loading it twice changes nothing."""
     # In a cell the user learns whether there is a tracer: that is worth one wait. No other code waits for a tracer that
     # is not there.
-    # for one that is not there.
     LINE.look(cell=True, patience=0 if LINE.said or not any(_frames()) else _TO_ANSWER)
     if of(shell) is not None:
         return
@@ -263,6 +278,11 @@ def load(shell: Shell) -> None:
         _show.publish(shell, _show.sentence(unusable))
     companion.death.offer()
     _magic.register(shell)
+    if os.environ.get(_counts.VARIABLE, "").lower() in ("1", "on", "yes"):
+        _source.take_over(LINE.listens())
+        _show.publish(shell, _show.sentence("ipytracer: " + INSIDE.count("on")))
+    if not LINE.listens():
+        INSIDE.begin()
 
 
 def unload(shell: Shell) -> None:
@@ -277,3 +297,4 @@ def unload(shell: Shell) -> None:
     companion.live.close()
     companion.death.close()
     companion.line.close()
+    INSIDE.end()

@@ -40,13 +40,14 @@ def of(shell: Shell) -> Companion | None:
 
 def magic() -> str:
     """Return the line for a cell where a server runs; "" where this process has no cells."""
-    shell = _shell()
-    if shell is None:
+    found = shell()
+    if found is None:
         return ""
-    return START if of(shell) is not None else "%load_ext ipytracer, then " + START
+    return START if of(found) is not None else "%load_ext ipytracer, then " + START
 
 
-def _shell() -> Shell:
+def shell() -> Shell:
+    """Return the IPython shell of this process, None where there is none."""
     try:
         return sys.modules["IPython"].get_ipython()
     except (KeyError, AttributeError):
@@ -67,6 +68,19 @@ def todo() -> str:
             root,
         )
     return "%s (without root, ask the administrator to run: sudo tracer serve; then %s works here)" % (root, START)
+
+
+def inside() -> str:
+    """Return a sentence that says that this process reads its figures itself, and how to get a tracer."""
+    return (
+        "ipytracer: no tracer listens yet; until then figures are read inside this process (\u2248, \u2265); for exact "
+        "ones, " + todo()
+    )
+
+
+def no_lines() -> str:
+    """Return a sentence that says that nobody here knows who allocated, and how to get a tracer."""
+    return "ipytracer: the lines that allocated: only a tracer outside can say that; " + todo()
 
 
 def unheard(yet: str = "") -> str:

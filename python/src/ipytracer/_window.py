@@ -227,6 +227,7 @@ class Windows(_Table, list[Window]):
     lost = 0
     free: dict[str, int] | None = None    # bytes that are free on each GPU ("gpu.0"), None where that is not known
     slower = ""      # a sentence on why tracing slows this process more than others; "" for nothing
+    storm = False    # there were too many small arrays for the tracer's overhead budget
     _columns = (
         "id",
         "parent",

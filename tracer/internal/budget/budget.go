@@ -71,23 +71,23 @@ func (b *Budget) AnyPaused() bool {
 	return false
 }
 
-// Pause notes that the kernel has paused a group of a root.
+// Pause records that the kernel half has paused a group of a root.
 func (b *Budget) Pause(root uint32, g ledger.Group) {
 	if _, ok := g.Level(); !ok || b.IsPaused(root, g) {
 		return
 	}
 	r := b.Root(root)
 	r.Groups, r.takeOut = append(r.Groups, g), append(r.takeOut, g)
-	r.comeback(g).left(time.Now())
+	r.comeback(g).paused(time.Now())
 	if g == ledger.GroupNumPy {
 		r.since = time.Now()
-		if r.looks != nil {
-			r.looks.spoilt = true
+		if r.searches != nil {
+			r.searches.invalid = true
 		}
 	}
 }
 
-// TakeOut takes out the probes of groups that the kernel has paused.
+// TakeOut removes the probes of the groups that the kernel half has paused.
 func (b *Budget) TakeOut(targets []*tracee.Target) {
 	for root, r := range b.Roots {
 		for _, g := range r.takeOut {
@@ -119,7 +119,7 @@ func (b *Budget) Resume(targets []*tracee.Target) {
 			b.report.Problem("the account of the overhead budget: %v", err)
 			continue
 		}
-		if g, ok := r.next(account, r.rests); ok {
+		if g, ok := r.next(account, r.mustStay); ok {
 			b.putBack(targets, root, r, g)
 		}
 	}
@@ -128,7 +128,7 @@ func (b *Budget) Resume(targets []*tracee.Target) {
 // putBack resumes a group of a root: first its probes, which do nothing yet, then the boundary at which they begin to
 // count.
 func (b *Budget) putBack(targets []*tracee.Target, root uint32, r *Pauses, g ledger.Group) {
-	alive := -1
+	alive := -1 // the pid of a live target of the root
 	for _, t := range targets {
 		if t.Root != root || t.Gone {
 			continue
@@ -139,11 +139,11 @@ func (b *Budget) putBack(targets []*tracee.Target, root uint32, r *Pauses, g led
 		}
 		if err := t.Resume(g); err != nil {
 			b.log.Warn("the probes could not be put back", "probes", g, "error", err)
-			return // another time
+			return // the next call tries again
 		}
 	}
 	if alive < 0 || b.ledger.Back(g, alive) != nil {
-		return // it has ended meanwhile
+		return // the target has ended meanwhile
 	}
 	r.Groups = slices.DeleteFunc(r.Groups, func(x ledger.Group) bool { return x == g })
 	r.comeback(g).returned(time.Now())
@@ -155,12 +155,12 @@ func (b *Budget) putBack(targets []*tracee.Target, root uint32, r *Pauses, g led
 
 // Pauses are the groups of a root that are paused, in the order in which that happened.
 type Pauses struct {
-	Groups  []ledger.Group
-	takeOut []ledger.Group // paused by the kernel, probes still in place
-	returns map[ledger.Group]*comeback
-	looks   *looks        // searches for arrays, while under way
-	since   time.Time     // when NumPy's meter was paused
-	rest    time.Duration // the least time for which it stays paused
+	Groups     []ledger.Group
+	takeOut    []ledger.Group // paused by the kernel, probes still in place
+	returns    map[ledger.Group]*comeback
+	searches   *arraySearches // searches for arrays, while under way
+	since      time.Time      // when NumPy's meter was paused
+	leastPause time.Duration  // the least time for which it stays paused
 }
 
 func (r *Pauses) comeback(g ledger.Group) *comeback {
@@ -173,12 +173,11 @@ func (r *Pauses) comeback(g ledger.Group) *comeback {
 	return r.returns[g]
 }
 
-// next returns the group of a root to resume first. Of the groups for which the account has enough, it is the one that
-// the kernel half pauses last. A group that rests does not delay the others.
+// next returns the group of a root to resume: of the groups that are ready, the one that the kernel half pauses last.
 func (r *Pauses) next(a ledger.Account, rests func(ledger.Group) bool) (first ledger.Group, ok bool) {
 	for _, g := range slices.Backward(r.Groups) {
-		r.comeback(g).sees(a)
-		if !r.comeback(g).may(g, a) || rests(g) {
+		r.comeback(g).follow(a)
+		if !r.comeback(g).isReady(g, a) || rests(g) {
 			continue
 		}
 		level, _ := g.Level()
@@ -189,14 +188,14 @@ func (r *Pauses) next(a ledger.Account, rests func(ledger.Group) bool) (first le
 	return first, ok
 }
 
-// rests reports whether a group stays paused whatever the account has. NumPy's group does while its arrays are
+// mustStay reports whether a group stays paused whatever the account has. NumPy's group does while its arrays are
 // searched, and for a while after that.
-func (r *Pauses) rests(g ledger.Group) bool {
-	return g == ledger.GroupNumPy && (r.looks != nil || time.Since(r.since) < r.rest)
+func (r *Pauses) mustStay(g ledger.Group) bool {
+	return g == ledger.GroupNumPy && (r.searches != nil || time.Since(r.since) < r.leastPause)
 }
 
-// look is a search for the arrays of one target.
-type look struct {
+// arraySearch is a search for the arrays of one target.
+type arraySearch struct {
 	target *tracee.Target
 	before bool // the look searches for arrays from before the session, as the first pause begins
 	found  holders.Owned
@@ -205,62 +204,62 @@ type look struct {
 	took   time.Duration
 }
 
-// looks are the searches of a root that are under way.
-type looks struct {
-	left   int
-	done   chan look
-	stop   context.CancelFunc
-	unsure int64
-	spoilt bool // the probes were paused again meanwhile
+// arraySearches are the searches of a root that are under way.
+type arraySearches struct {
+	left    int
+	done    chan arraySearch
+	stop    context.CancelFunc
+	unsure  int64
+	invalid bool // the probes were paused again meanwhile
 }
 
-// comeback decides when a group that was paused is tried again. While its probes are out, nothing shows whether its
-// storm is over. So the group is put back soon, and later after each try that was too soon. If the storm goes on, the
-// kernel half pauses the group once it has spent a sixteenth of a full account. So a try costs less than was saved for
-// it.
+// comeback decides when a paused group is tried again. While its probes are out, nothing shows whether its storm of
+// hits is over. So the group is resumed soon, and after each failed try later. If the storm goes on, the kernel half
+// pauses the group again when it has spent a sixteenth of a full account. So a try costs less than was saved for it.
 type comeback struct {
-	least    time.Duration // the lowest credit since the group was paused
-	seen     bool          // least is set
-	relapses int           // how often the storm went on as before
-	back     time.Time     // when the group was last put back
+	least      time.Duration // the lowest credit since the group was paused
+	seen       bool          // least is set
+	relapses   int           // number of tries in succession after which the storm went on
+	returnedAt time.Time     // when the group was last put back
 }
 
 const (
-	// reserve is how much must have been saved since the lowest credit before a first try, as a part of a full account:
-	// the credit of 2 s. It doubles with each relapse.
+	// reserve is the part of a full account that must be saved since the lowest credit before a first try: the credit
+	// of 2 s. It doubles with each relapse.
 	reserve = 1. / 8
-	// hysteresis is how far above a group's level the credit must be for the group to come back whatever its relapses,
-	// as a part of a full account.
+	// hysteresis is the part of a full account by which the credit must exceed the group's level to resume the group in
+	// any case.
 	hysteresis = 1.5 / 8
-	// relapse is a time after a group's return. If the group is paused again within it, the storm went on.
+	// relapse is the time after a try in which another pause means that the storm went on.
 	relapse = 30 * time.Second
 )
 
-// left notes that the group was paused.
-func (c *comeback) left(now time.Time) {
+// paused records that the group was paused.
+func (c *comeback) paused(now time.Time) {
 	c.seen = false
-	if c.back.IsZero() || now.Sub(c.back) > relapse {
+	if c.returnedAt.IsZero() || now.Sub(c.returnedAt) > relapse {
 		c.relapses = 0
 	} else {
 		c.relapses++
 	}
 }
 
-// returned notes that the group was put back.
-func (c *comeback) returned(now time.Time) { c.back = now }
+// returned records that the group was resumed.
+func (c *comeback) returned(now time.Time) { c.returnedAt = now }
 
-// sees follows the account while the group is down.
-func (c *comeback) sees(a ledger.Account) {
+// follow follows the account while the group is paused.
+func (c *comeback) follow(a ledger.Account) {
 	if !c.seen || a.Credit < c.least {
 		c.least, c.seen = a.Credit, true
 	}
 }
 
-// may reports whether the group is put back.
-func (c *comeback) may(g ledger.Group, a ledger.Account) bool {
+// isReady reports whether the group may be resumed.
+func (c *comeback) isReady(g ledger.Group, a ledger.Account) bool {
 	level, _ := g.Level()
 	saved := reserve
-	for range min(c.relapses, 4) { // more than an account holds
+	const mostDoublings = 4 // more would exceed a full account
+	for range min(c.relapses, mostDoublings) {
 		saved *= 2
 	}
 	full := float64(a.Full)

@@ -74,14 +74,14 @@ func TestGroupComesBackWithCredit(t *testing.T) {
 	saved := func(low time.Duration) time.Duration {
 		for d := time.Duration(0); d < 3*full; d += time.Millisecond {
 			a := ledger.Account{Credit: low + d, Full: full}
-			if c.sees(a); c.may(ledger.GroupTorch, a) {
+			if c.follow(a); c.isReady(ledger.GroupTorch, a) {
 				return d
 			}
 		}
 		return -1
 	}
 	for _, want := range []time.Duration{63, 125, 250, 344, 344} { // ms; the level is -250, and 94 more is enough
-		c.left(now)
+		c.paused(now)
 		if d := saved(-full); d != want*time.Millisecond {
 			t.Errorf("after %d relapses it is back with %v more, want %d ms", c.relapses, d, want)
 		}
@@ -90,7 +90,7 @@ func TestGroupComesBackWithCredit(t *testing.T) {
 		now = now.Add(time.Second)
 	}
 	now = now.Add(relapse)
-	if c.left(now); c.relapses != 0 {
+	if c.paused(now); c.relapses != 0 {
 		t.Errorf("%d relapses after a long quiet time", c.relapses)
 	}
 }

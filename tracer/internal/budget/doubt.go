@@ -21,19 +21,19 @@ import (
 // space searches for all arrays that Python objects hold, and decides for each block that the ledger knows whether it
 // still exists:
 //
-//   - An array has it: it is live, and its size is known. Arrays that were allocated meanwhile are found, too.
-//   - malloc's header in front of it is not that of a block of its size, or the memory is not mapped any more: it was
-//     freed.
-//   - Else it is in doubt. It is still counted, and the meter is off by at most its bytes.
+//   - A found array has the block: the block is live, and its size is known.
+//   - malloc's header in front of the block does not fit the block's size, or the memory is not mapped any more: the
+//     block was freed.
+//   - Otherwise the block is in doubt. It still counts, and the meter is off by at most its bytes.
 //
-// Arrays that only C code holds are not found. The size of those that were allocated meanwhile is unknown, but it is at
-// most the memory that the process has mapped beyond the known blocks. So after a pause the meter is never exact again;
-// its bound says how far off it can be.
+// Found arrays without a known block were allocated meanwhile. Arrays that only C code holds are not found. Their bytes
+// are unknown, but at most the memory that the process has mapped beyond the known blocks. So after a pause the meter
+// is never exact again, and has a bound.
 
-// lookTime is the processor time of one look; meanwhile the process runs, and the probes see its allocations.
+// lookTime limits the processor time of one search. Meanwhile the process runs, and the probes see its allocations.
 const lookTime = 20 * time.Second
 
-// restAfterLook is the least length of a pause, in multiples of the time of a look: looking costs the tracer a core.
+// restAfterLook is the least length of a pause, in multiples of the time of a search, which takes the tracer a core.
 const restAfterLook = 5
 
 // arrayWaker is the part of the kernel half that searches use: the blocks that it knows, and a way to wake the reader
@@ -51,13 +51,14 @@ type Searches struct {
 	running sync.WaitGroup
 }
 
-// Begin starts to search the targets of a root.
+// Begin starts to search the targets of a root, unless a search is running. before: it searches for the arrays from
+// before the session.
 func (all *Searches) Begin(targets []*tracee.Target, root uint32, r *Pauses, before bool) {
-	if r.looks != nil {
+	if r.searches != nil {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.Background(), tracee.HeldUp*lookTime)
-	l := &looks{done: make(chan look, len(targets)), stop: stop}
+	l := &arraySearches{done: make(chan arraySearch, len(targets)), stop: stop}
 	for _, t := range targets {
 		if t.Root != root || t.Gone || t.Python == nil || before && (!t.Late || t.Before != nil) {
 			continue
@@ -65,32 +66,32 @@ func (all *Searches) Begin(targets []*tracee.Target, root uint32, r *Pauses, bef
 		l.left++
 		live := t.Python.Live
 		all.running.Go(func() {
-			one := look{target: t, before: before, began: time.Now()}
-			one.found, one.err = holders.Arrays(ctx, live, leastArray, objects.Limits{Time: lookTime})
-			one.took = time.Since(one.began)
-			l.done <- one
+			search := arraySearch{target: t, before: before, began: time.Now()}
+			search.found, search.err = holders.Arrays(ctx, live, leastArray, objects.Limits{Time: lookTime})
+			search.took = time.Since(search.began)
+			l.done <- search
 			_ = all.kernel.Wake()
 		})
 	}
-	r.looks = l
+	r.searches = l
 }
 
-// leastArray is the smallest block that counts, in bytes, where small ones do not.
+// leastArray is the size of the smallest block that NumPy's meter counts, in bytes, unless it counts small blocks.
 const leastArray = 1024
 
 // TakeIn processes the results of the searches.
 func (all *Searches) TakeIn(targets []*tracee.Target, roots map[uint32]*Pauses) {
 	for root, r := range roots {
-		for r.looks != nil {
-			if r.looks.left == 0 {
+		for r.searches != nil {
+			if r.searches.left == 0 {
 				all.end(targets, root, r)
 				break
 			}
 			select {
-			case one := <-r.looks.done:
-				r.looks.left--
-				r.rest = max(r.rest, restAfterLook*one.took)
-				all.take(r, one)
+			case search := <-r.searches.done:
+				r.searches.left--
+				r.leastPause = max(r.leastPause, restAfterLook*search.took)
+				all.process(r, search)
 				continue
 			default:
 			}
@@ -99,43 +100,44 @@ func (all *Searches) TakeIn(targets []*tracee.Target, roots map[uint32]*Pauses) 
 	}
 }
 
-// take processes the result for one target.
-func (all *Searches) take(r *Pauses, one look) {
-	t := one.target
-	all.log.Debug("looked for arrays", "pid", t.PID, "arrays", len(one.found.Blocks), "complete", one.found.Complete,
-		"took", one.took, "error", one.err)
+// process processes the result for one target.
+func (all *Searches) process(r *Pauses, search arraySearch) {
+	t := search.target
+	all.log.Debug("looked for arrays", "pid", t.PID, "arrays", len(search.found.Blocks),
+		"complete", search.found.Complete,
+		"took", search.took, "error", search.err)
 	if t.Gone {
 		return
 	}
 	known, meters, err := all.kernel.Arrays(t.Slot)
 	if err != nil {
 		all.report.Problem("the arrays of pid %d: %v", t.PID, err)
-		r.looks.spoilt = true
+		r.searches.invalid = true
 		return
 	}
-	if one.before {
-		if one.err == nil && one.found.Complete {
-			t.Before = unknownArrays(one.found.Blocks, known)
+	if search.before {
+		if search.err == nil && search.found.Complete {
+			t.Before = unknownArrays(search.found.Blocks, known)
 		}
 		return
 	}
-	if r.looks.spoilt {
+	if r.searches.invalid {
 		return
 	}
 	headers := readHeaders(t.Python.Memory, uint64(os.Getpagesize()))
-	counted, left := judgeArrays(one.found.Blocks, known, headers, arraysBefore(t))
+	counted, left := judgeArrays(search.found.Blocks, known, headers, arraysBefore(t))
 	for _, f := range counted {
 		if _, err := all.kernel.SettleArray(t.Slot, f.address, f.known, f.found); err != nil {
 			all.report.Problem("the arrays of pid %d: %v", t.PID, err)
-			r.looks.spoilt = true
+			r.searches.invalid = true
 			return
 		}
 	}
 	if _, meters, err = all.kernel.Arrays(t.Slot); err != nil {
-		r.looks.spoilt = true
+		r.searches.invalid = true
 		return
 	}
-	r.looks.unsure += int64(left) + max(0, meters.Mapped-meters.NumPy)
+	r.searches.unsure += int64(left) + max(0, meters.Mapped-meters.NumPy)
 }
 
 // arraysBefore returns a function that reports whether an array may be from before the session, and so not in the
@@ -144,25 +146,24 @@ func arraysBefore(t *tracee.Target) func(objects.Block) bool {
 	return func(b objects.Block) bool { return t.Late && (t.Before == nil || t.Before[b.Address] == b.Size) }
 }
 
-// unknownArrays returns the sizes of arrays that the ledger does not know, by address. An array of another size at such
-// an address is another one.
+// unknownArrays returns the sizes, by address, of the found arrays that the ledger does not know.
 func unknownArrays(found []objects.Block, known []ledger.Array) map[uint64]uint64 {
-	all := map[uint64]uint64{}
+	sizes := map[uint64]uint64{}
 	for _, b := range found {
-		all[b.Address] = b.Size
+		sizes[b.Address] = b.Size
 	}
 	for _, a := range known {
-		delete(all, a.Address)
+		delete(sizes, a.Address)
 	}
-	return all
+	return sizes
 }
 
-// end ends a search: windows that open from now on have the narrower bound.
+// end ends the searches of a root. Windows that open from now on have the narrower bound.
 func (all *Searches) end(targets []*tracee.Target, root uint32, r *Pauses) {
-	l := r.looks
-	r.looks = nil
+	l := r.searches
+	r.searches = nil
 	l.stop()
-	if l.spoilt || slices.Contains(r.Groups, ledger.GroupNumPy) {
+	if l.invalid || slices.Contains(r.Groups, ledger.GroupNumPy) {
 		return
 	}
 	for _, t := range targets {
@@ -176,14 +177,14 @@ func (all *Searches) end(targets []*tracee.Target, root uint32, r *Pauses) {
 // Stop ends every search.
 func (all *Searches) Stop(roots map[uint32]*Pauses) {
 	for _, r := range roots {
-		if r.looks != nil {
-			r.looks.stop()
+		if r.searches != nil {
+			r.searches.stop()
 		}
 	}
 	all.running.Wait()
 }
 
-// verdict is the result for a block.
+// verdict is the result for a block, in the terms of [ledger.Blocks.SettleArray].
 type verdict struct{ address, known, found uint64 }
 
 // judgeArrays compares the blocks that the ledger knows with those of arrays. It returns the certain results, and how
@@ -247,8 +248,7 @@ const (
 )
 
 // fits reports whether malloc returns a block with this header for a request of size bytes. The block may be larger by
-// what would be too small for a block of its own. A block with its own mapping consists of whole pages, maybe huge
-// ones.
+// less than the size of the smallest block. A block with its own mapping consists of whole pages, which may be huge.
 func (h header) fits(size uint64) bool {
 	const spare = 48
 	return h.usable >= size && (h.mapped || h.usable-size < spare)

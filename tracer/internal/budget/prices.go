@@ -10,17 +10,17 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Prices are the costs of hits on this machine. They are measured beside the attach, and again later until two
-// measurements agree. The lowest costs count.
+// Prices measures the costs of hits on this machine, beside the attach, and again later until two measurements agree.
+// The lowest costs count.
 type Prices struct {
 	Ledger   tracee.Accounts
 	Log      *slog.Logger
-	unpaid   bool // no budget: the costs are only for the report
+	unpaid   bool // there is no budget: the costs are only for the report
 	Costs    ledger.Costs
 	measured chan Measurement // nil: nothing is being measured
 	Again    time.Time        // when to measure again; the zero time: never
 	times    int              // number of successful measurements
-	same     int              // number of measurements that agree with the costs that count
+	agreed   int              // number of measurements that agree with the costs that count
 	tries    int              // number of attempts
 	Heap     time.Duration    // cost to the targets of a malloc and its free; 0 until known
 }
@@ -30,11 +30,9 @@ type Measurement struct {
 	Err   error
 }
 
-// The time after which another measurement follows, until two agree. Each time is three times the one before.
-// MeasuredMost is the largest number of attempts.
 const (
-	measuredAgain = 5 * time.Second
-	MeasuredMost  = 5
+	measuredAgain = 5 * time.Second // between the first two measurements; each later time is three times the one before
+	MeasuredMost  = 5               // the largest number of measurements
 )
 
 // planted changes the measured costs in a build for tests (broken.go).
@@ -109,12 +107,12 @@ func (p *Prices) Take(m Measurement) error {
 // confirm counts the measurements that agree with the costs that count, and schedules another until there are two.
 func (p *Prices) confirm(changed bool, measured ledger.Costs) {
 	if changed {
-		p.same = 0
+		p.agreed = 0
 	}
 	if !measured.Noisy && measured.Agree(p.Costs) {
-		p.same++
+		p.agreed++
 	}
-	if p.same < agreeing {
+	if p.agreed < agreeing {
 		p.repeat()
 	}
 }
@@ -144,7 +142,7 @@ func (p *Prices) repeat() {
 	p.Again = time.Now().Add(after)
 }
 
-// dear describes the costs if they are higher than on most machines; "" if not.
+// dear returns a description of the costs if they are higher than on most machines, otherwise "".
 func (p *Prices) dear() string {
 	if p.times == 0 || !p.Costs.AreDear() {
 		return ""
@@ -171,7 +169,7 @@ func (p *Prices) Hit(emulated bool) time.Duration {
 	return p.Costs.Stepped
 }
 
-// HeapCosts records the cost of a malloc and its free to a target. The highest counts.
+// HeapCosts records the cost to a target of a malloc and its free. The highest cost counts.
 func (p *Prices) HeapCosts(d time.Duration) { p.Heap = max(p.Heap, d) }
 
 // Of returns the cost of a hit at an emulated place, with the cost of the group's program in a usual case. It does so
@@ -205,7 +203,7 @@ var paid = []ledger.Group{
 	ledger.GroupCode, ledger.GroupTorch, ledger.GroupTorchCPU, ledger.GroupArrow,
 }
 
-// tell sends the kernel half the price of a hit at a site of each kind.
+// tell sets the prices of hits in the kernel half, for each group and kind of site.
 func (p *Prices) tell() error {
 	if p.unpaid {
 		return nil

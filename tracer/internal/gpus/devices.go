@@ -16,8 +16,8 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Devices holds what a session knows about the machine's GPUs. NVML is asked once the first target has a CUDA driver.
-// Where NVML gives no answer, /dev says which GPUs there are.
+// Devices has the facts that a session knows about the machine's GPUs. It asks NVML once the first target has mapped a
+// CUDA driver. If NVML does not answer, it takes the GPUs from /dev.
 type Devices struct {
 	FS     process.FS
 	Kernel tracee.Processes
@@ -29,7 +29,7 @@ type Devices struct {
 	counted bool // a target has had memory of a GPU
 	shares  Shares
 	users   gpuUsers
-	// rest is the part of NVML's charges beyond the ledger at each process's last boundary.
+	// rest has, by pid, the part of NVML's charges that the ledger did not know at the process's last boundary.
 	rest map[int32]*unattributed
 }
 
@@ -44,24 +44,24 @@ func (d *Devices) open() {
 		return
 	}
 	d.opened = true
-	d.learn(false)
+	d.ask(false)
 }
 
-// learn asks NVML again, and reports whether it has returned the current charges. When NVML has first started, its
-// devices must be those of the targets.
-func (d *Devices) learn(last bool) bool {
+// ask asks NVML again, and reports whether it returned the current charges. NVML's first answer is given up if it
+// numbers GPUs differently than the targets.
+func (d *Devices) ask(last bool) bool {
 	before := d.began
 	err := d.Ask(last)
 	switch {
 	case d.began && !before && !d.agrees():
 		return false
 	case !d.began && !d.early && !d.IsStarting():
-		d.without(err)
+		d.continueWithout(err)
 	}
 	return err == nil
 }
 
-// Expect starts NVML during the attach to a target that has a GPU open: then the GPU is awake.
+// Expect starts NVML during the attach to a target that has a GPU open. The GPU is awake then, so NVML starts fast.
 func (d *Devices) Expect(pid int) {
 	if d.Helper == nil || d.IsStarting() {
 		return
@@ -71,8 +71,8 @@ func (d *Devices) Expect(pid int) {
 	}
 }
 
-// without continues without NVML, and reports why.
-func (d *Devices) without(err error) {
+// continueWithout ends the use of NVML, and reports why.
+func (d *Devices) continueWithout(err error) {
 	d.End(err)
 	d.users.sayDoubts(d.Report)
 	numbers := ", and GPUs have CUDA's numbers"
@@ -84,13 +84,13 @@ func (d *Devices) without(err error) {
 
 func (d *Devices) isAlone() bool { return gpu.IsAlone(cmp.Or(d.FS.Root, "/proc")) }
 
-// Conclude reports, at the end, which data is missing if NVML has not answered by then.
+// Conclude reports, at the end of the session, what is missing if NVML has not answered by then.
 func (d *Devices) Conclude() {
 	switch {
 	case d.early && d.counted:
-		d.without(gpu.ErrNoDevices)
+		d.continueWithout(gpu.ErrNoDevices)
 	case d.IsStarting() && d.counted:
-		d.without(ErrStarting)
+		d.continueWithout(ErrStarting)
 	}
 }
 
@@ -130,7 +130,7 @@ func (d *Devices) snapshot(b *event.Boundary) (fresh bool) {
 	last := b.Kind == event.Detached
 	if d.Helper != nil && d.due(last) {
 		began := time.Now()
-		fresh = d.learn(last)
+		fresh = d.ask(last)
 		if last {
 			d.ending += time.Since(began)
 		}
@@ -141,12 +141,11 @@ func (d *Devices) snapshot(b *event.Boundary) (fresh bool) {
 	return fresh
 }
 
-// agrees reports whether NVML, in its first answer, numbers the targets' GPUs as CUDA does. If it does not, its answers
-// are of no use.
+// agrees reports whether NVML, in its first answer, numbers the targets' GPUs as CUDA does. If not, NVML is not used.
 func (d *Devices) agrees() bool {
 	err := d.users.compare(d.Last.Devices, &d.shares)
 	if err != nil {
-		d.without(err)
+		d.continueWithout(err)
 		d.Last, d.used, d.failed = gpu.Snapshot{}, nil, nil
 	}
 	return err == nil
@@ -164,12 +163,12 @@ func (d *Devices) Sample(b *event.Boundary) {
 	case event.Attached, event.Detached, event.CellOpen, event.CellClose:
 		fresh = d.snapshot(b)
 	}
-	ends := b.Kind == event.ProcessExit || b.Kind == event.ProcessExec
-	if ends {
+	hasEnded := b.Kind == event.ProcessExit || b.Kind == event.ProcessExec
+	if hasEnded {
 		d.users.forget(b.PID)
 	}
-	// The first time, the answer of a moment ago serves.
-	if used := d.used[b.PID]; used != nil && (fresh || d.failed == nil && d.rest[b.PID] == nil && !ends) {
+	// For a process's first figures, an answer of a moment ago is recent enough.
+	if used := d.used[b.PID]; used != nil && (fresh || d.failed == nil && d.rest[b.PID] == nil && !hasEnded) {
 		rest := &unattributed{root: b.Root}
 		for n := range rest.bytes {
 			rest.bytes[n] = max(0, used[event.OfDevice(n, event.Unattributed)]-b.Value[event.OfDevice(n, event.Driver)])
@@ -179,7 +178,7 @@ func (d *Devices) Sample(b *event.Boundary) {
 		}
 		d.rest[b.PID] = rest
 		d.users.add(b.PID)
-	} else if used == nil || ends {
+	} else if used == nil || hasEnded {
 		delete(d.rest, b.PID)
 	}
 	for pid, rest := range d.rest {
@@ -206,7 +205,7 @@ func (d *Devices) Identify(t *tracee.Target, late bool) {
 	t.Identified = true
 	d.open()
 	user := d.users.add(int32(t.PID))
-	told := ledger.Devices{Only: -1, Late: late && d.FS.Proc(t.PID).MayUseGPUs()}
+	devices := ledger.Devices{Only: -1, Late: late && d.FS.Proc(t.PID).MayUseGPUs()}
 	variables, _ := d.FS.Proc(t.PID).Variables("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 	visible, set := variables["CUDA_VISIBLE_DEVICES"]
 	environment := gpu.Environment{VisibleDevices: visible, VisibleSet: set,
@@ -215,16 +214,16 @@ func (d *Devices) Identify(t *tracee.Target, late bool) {
 		found := gpu.MapOrdinals(d.Last.Devices, environment)
 		d.shares.Note(d.Last.Devices, found)
 		for _, place := range found.Places {
-			told.Physical = append(told.Physical, d.Last.Devices[place.Device].Index)
+			devices.Physical = append(devices.Physical, d.Last.Devices[place.Device].Index)
 		}
 		if found.Doubt != "" {
 			d.Report.Misses(t.PID, 0, tracee.MetersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s",
 				t.PID, found.Doubt)
 		}
-		told.Only = d.onlyDevice(t, told.Physical)
+		devices.Only = d.onlyDevice(t, devices.Physical)
 	} else {
 		only, doubt := d.unnamedDevice(t, environment)
-		told.Only = only
+		devices.Only = only
 		switch {
 		case d.early || d.IsStarting(): // NVML may answer later
 			user.unnamed = &environment
@@ -233,7 +232,7 @@ func (d *Devices) Identify(t *tracee.Target, late bool) {
 			d.Report.Problem("%s", doubt)
 		}
 	}
-	if err := d.Kernel.SetDevices(t.Slot, told); err != nil {
+	if err := d.Kernel.SetDevices(t.Slot, devices); err != nil {
 		d.Report.Misses(t.PID, 0, tracee.MetersOfGPU, "pid %d: %v", t.PID, err)
 	}
 }

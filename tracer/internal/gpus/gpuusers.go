@@ -53,8 +53,8 @@ func (all *gpuUsers) note(b *event.Boundary) (counted bool) {
 	return counted
 }
 
-// forget drops a process that has ended. If its memory was counted by CUDA's numbers, forget keeps its
-// environment: once NVML answers, NVML's numbers must be the same, or the recording would have both.
+// forget drops a process that has ended. If its memory was counted by CUDA's numbers of GPUs, forget keeps its
+// environment: NVML must use the same numbers later, or the recording would mix both.
 func (all *gpuUsers) forget(pid int32) {
 	if u := all.alive[pid]; u != nil && u.unnamed != nil && u.counted && len(all.ended) < maxEnded {
 		if all.ended == nil {
@@ -65,7 +65,7 @@ func (all *gpuUsers) forget(pid int32) {
 	delete(all.alive, pid)
 }
 
-// markStale notes that NVML's last answer stands in for a missing answer. It does so once for each process.
+// markStale reports, once for each process, that NVML did not answer and that its last answer is used instead.
 func (all *gpuUsers) markStale(report *tracee.Certificate, since event.Nanoseconds, err error) {
 	for _, pid := range slices.Sorted(maps.Keys(all.alive)) {
 		if u := all.alive[pid]; !u.stale {
@@ -91,8 +91,8 @@ func (all *gpuUsers) sayDoubts(report *tracee.Certificate) {
 	all.doubts = nil
 }
 
-// compare is called when NVML answers for the first time. For each process it compares CUDA's numbers of the GPUs with
-// NVML's. It fails if these may differ, and else notes which MIG devices the processes use.
+// compare is called when NVML answers for the first time. It fails if the GPUs of any process may have other numbers in
+// CUDA than in NVML. Otherwise it records the MIG devices that the processes use.
 func (all *gpuUsers) compare(devices []gpu.Device, used *Shares) error {
 	if len(all.ended) >= maxEnded {
 		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended",
@@ -167,13 +167,13 @@ func (s Shares) Limit(g *gpu.Device, named *event.GPU) {
 		used = []string{g.Instances[0].UUID}
 	}
 	for i := range g.Instances {
-		one := &g.Instances[i]
-		if len(used) != 1 || one.UUID != used[0] {
+		instance := &g.Instances[i]
+		if len(used) != 1 || instance.UUID != used[0] {
 			continue
 		}
-		named.Name = tracee.Clean(g.Name + " " + one.Name)
-		if one.Memory.Known {
-			named.Memory = event.Bytes(one.Memory.Total)
+		named.Name = tracee.Clean(g.Name + " " + instance.Name)
+		if instance.Memory.Known {
+			named.Memory = event.Bytes(instance.Memory.Total)
 		}
 	}
 }

@@ -42,13 +42,13 @@ type nvmlAnswer struct {
 	cost  time.Duration
 }
 
-// How often NVML is asked: it must take at most a twentieth of the time. Two things come on top: the answer that starts
-// NVML, which wakes GPUs, and the last questions at the end of targets, for a second in all.
+// Questions to NVML may take at most 1/NVMLShare of the time. Not counted are the first question, which wakes the GPUs,
+// and the last questions at the ends of targets, for NVMLEnding in all.
 //
-// The answer that starts NVML can take many seconds. It is requested beside the session. The session waits for it at
-// the places that need it, for nvmlStart in all, so that early processes have the right numbers from the beginning. An
-// answer that comes later is taken at the next cell. The charges in it are of some instant since the question. So a
-// later caller takes only the devices from it, and asks for the charges anew.
+// The first answer can take many seconds, so the question runs beside the session. Where the answer is needed, the
+// session waits for it, for NVMLStart in all, so that early processes have the right numbers from the beginning. An
+// answer that comes later is used at the next cell. The time of its charges is not known, so only its devices are used,
+// and the charges are asked for again.
 const (
 	NVMLStart  = time.Second
 	NVMLShare  = 20
@@ -85,7 +85,7 @@ func (c *Charges) Start(as *invoker.User) {
 // IsStarting reports whether NVML was asked for the first time and has not answered.
 func (c *Charges) IsStarting() bool { return c.first != nil }
 
-// due reports whether NVML may be asked again. last: no question follows.
+// due reports whether NVML may be asked again. last: it is the last question of a target.
 func (c *Charges) due(last bool) bool {
 	if c.IsStarting() {
 		return true
@@ -97,39 +97,39 @@ func (c *Charges) due(last bool) bool {
 	return c.Taken.IsZero() || time.Since(c.Taken) >= pause || last && c.ending < NVMLEnding
 }
 
-// Ask asks anew. Afterwards the charges are of an instant after the call, or the answer has none. After a permanent
-// failure NVML is not asked again. Until NVML has started, Ask waits as long as the session's patience lasts, or that
-// of a target's end. Then it fails with [ErrStarting].
+// Ask asks NVML. Afterwards the charges are of a time after the call, or there are none. Until NVML has started, Ask
+// waits for what is left of Patience, or with last of NVMLEnding, and then fails with [ErrStarting]. After a permanent
+// failure NVML is not asked again.
 func (c *Charges) Ask(last bool) error {
 	if c.Helper == nil {
 		return cmp.Or(c.Why, errNotAsked)
 	}
-	came := time.Now()
+	asked := time.Now()
 	if !c.began {
-		a, there := c.askFirst(last)
-		if !there {
+		a, ok := c.askFirst(last)
+		if !ok {
 			return ErrStarting
 		}
-		if err := c.take(a); err != nil || !a.asked.Before(came) {
+		if err := c.take(a); err != nil || !a.asked.Before(asked) {
 			return err
 		}
-		c.used = nil // the answer that started NVML is of an earlier time
-		came = time.Now()
+		c.used = nil // these charges are of a time before the call
+		asked = time.Now()
 	}
-	all, err := c.Helper.Snapshot()
-	return c.take(nvmlAnswer{all, err, came, time.Since(came)})
+	snapshot, err := c.Helper.Snapshot()
+	return c.take(nvmlAnswer{snapshot, err, asked, time.Since(asked)})
 }
 
 // askFirst asks for the first time, or joins a question under way, and waits.
-func (c *Charges) askFirst(last bool) (a nvmlAnswer, there bool) {
+func (c *Charges) askFirst(last bool) (a nvmlAnswer, ok bool) {
 	c.startNVML()
 	began, wait := time.Now(), c.Patience
 	if last {
 		wait = max(wait, NVMLEnding-c.ending)
 	}
-	a, there = c.started(wait)
+	a, ok = c.started(wait)
 	c.Patience = max(0, c.Patience-time.Since(began))
-	return a, there
+	return a, ok
 }
 
 // startNVML asks NVML for the first time, beside the session, unless that question is under way. Only one question runs
@@ -147,7 +147,7 @@ func (c *Charges) startNVML() {
 }
 
 // started waits for the first answer.
-func (c *Charges) started(wait time.Duration) (a nvmlAnswer, there bool) {
+func (c *Charges) started(wait time.Duration) (a nvmlAnswer, ok bool) {
 	select {
 	case a = <-c.first:
 	default:

@@ -23,19 +23,19 @@ import (
 )
 
 // Analyses are the results of analysing the code in files, in this session and in earlier ones ([filecache]). An
-// analysis takes a tenth of a second for an interpreter and a NumPy; to check whether a file is unchanged takes next to
+// analysis of an interpreter or a NumPy takes a tenth of a second. To check that a file is unchanged takes next to
 // nothing.
 //
 // A file is identified by its device, inode, size, and the times of the last change of its content and of its inode.
-// Only the kernel sets the second time, so the content need not be read: to read it would take longer than the
-// analysis. And where probes are to go, the code must be the same as before.
+// Only the kernel sets the second time, so the content is not compared: to read all of it would take longer than the
+// analysis. But the code at the places of probes must be the same as before.
 type Analyses struct {
 	Cache *filecache.Cache // nil: nothing is kept
 	log   *slog.Logger     // nil for silence
 	FS    process.FS
 	UID   uint32 // of the traced processes
-	// Settled is the least age of a file's last change: a file that is changed twice within a tick of the kernel's
-	// clock has the same times.
+	// Settled is the least age of a file's last change. Two changes within one tick of the kernel's clock would have
+	// the same time.
 	Settled time.Duration
 
 	refused filecache.Refusals[string] // by subject
@@ -61,29 +61,29 @@ func (a *Analyses) Open(folder string, targets []*tracee.Target, log *slog.Logge
 	}
 }
 
-var errMixed = errors.New("the processes are not all of one user and root")
+var errMixed = errors.New("the processes must have the same user and the same root folder")
 
 // domain returns the domain that all targets share.
-func (a *Analyses) domain(targets []*tracee.Target) (one filecache.Domain, err error) {
+func (a *Analyses) domain(targets []*tracee.Target) (common filecache.Domain, err error) {
 	for i, t := range targets {
 		st, err := a.FS.Proc(t.PID).Status()
 		if err != nil {
-			return one, err
+			return common, err
 		}
 		var root unix.Stat_t
 		if err := unix.Stat(fmt.Sprintf("/proc/%d/root", t.PID), &root); err != nil {
-			return one, err
+			return common, err
 		}
-		if err := t.Lives(); err != nil { // or another process was looked at
-			return one, err
+		if err := t.Lives(); err != nil { // the pid may already be another process's
+			return common, err
 		}
 		domain := filecache.Domain{UID: st.EUID, Device: root.Dev, Inode: root.Ino}
-		if st.UID != st.EUID || i > 0 && domain != one {
-			return one, errMixed
+		if st.UID != st.EUID || i > 0 && domain != common {
+			return common, errMixed
 		}
-		one = domain
+		common = domain
 	}
-	return one, nil
+	return common, nil
 }
 
 // ownBuild identifies this build of the program by the build ID that Go's linker has written into it, which depends on
@@ -108,8 +108,8 @@ func (a *Analyses) close() {
 	}
 }
 
-// KeyOf returns the key of a subject's analysis of a file. It returns nil where nothing is kept of the file: a server
-// of the file system sets its times, or its process has become another user's.
+// KeyOf returns the key of a subject's analysis of a file. It returns nil if the analysis must not be kept: a file
+// server sets the file's times, or the process belongs to another user now.
 func (a *Analyses) KeyOf(subject string, pid int, file *process.MappedFile) []byte {
 	if a == nil || a.Cache == nil {
 		return nil
@@ -141,7 +141,7 @@ type Analysis[T any] struct {
 	Refusal func(string) error
 }
 
-// Of returns the earlier result for a file, or runs the analysis. It reads the file by another descriptor.
+// Of returns the earlier result for a file, or runs the analysis. It reads the file through read.
 func (k Analysis[T]) Of(a *Analyses, pid int, file *process.MappedFile, read process.File) (T, error) {
 	if err := a.refusal(k.Subject, file); err != nil {
 		var none T
@@ -188,38 +188,38 @@ func (k Analysis[T]) recall(a *Analyses, key []byte, read process.File) (found T
 	if !ok {
 		return found, nil, false
 	}
-	var one Kept[T]
-	if json.Unmarshal(value, &one) != nil {
+	var kept Kept[T]
+	if json.Unmarshal(value, &kept) != nil {
 		return found, nil, false
 	}
-	if one.Refused != "" {
+	if kept.Refused != "" {
 		if k.Refusal == nil {
 			return found, nil, false
 		}
-		return found, k.Refusal(one.Refused), true
+		return found, k.Refusal(kept.Refused), true
 	}
-	sum, known := codeAt(read, k.Places(one.Found))
-	return one.Found, nil, known && bytes.Equal(sum, one.Code)
+	sum, known := codeAt(read, k.Places(kept.Found))
+	return kept.Found, nil, known && bytes.Equal(sum, kept.Code)
 }
 
 // keep stores the result for a file, unless the file was changed meanwhile.
 func (k Analysis[T]) keep(a *Analyses, key []byte, file *process.MappedFile, read process.File, found T, err error) {
-	one := Kept[T]{Found: found}
+	kept := Kept[T]{Found: found}
 	if err != nil {
 		if k.Refusal == nil {
 			return
 		}
-		one.Refused = err.Error()
+		kept.Refused = err.Error()
 	}
 	var known bool
-	if one.Code, known = codeAt(read, k.Places(found)); !known {
+	if kept.Code, known = codeAt(read, k.Places(found)); !known {
 		return
 	}
 	var now unix.Stat_t
 	if unix.Fstat(int(read.Fd()), &now) != nil || filecache.StateOf(&now) != filecache.StateOf(&file.Stat) {
 		return
 	}
-	if value, err := json.Marshal(one); err == nil {
+	if value, err := json.Marshal(kept); err == nil {
 		a.Cache.Put(key, value)
 	}
 }
@@ -251,8 +251,8 @@ func codeAt(file process.File, places []uint64) (sum []byte, known bool) {
 	return h.Sum(nil), true
 }
 
-// stateOf returns a file in its present state. ok is false where its times do not say that it is the same: a server of
-// the file system sets them, or it was changed less than settled ago.
+// stateOf returns the present state of a file. ok is false if the state does not identify the content: a file server
+// sets the times, or the last change was less than settled ago.
 func stateOf(file *process.MappedFile, settled time.Duration) (state filecache.FileState, ok bool) {
 	_, near := file.File.(*os.File)
 	changed := time.Unix(file.Stat.Ctim.Unix())
@@ -278,8 +278,8 @@ func (r *Analyses) refuse(subject string, file *process.MappedFile, err error) {
 	}
 }
 
-// turns let files be looked through one at a time, so that what that takes of memory is taken once. Files of servers
-// that may be slow have a turn of their own.
+// turns makes analyses run one at a time, so that they take memory only once. Files of servers, which may be slow, have
+// a turn of their own.
 type turns struct{ near, distant sync.Mutex }
 
 // wait waits for the turn of a file; release gives it back.
@@ -295,14 +295,14 @@ func (t *Analyses) wait(file *process.MappedFile) (release func()) {
 	return turn.Unlock
 }
 
-// maxFileReading is how long the reads of one analysis may take together. A disk that is in use takes a second for the
-// largest library, a server that answers slowly takes as long as it likes.
+// maxFileReading is the longest time that all reads of one analysis may take. A busy disk takes a second for the
+// largest library; a file server may take any time.
 const maxFileReading = 10 * time.Second
 
 var errSlowFile = errors.New("its file system answers too slowly")
 
-// watchedFile notes whether a read of the file failed: such an analysis is not kept. It fails all reads once they have
-// taken too long.
+// watchedFile records whether a read of a file failed, because such an analysis is not kept. Once the reads have taken
+// too long, it fails all further ones.
 type watchedFile struct {
 	process.File
 	failed atomic.Bool

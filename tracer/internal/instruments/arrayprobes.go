@@ -17,10 +17,10 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// NumPyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood,
-// probes are in NumPy before the target loads it, and see the first array. Else the instrument begins with the probes
-// on PyTraceMalloc_Track in the interpreter. These serve any NumPy, whenever it is loaded, until probes in NumPy take
-// over. The change loses nothing and counts nothing twice: see bpf/numpy.h.
+// NumPyInstrument is the instrument for NumPy's blocks. If NumPy's file is found ahead of time and its code is
+// understood, probes are in NumPy before the target loads it, and see the first array. Otherwise the instrument begins
+// with the probes on PyTraceMalloc_Track in the interpreter, which serve any NumPy, until probes in NumPy take over.
+// The change loses no block and counts none twice: see bpf/numpy.h.
 type NumPyInstrument struct {
 	tracee.Inert
 	*Host
@@ -41,11 +41,15 @@ type NumPyInstrument struct {
 	// Refused: a module was not understood, or there is another memory handler. The probes on the interpreter stay or
 	// return.
 	Refused bool
-	// leaving says why the instrument must go back to the probes on PyTraceMalloc_Track although those in NumPy have
-	// taken over. It is empty where it need not.
+	// leaving is the reason why the instrument must go back from the probes in NumPy to those on PyTraceMalloc_Track,
+	// "" for none.
 	leaving   string
 	passed    event.Nanoseconds // when it last had to go back; 0: never
 	uncounted uncountedArrays
+	// awaits is the time until which the meter is paused, because the foreign handler is that of the companion's
+	// counting library, and the companion may ask for a page. Zero: nothing is awaited.
+	awaits time.Time
+	shares bool // it has a page, so another foreign handler is somebody else's
 	// Stranger: the target has loaded a NumPy that is not understood yet. Until it is, the instrument must go back.
 	Stranger bool
 }
@@ -75,7 +79,7 @@ func (m *ArrayModule) close() {
 
 func (m *ArrayModule) isMapped() bool { return m.File.Mapping.End != 0 }
 
-// meet notes where an expected module is mapped.
+// meet records where an expected module is mapped.
 func (m *ArrayModule) meet(at process.Mapping) {
 	if !m.isMapped() {
 		m.File.Mapping = at
@@ -114,7 +118,7 @@ func (i *NumPyInstrument) areSure() bool {
 	return i.areMapped() || i.Foreseen && !i.Unsure && len(i.Expected) == 0
 }
 
-// track places the probes on PyTraceMalloc_Track, while they are of use.
+// track places the probes on PyTraceMalloc_Track, unless the probes in NumPy count alone.
 func (i *NumPyInstrument) track() (err error) {
 	if i.Tracked == nil && i.State != ledger.ArraysInside {
 		i.Tracked, err = placeInPython(i.Host, i.Target, ledger.GroupNumPy)
@@ -134,7 +138,7 @@ func (i *NumPyInstrument) placeModule(m *ArrayModule) (err error) {
 	return err
 }
 
-// Pause takes all probes out.
+// Pause removes all probes.
 func (i *NumPyInstrument) Pause(g ledger.Group) {
 	if g != ledger.GroupNumPy {
 		return
@@ -174,14 +178,14 @@ func reason(err error) error {
 	return err
 }
 
-// settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was
-// between the two probes has passed the second by then. It may have waited for the interpreter's lock, which changes
-// hands every 5 ms (sys.getswitchinterval). If the free of a block took longer, it counts as the free of an unknown
-// block.
+// settling is the time for which the probes on PyTraceMalloc_Track stay after those in NumPy have taken over. A thread
+// that was between the two probes of a block passes the second in this time, even if it waits for the interpreter's
+// lock, which changes hands every 5 ms (sys.getswitchinterval). A free that takes longer counts as the free of an
+// unknown block.
 const settling = 300 * time.Millisecond
 
-// advance moves the count of arrays from the interpreter's probes to those in NumPy. Once these are in all of the
-// target's modules, both count for a while. Then NumPy's count alone, and the interpreter's are removed.
+// advance moves the count of arrays from the probes on the interpreter to those in NumPy. Once all of the target's
+// modules have probes, both count for a while. Then those in NumPy count alone, and the others are removed.
 func (i *NumPyInstrument) advance() {
 	if i.Refused || len(i.Modules) == 0 || len(i.Modules) > ledger.MaxModules ||
 		i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
@@ -191,7 +195,7 @@ func (i *NumPyInstrument) advance() {
 		i.takeOver()
 	}
 	if i.State != ledger.ArraysSettling || time.Now().Before(i.Settled) || !i.areSure() ||
-		!i.move(ledger.ArraysInside) {
+		!i.countBy(ledger.ArraysInside) {
 		return
 	}
 	i.State = ledger.ArraysInside
@@ -200,7 +204,7 @@ func (i *NumPyInstrument) advance() {
 	i.untrack()
 }
 
-// takeOver lets the probes in NumPy count. The probes on the interpreter, if there are any, count for a while, too.
+// takeOver makes the probes in NumPy count. The probes on the interpreter, if there are any, still count for a while.
 func (i *NumPyInstrument) takeOver() {
 	if err := i.Counter.Foresee(i.Target, i.files()); err != nil {
 		i.Log.Warn("the modules of NumPy could not be told", "pid", i.Target.PID, "error", err)
@@ -215,7 +219,7 @@ func (i *NumPyInstrument) takeOver() {
 		i.refuse(foreignHandler)
 		return
 	}
-	if !i.move(ledger.ArraysSettling) {
+	if !i.countBy(ledger.ArraysSettling) {
 		return
 	}
 	i.State, i.Settled = ledger.ArraysSettling, time.Time{}
@@ -252,14 +256,14 @@ func (i *NumPyInstrument) isSettling() bool { return i.State == ledger.ArraysSet
 
 const foreignHandler = "NumPy was given another memory handler than its own, NEP 49"
 
-// move lets other probes count the target's blocks. It returns false if the target has ended, or if some blocks would
-// bypass those in NumPy.
-func (i *NumPyInstrument) move(to ledger.Arrays) bool {
-	by, foreign, err := i.Counter.CountBy(i.Target, to)
+// countBy sets which probes count the target's blocks. It returns false if the target has ended, or if some blocks
+// would bypass the probes in NumPy.
+func (i *NumPyInstrument) countBy(probes ledger.Arrays) bool {
+	actual, foreign, err := i.Counter.CountBy(i.Target, probes)
 	switch {
 	case err != nil:
 		return false
-	case by == to:
+	case actual == probes:
 		return true
 	case foreign&ledger.ForeignHandler != 0:
 		i.refuse(foreignHandler)
@@ -270,8 +274,8 @@ func (i *NumPyInstrument) move(to ledger.Arrays) bool {
 	return false
 }
 
-// hasForeignHandler reports whether a memory handler may have been set in any context: then an object outside NumPy
-// refers to the context variable. Its reference count is the first word of the object (Include/object.h).
+// hasForeignHandler reports whether a memory handler may have been set in any context. Then an object outside of NumPy
+// refers to NumPy's context variable, whose reference count, the first word of the object (Include/object.h), is not 1.
 func (i *NumPyInstrument) hasForeignHandler(m *ArrayModule) bool {
 	if !m.isMapped() {
 		return false
@@ -294,19 +298,22 @@ func (i *NumPyInstrument) hasForeignHandler(m *ArrayModule) bool {
 	return binary.LittleEndian.Uint32(word[:]) != 1
 }
 
-// Pass notes that blocks of the target have bypassed the probes in NumPy while these served.
+// Pass records that blocks of the target have bypassed the probes in NumPy.
 func (i *NumPyInstrument) Pass(foreign ledger.Foreign) {
 	if foreign&ledger.ForeignHandler != 0 {
 		i.leaving = foreignHandler
+		if i.awaits.IsZero() && !i.shares && i.mapsCounts() {
+			i.awaits = time.Now().Add(toAsk)
+		}
 	} else {
 		i.Stranger = true
 	}
 }
 
-// Leave goes back to the probes on PyTraceMalloc_Track, if it must. These see the blocks of any NumPy and of any
-// handler.
+// Leave goes back to the probes on PyTraceMalloc_Track if some blocks bypass the probes in NumPy. The former see the
+// blocks of any NumPy and of any handler.
 func (i *NumPyInstrument) Leave() {
-	if i.leaving == "" && !i.Stranger || i.Refused {
+	if i.leaving == "" && !i.Stranger || i.Refused || time.Now().Before(i.awaits) && !i.Stranger {
 		return
 	}
 	before := i.State

@@ -122,8 +122,8 @@ func (i *NumPyInstrument) Resume(g ledger.Group) error {
 	return nil
 }
 
-// Settle goes back to the probes on the interpreter where blocks bypass those in NumPy. Else it goes on as these are
-// placed.
+// Settle goes back to the probes on the interpreter if blocks bypass those in NumPy. Otherwise it places and uses the
+// latter where an analysis has finished.
 func (i *NumPyInstrument) Settle() {
 	i.Leave()
 	i.expectKnown()
@@ -170,11 +170,12 @@ func (i *NumPyInstrument) expectKnown() {
 	}
 }
 
-// expectModule takes a file over. look: it starts the file's analysis unless there is one.
-func (i *NumPyInstrument) expectModule(file *process.MappedFile, look bool) {
+// expectModule adds a file to the expected modules, and closes it later. analyse: it starts the file's analysis, unless
+// there is one.
+func (i *NumPyInstrument) expectModule(file *process.MappedFile, analyse bool) {
 	known := i.expects(file.Mapping.File) || i.module(file.Mapping.File) != nil
 	if !known && len(i.Modules)+len(i.Expected) < ledger.MaxModules {
-		if look {
+		if analyse {
 			i.Ahead.begin(i.Target.PID, file)
 		}
 		if ahead := i.Ahead.of(file); ahead != nil {
@@ -182,7 +183,7 @@ func (i *NumPyInstrument) expectModule(file *process.MappedFile, look bool) {
 			return
 		}
 	}
-	i.Unsure = i.Unsure || look && !known
+	i.Unsure = i.Unsure || analyse && !known
 	file.File.Close()
 }
 
@@ -205,7 +206,7 @@ func modulesOf(p *tracee.Python, modules []string) (names []string) {
 	return names
 }
 
-// placeAhead puts probes in the expected modules that have been analysed. wait: in all of them.
+// placeAhead puts probes in the expected modules that have been analysed. wait: it waits for the other analyses.
 func (i *NumPyInstrument) placeAhead(wait bool) {
 	before := len(i.Modules)
 	i.Expected = slices.DeleteFunc(i.Expected, func(e ExpectedModule) bool {
@@ -235,7 +236,7 @@ func (i *NumPyInstrument) placeAhead(wait bool) {
 	}
 }
 
-// foreseeAgain reports to the kernel the modules that were added after probes in others had begun to serve.
+// foreseeAgain tells the kernel half about modules that were added after probes in NumPy had begun to count.
 func (i *NumPyInstrument) foreseeAgain() {
 	switch i.State {
 	case ledger.ArraysSettling: // the kernel must not forget foreign modules: once more from the beginning
@@ -252,7 +253,7 @@ func (i *NumPyInstrument) foreseeAgain() {
 // uncountedArrays are the modules of NumPy that report some blocks to tracemalloc only while it runs. While the probes
 // on PyTraceMalloc_Track serve, these blocks are missing.
 type uncountedArrays struct {
-	files []process.FileID // that have been looked at
+	files []process.FileID // the files that were examined
 }
 
 // meet examines a module that a target has mapped since a time. It reads the file once.

@@ -31,13 +31,13 @@ type LibraryInstrument struct {
 
 // library is a shared library of a target, loaded or expected, with probes on it.
 type library struct {
-	file    *process.MappedFile
-	kind    cuda.Kind
-	sites   cuda.Sites
-	probes  map[ledger.Group]io.Closer // the probes in place
-	refused error                      // why memory taken through it is not seen
-	mapped  bool                       // by the target: only then something is missing
-	told    bool                       // missTotals has reported it
+	file           *process.MappedFile
+	kind           cuda.Kind
+	sites          cuda.Sites
+	probes         map[ledger.Group]io.Closer // the probes in place
+	refused        error                      // why memory taken through it is not seen
+	mapped         bool                       // by the target: only then something is missing
+	totalsReported bool                       // missTotals has reported it
 }
 
 // libraryAnalysis returns the analysis of libraries of a kind, and how it is kept.
@@ -120,8 +120,8 @@ func (i *LibraryInstrument) Listed(l tracee.Listing) {
 // missTotals reports, for a target that uses a GPU, that its PyTorch does not report its GPU memory.
 func (i *LibraryInstrument) missTotals() {
 	for _, l := range i.libraries {
-		if l.sites.Tensors.Present() && l.sites.Report.Symbol == "" && !l.told {
-			l.told = true
+		if l.sites.Tensors.Present() && l.sites.Report.Symbol == "" && !l.totalsReported {
+			l.totalsReported = true
 			i.Problem("pid %d: %s does not export c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12): "+
 				"gpu.N.active and gpu.N.reserved are not seen", i.Target.PID, tracee.Clean(l.file.Mapping.Path))
 		}

@@ -51,12 +51,18 @@ func (i *HeapInstrument) Close() {
 	i.probes, i.files = nil, nil
 }
 
-// heapPatience is how often the allocator of a starting program is searched for, 20 ms apart.
+// heapPatience is the largest number of searches for the allocator of a starting program, 20 ms apart.
 const heapPatience = 500
 
 // Settle places the probes, once the target's dynamic linker has determined which functions are called.
 func (i *HeapInstrument) Settle() {
 	if i.done {
+		return
+	}
+	if i.Target.OwnHeap.Counts() {
+		i.done = true
+		i.NoteUse(ledger.GroupHeap, fmt.Sprintf("none of blocks below 64 KiB in pid %d, which it counts itself",
+			i.Target.PID))
 		return
 	}
 	i.tries++
@@ -65,6 +71,9 @@ func (i *HeapInstrument) Settle() {
 		return
 	}
 	i.done = true
+	if err != nil && i.Target.OwnHeap != nil {
+		_ = i.Target.OwnHeap.Leave() // it does not count, and an error means that it has ended
+	}
 	if pid := i.Target.PID; err != nil && !i.HasEnded(i.Target) {
 		i.Misses(pid, 0, []event.Meter{event.Heap},
 			"pid %d: the allocator could not be probed: %v: nothing of cpu.heap is seen", pid, err)
@@ -86,13 +95,16 @@ func (i *HeapInstrument) placeAllocators() error {
 	defines := make([][]string, len(objects))
 	for at, m := range objects {
 		file, err := i.OpenMapping(i.Target.PID, m)
-		if err != nil {
-			continue // not a file: the kernel's own, or gone
+		if err != nil || i.isOwnLibrary(m) {
+			continue // not a file: the kernel's own, or gone; or it passes calls on
 		}
 		defines[at], _ = libc.Defines(file.File)
 		file.File.Close()
 	}
 	owned := libc.Owned(defines)
+	if err := i.giveUpOwn(objects, owned); err != nil {
+		return err
+	}
 	for at, m := range objects {
 		if len(owned[at]) == 0 {
 			continue
@@ -101,10 +113,28 @@ func (i *HeapInstrument) placeAllocators() error {
 			return fmt.Errorf("%s: %w", tracee.Clean(m.Path), err)
 		}
 	}
-	if len(i.probes) == 0 { // the list of a program that has just begun has only the program
+	if len(i.probes) == 0 { // the linker's list of a program that has just begun contains only the program
 		return fmt.Errorf("%w: no library exports malloc", libc.ErrUnsettled)
 	}
 	return nil
+}
+
+// isOwnLibrary reports whether a mapping is of the library with which the target was to count its blocks itself.
+func (i *HeapInstrument) isOwnLibrary(m process.Mapping) bool {
+	return i.Target.OwnHeap != nil && m.File == i.Target.OwnHeap.Library
+}
+
+// giveUpOwn notes that the target does not count its blocks itself, once its allocator is known. It fails with
+// [libc.ErrUnsettled] while the target may yet begin to.
+func (i *HeapInstrument) giveUpOwn(objects []process.Mapping, owned [][]string) error {
+	ownsMalloc := func(names []string) bool { return slices.Contains(names, "malloc") }
+	if i.Target.OwnHeap == nil || !slices.ContainsFunc(owned, ownsMalloc) {
+		return nil
+	}
+	if slices.ContainsFunc(objects, i.isOwnLibrary) && !i.Target.OwnHeap.Refuses() {
+		return fmt.Errorf("%w: its library has not begun", libc.ErrUnsettled)
+	}
+	return i.Target.OwnHeap.Leave()
 }
 
 // linked returns the target's loaded objects, in the order in which symbols are looked up, up to the C library.
@@ -153,7 +183,7 @@ func (i *HeapInstrument) linked() ([]process.Mapping, error) {
 			continue
 		}
 		order = append(order, mappings[n])
-		// No symbol of the C library is looked up behind it. A few libraries may be in front of it.
+		// Libraries behind the C library define none of its symbols. A few may be in front of it.
 		if libc.IsLibc(mappings[n].Path) || len(order) == maxInFront {
 			break
 		}

@@ -67,7 +67,7 @@ const (
 	maxArrayModules    = 16   // of NumPy
 )
 
-// crowd holds the files of each kind for which there was no room.
+// crowd has the files for which there was no room, by kind.
 type crowd map[cuda.Kind]crowdOfKind
 
 type crowdOfKind struct {
@@ -79,10 +79,10 @@ func (c *crowd) add(kind cuda.Kind, m process.Mapping) {
 	if *c == nil {
 		*c = crowd{}
 	}
-	of := (*c)[kind]
-	if of.files == nil {
-		of = crowdOfKind{path.Base(tracee.Clean(m.Path)), map[process.FileID]bool{}}
-		(*c)[kind] = of
+	full := (*c)[kind]
+	if full.files == nil {
+		full = crowdOfKind{path.Base(tracee.Clean(m.Path)), map[process.FileID]bool{}}
+		(*c)[kind] = full
 	}
-	of.files[m.File] = true
+	full.files[m.File] = true
 }

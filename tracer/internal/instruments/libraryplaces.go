@@ -10,8 +10,8 @@ import (
 	"ipytracer/internal/python/numpy"
 )
 
-// OfHeap places programs on functions of an allocator, the exits first: an entry without them is a call that never
-// ends.
+// OfHeap returns the placements on the functions of an allocator. The exits come first: with an entry alone, a call
+// would never end.
 func OfHeap(found []libc.Function, glibc bool) []ledger.Placement {
 	enter, leave := ledger.Placement{Program: ledger.HeapEnter}, ledger.Placement{Program: ledger.HeapLeave}
 	late := ledger.Placement{Program: ledger.HeapLeaveLate}
@@ -24,17 +24,17 @@ func OfHeap(found []libc.Function, glibc bool) []ledger.Placement {
 			continue
 		}
 		for _, r := range f.Leaves {
-			if one := (exit{r.FileOffset, wayOut(r)}); !seen[one] {
-				seen[one] = true
-				add(&leave, one.offset, one.cookie)
+			if place := (exit{r.FileOffset, wayOut(r)}); !seen[place] {
+				seen[place] = true
+				add(&leave, place.offset, place.cookie)
 			}
 		}
 	}
-	return used(late, leave, enter)
+	return withPlaces(late, leave, enter)
 }
 
-// ofPools places programs on the pools of Arrow. Frees come first: a block with a missed free stays. Then come exits:
-// an entry without them is a call that never ends.
+// ofPools returns the placements on the pools of Arrow. Frees come first: a block whose free is missed would stay.
+// Exits come before entries: with an entry alone, a call would never end.
 func ofPools(s libc.PoolSites) []ledger.Placement {
 	freeing, returning := ledger.Placement{Program: ledger.PoolFreeing}, ledger.Placement{Program: ledger.PoolReturning}
 	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating},
@@ -65,17 +65,17 @@ func ofCalls(c libc.Calls) []ledger.Placement {
 	for _, site := range c.Mremap {
 		remaps.Offsets = append(remaps.Offsets, site.FileOffset)
 	}
-	return used(maps, remaps)
+	return withPlaces(maps, remaps)
 }
 
-// used returns the placements that have places.
-func used(all ...ledger.Placement) []ledger.Placement {
-	return slices.DeleteFunc(all, func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
+// withPlaces returns the placements that have places.
+func withPlaces(placements ...ledger.Placement) []ledger.Placement {
+	return slices.DeleteFunc(placements, func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
 }
 
 // ofLibrary returns the programs that serve each group on a library.
 func ofLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
-	one := func(p ledger.Program, site cuda.Site) []ledger.Placement {
+	placement := func(p ledger.Program, site cuda.Site) []ledger.Placement {
 		if site.Symbol == "" {
 			return nil
 		}
@@ -100,14 +100,15 @@ func ofLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 		out[ledger.GroupDriver] = []ledger.Placement{enter}
 	case cuda.Torch:
 		if s.Report.Symbol != "" {
-			out[ledger.GroupTorch] = append(one(ledger.TorchReport, s.Report), one(ledger.TorchRefused, s.Refused)...)
+			out[ledger.GroupTorch] = append(placement(ledger.TorchReport, s.Report),
+				placement(ledger.TorchRefused, s.Refused)...)
 		}
 		if s.Tensors.Present() { // frees first: a block with a missed free stays
-			out[ledger.GroupTorchCPU] = slices.Concat(one(ledger.TensorFreed, s.Tensors.Freed),
-				one(ledger.TensorMade, s.Tensors.Made), one(ledger.TensorRefused, s.Tensors.NoRoom))
+			out[ledger.GroupTorchCPU] = slices.Concat(placement(ledger.TensorFreed, s.Tensors.Freed),
+				placement(ledger.TensorMade, s.Tensors.Made), placement(ledger.TensorRefused, s.Tensors.NoRoom))
 		}
 	case cuda.Loader:
-		out[ledger.GroupLoader] = one(ledger.LibraryChanged, s.Loader)
+		out[ledger.GroupLoader] = placement(ledger.LibraryChanged, s.Loader)
 	}
 	return out
 }

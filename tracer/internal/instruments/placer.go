@@ -25,8 +25,8 @@ type Placer struct {
 // the target has ended.
 func (p *Placer) ProbeFile(t *tracee.Target, file *process.MappedFile, placements []ledger.Placement) (io.Closer,
 	error) {
-	for _, one := range placements {
-		if err := file.Prepare(one.Offsets); err != nil {
+	for _, placement := range placements {
+		if err := file.Prepare(placement.Offsets); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"ipytracer/internal/python/cpython"
 )
 
-// add adds a place with what the program there is told.
+// add adds a place with its cookie.
 func add(to *ledger.Placement, offset, cookie uint64) {
 	to.Offsets, to.Cookies = append(to.Offsets, offset), append(to.Cookies, cookie)
 }
@@ -58,8 +58,8 @@ func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	return nil
 }
 
-// statementPlacements lets statements begin and end at exec()'s and eval()'s calls of PyEval_EvalCode. Where a build's
-// calls are not found, it takes that function itself, which other callers pass too.
+// statementPlacements returns the placements at which statements begin and end: the calls of PyEval_EvalCode in exec()
+// and eval(). In a build where these are not found, it is that function itself, which other callers pass, too.
 func statementPlacements(s cpython.Sites) []ledger.Placement {
 	opens, returns := ledger.Placement{Program: ledger.StatementOpen}, ledger.Placement{Program: ledger.StatementReturn}
 	open := func(site machine.Site, awaits bool) {
@@ -82,8 +82,8 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 	return []ledger.Placement{opens, returns}
 }
 
-// compiledByAudit reports whether compiles are seen at their calls of PySys_Audit, since they bypass the function for
-// them.
+// compiledByAudit reports whether compiles are seen at their calls of PySys_Audit, because they bypass the function
+// that usually serves.
 func compiledByAudit(s cpython.Sites) bool {
 	passedBy := !s.Compile.Present() || s.CompileInlined || slices.Contains(s.Doubted, s.Compile.Symbol)
 	return passedBy && len(s.Compiles) > 0

@@ -83,11 +83,11 @@ func (m *ModulesAhead) begin(pid int, file *process.MappedFile) {
 	}
 	a := &ReadAhead{name: file.Mapping.Path, Done: make(chan struct{})}
 	m.files[identify(file)] = a
-	as := *file // the caller's mapping is yet to be set
+	copied := *file // the caller's mapping is yet to be set
 	go func() {
 		defer close(a.Done)
 		defer own.Close()
-		a.sites, a.Err = ModuleAnalysis.Of(m.Analyses, pid, &as, own)
+		a.sites, a.Err = ModuleAnalysis.Of(m.Analyses, pid, &copied, own)
 	}()
 }
 

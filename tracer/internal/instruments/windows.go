@@ -19,7 +19,7 @@ type WindowInstrument struct {
 	groups map[ledger.Group]io.Closer // the probes in place
 }
 
-// Place attaches all groups except that for code objects, which is attached first or not at all: see [examiner.probe].
+// Place attaches all groups except GroupCode, which is attached before or not at all: see [examiner.probe].
 func (i *WindowInstrument) Place() error {
 	for g := range ledger.Group(ledger.PythonGroups) {
 		if g == ledger.GroupNumPy || i.IsPaused(i.Target.Root, g) {
@@ -113,8 +113,8 @@ var ErrNoEffect = fmt.Errorf("%w: it does not put the probes into this process's
 // tookEffect compares the first probed instruction in memory with that in the file.
 func tookEffect(p *tracee.Python, placements []ledger.Placement) error {
 	m := p.File.Mapping
-	for _, one := range placements {
-		for _, at := range one.Offsets {
+	for _, placement := range placements {
+		for _, at := range placement.Offsets {
 			if at >= m.Offset && at-m.Offset < m.End-m.Start {
 				return Inserted(p.File.File, int64(at), p.Memory, int64(m.Start+at-m.Offset))
 			}
@@ -123,9 +123,9 @@ func tookEffect(p *tracee.Python, placements []ledger.Placement) error {
 	return nil
 }
 
-// Inserted fails if the code at an address of memory is that at an offset of the file: there is no breakpoint. If
-// either cannot be read, it is not known. A breakpoint may share bytes with the instruction, even the first, but not
-// all of the first four.
+// Inserted fails if the code at an address of memory equals the code at an offset of the file: then there is no
+// breakpoint. It does not fail if either cannot be read. It compares four bytes, because a breakpoint may share some
+// with the instruction.
 func Inserted(file io.ReaderAt, offset int64, memory io.ReaderAt, address int64) error {
 	var now, before [4]byte
 	n, _ := file.ReadAt(before[:], offset)

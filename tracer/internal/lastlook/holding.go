@@ -13,7 +13,7 @@ import (
 
 // FindHolders finds the holders of the live blocks of every running Python. The probes are still in place, so the
 // change stream shows which blocks have been freed before the answer is complete. It closes the surveys.
-func (l *Look) FindHolders(all []*survey) {
+func (l *Look) FindHolders(surveys []*survey) {
 	inAll := holdersInAll
 	if !l.Asked {
 		inAll = workersInAll
@@ -28,14 +28,14 @@ func (l *Look) FindHolders(all []*survey) {
 		l.Report.LeavesUnnamed("there were more than %d live blocks at a time: who holds the smallest is not told",
 			maxLive)
 	}
-	for _, of := range all {
-		t := of.target
-		blocks := l.Live.of(t.PID)
+	for _, s := range surveys {
+		t := s.target
+		blocks := l.Live.blocksOf(t.PID)
 		h := holding{target: t, time: tracee.Now()}
 		var err error
-		h.result, err = of.Find(left, blocks, objects.Limits{Time: left.share(holdersTime),
+		h.result, err = s.Find(left, blocks, objects.Limits{Time: left.share(holdersTime),
 			Objects: holdersObjects, Unseen: true, Running: l.running(t)})
-		of.Close()
+		s.Close()
 		if err != nil {
 			l.Log.Warn("who holds the memory could not be found out", "pid", t.PID, "error", err)
 			continue
@@ -50,34 +50,34 @@ func (l *Look) FindHolders(all []*survey) {
 	l.workers = l.findWorkers(left)
 }
 
-// Holders returns the holders that were found, without the blocks that have been freed since.
+// Holders returns the holders that were found, except those of blocks that were freed since.
 func (l *Look) Holders(typed *running.Cells) (events []event.Event) {
 	for _, worker := range l.workers {
 		events = append(events, worker)
 	}
 	for _, h := range l.found {
 		var out []event.Holder
-		take := func(x event.Holder) {
-			one := cleanHolder(x)
-			one.Line, _ = typed.TypedLine(int32(h.target.PID), one.File, one.Line)
-			out = append(out, one)
+		add := func(x event.Holder) {
+			holder := cleanHolder(x)
+			holder.Line, _ = typed.TypedLine(int32(h.target.PID), holder.File, holder.Line)
+			out = append(out, holder)
 		}
-		left := l.Live.of(h.target.PID)
+		left := l.Live.blocksOf(h.target.PID)
 		for _, x := range h.result.Holders {
 			if _, ok := slices.BinarySearchFunc(left, x.Address, compareBlock); ok {
-				take(x)
+				add(x)
 			}
 		}
 		for _, x := range h.result.Unseen {
-			take(x)
+			add(x)
 		}
 		if len(out) == 0 { // the report must show that the process was examined
 			events = append(events, h.event(nil))
 		}
 		for part := range slices.Chunk(h.result.Views, viewsEvents) {
 			e := h.event(nil)
-			for _, one := range part {
-				e.Views = append(e.Views, cleanView(one))
+			for _, view := range part {
+				e.Views = append(e.Views, cleanView(view))
 			}
 			events = append(events, e)
 		}
@@ -111,8 +111,8 @@ func cleanView(v event.View) event.View {
 	v.Type = tracee.Clean(v.Type)
 	v.Viewers = slices.Clone(v.Viewers)
 	for i := range v.Viewers {
-		one := &v.Viewers[i]
-		one.Type, one.Paths = tracee.Clean(one.Type), cleanAll(one.Paths)
+		viewer := &v.Viewers[i]
+		viewer.Type, viewer.Paths = tracee.Clean(viewer.Type), cleanAll(viewer.Paths)
 	}
 	return v
 }

@@ -28,16 +28,16 @@ type Look struct {
 	Report       *tracee.Certificate
 	Interpreters *instruments.Interpreters
 	Targets      []*tracee.Target
-	Asked        bool // search for the holders, which takes a while, and so may the rest
+	Asked        bool // search for the holders, too; then all of the look may take longer
 	Live         *Live
 	Within       context.Context // nil: the look ends by itself
-	cut          atomic.Bool     // the look was ended before it was complete
-	Objects      int             // objects examined of each process at most; 0: no limit
+	cut          atomic.Bool     // the user ended the look before it was complete
+	Objects      int             // the largest number of objects to examine of each process; 0: no limit
 	Barred       string          // why no objects are examined; "": they are
 	One          bool            // the look is at one process, which may be a child, while the session runs
 	Watch        []event.Piece   // in a look at one process: objects to check for whether they still exist
 
-	Still []bool // for the watched objects of the latest listing
+	Still []bool // by the index in Watch, after a listing: the object still exists
 
 	found   []holding
 	workers []*event.Holders // workers of pools
@@ -129,19 +129,19 @@ func (s *survey) Close() {
 	}
 }
 
-// Surveys examines the objects of every live Python process. The caller must close them.
+// Surveys examines the objects of every live Python process. The caller must close the surveys.
 func (l *Look) Surveys() []*survey {
 	limits, inAll := objects.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
 	if l.Asked {
 		limits, inAll = objects.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
 	}
-	most := limits.Time
+	longest := limits.Time
 	if l.Objects > 0 {
 		limits.Objects = min(limits.Objects, l.Objects)
 	}
 	left := newProcessorTime(l.context(), inAll)
 	defer left.done()
-	var all []*survey
+	var surveys []*survey
 	for _, t := range l.Targets {
 		if t.Gone || t.Python == nil {
 			continue
@@ -158,9 +158,9 @@ func (l *Look) Surveys() []*survey {
 		if next.pages != nil {
 			process.Pages = next.pages
 		}
-		limits.Time = left.share(most)
-		one, err := holders.NewSurvey(left, t.Python.Live, process, limits)
-		if next.Survey = one; err != nil {
+		limits.Time = left.share(longest)
+		walked, err := holders.NewSurvey(left, t.Python.Live, process, limits)
+		if next.Survey = walked; err != nil {
 			next.Close()
 		}
 		if errors.Is(err, cpython.ErrUnsupported) {
@@ -171,17 +171,17 @@ func (l *Look) Surveys() []*survey {
 			l.Log.Warn("the objects of a process could not be looked at", "pid", t.PID, "error", err)
 			continue
 		}
-		if why := one.Stopped(); why != nil && !l.cutShort() {
+		if why := walked.Stopped(); why != nil && !l.cutShort() {
 			l.Report.LeavesUnnamed("pid %d: not all of its objects were looked at (%v, after %d objects): who holds "+
-				"what, and what there is by name, is not told", t.PID, why, one.Looked())
+				"what, and what there is by name, is not told", t.PID, why, walked.Looked())
 		}
 		l.Log.Debug("looked at all objects", "pid", t.PID, "took", time.Duration(tracee.Now()-began))
-		for _, other := range all {
+		for _, other := range surveys {
 			other.Rest()
 		}
-		all = append(all, next)
+		surveys = append(surveys, next)
 	}
-	return all
+	return surveys
 }
 
 // pages opens the process's table of pages.
@@ -196,17 +196,17 @@ func (l *Look) pages(t *tracee.Target) *pages {
 	return p
 }
 
-// BesideThem returns the same surveys for findHolders, if the holders are asked for. Both lists must be processed in
-// the same order, and each survey closed once it is used: one waits for the other where two at a time would take too
-// much memory.
-func (l *Look) BesideThem(all []*survey) (others []*survey) {
+// ForHolders returns the surveys for FindHolders, nil if holders are not asked for. Both lists must be processed in the
+// same order, at the same time, and each survey closed once it is used: one list waits for the other if two surveys
+// would take too much memory.
+func (l *Look) ForHolders(surveys []*survey) (others []*survey) {
 	if !l.Asked {
 		return nil
 	}
-	for _, of := range all {
-		others = append(others, &survey{Survey: of.Beside(), target: of.target, pages: of.pages})
-		if of.pages != nil {
-			of.pages.users.Add(1)
+	for _, s := range surveys {
+		others = append(others, &survey{Survey: s.Beside(), target: s.target, pages: s.pages})
+		if s.pages != nil {
+			s.pages.users.Add(1)
 		}
 	}
 	return others
@@ -227,29 +227,30 @@ func (l *Look) running(t *tracee.Target) (states []uint64) {
 	return states
 }
 
-// mapped finds the mapped memory of a process, with adjacent mappings merged, the mappings of files, and malloc's heap.
+// mapped sets in to the mapped memory of a process, with adjacent mappings merged, the mappings of files, and malloc's
+// heap.
 func (l *Look) mapped(pid int, to *holders.Process) {
 	for m, err := range l.FS.Image(pid).Mappings() {
 		if err != nil {
 			break
 		}
-		one := objects.Block{Address: m.Start, Size: m.End - m.Start}
+		block := objects.Block{Address: m.Start, Size: m.End - m.Start}
 		switch {
 		case m.File != (process.FileID{}):
-			to.Files = append(to.Files, one)
+			to.Files = append(to.Files, block)
 		case m.Path == "[heap]":
-			to.Heap = one
+			to.Heap = block
 		}
 		if n := len(to.Mapped); n > 0 && to.Mapped[n-1].Address+to.Mapped[n-1].Size == m.Start {
-			to.Mapped[n-1].Size += one.Size
+			to.Mapped[n-1].Size += block.Size
 		} else {
-			to.Mapped = append(to.Mapped, one)
+			to.Mapped = append(to.Mapped, block)
 		}
 	}
 }
 
-// processorTime is the time that a look at several processes may take, of the thread that began it. Others may have the
-// processors meanwhile, so the clock on the wall only ends a look that is held up by the processes themselves.
+// processorTime limits the processor time that a look at several processes may take on the thread that began it. Other
+// programs may use the processors meanwhile, so the limit on wall time is much higher.
 type processorTime struct {
 	context.Context
 	until  time.Duration
@@ -270,10 +271,10 @@ func (p processorTime) done() {
 	runtime.UnlockOSThread()
 }
 
-// share returns the time for the next process: at most so much, and not less than the time of a first look.
+// share returns the time for the next process: at most most, and at least a millisecond.
 func (p processorTime) share(most time.Duration) time.Duration {
 	return max(min(most, p.until-objects.ProcessorTime()), time.Millisecond)
 }
 
-// isOver reports whether nothing further is to be looked at.
+// isOver reports whether the time is over, or the look was ended.
 func (p processorTime) isOver() bool { return p.Err() != nil || objects.ProcessorTime() >= p.until }

@@ -12,22 +12,22 @@ import (
 
 // ListVariables lists the variables of every Python process that still runs. It reads the objects from outside the
 // process, after the last boundary. It closes the surveys.
-func (l *Look) ListVariables(all []*survey) (found []event.Event) {
+func (l *Look) ListVariables(surveys []*survey) (found []event.Event) {
 	limits, inAll := objects.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
 	if l.Asked {
 		limits, inAll = objects.Limits{Time: listingTime, Objects: listingObjects, Contents: true}, listingInAll
 	}
 	limits.Watch = l.Watch
-	most, left := limits.Time, newProcessorTime(l.context(), inAll)
+	longest, left := limits.Time, newProcessorTime(l.context(), inAll)
 	defer left.done()
-	for _, of := range all {
-		t := of.target
+	for _, s := range surveys {
+		t := s.target
 		began := tracee.Now()
-		limits.Time = left.share(most)
-		listed, err := of.List(left, limits)
-		of.Close()
+		limits.Time = left.share(longest)
+		listed, err := s.List(left, limits)
+		s.Close()
 		if err != nil {
-			l.Log.Warn("what is there by name could not be found out", "pid", t.PID, "error", err)
+			l.Log.Warn("the variables could not be listed", "pid", t.PID, "error", err)
 			continue
 		}
 		l.Log.Debug("what is there by name", "pid", t.PID, "names", len(listed.Names), "objects", listed.Objects,
@@ -49,7 +49,7 @@ func (l *Look) ListVariables(all []*survey) (found []event.Event) {
 			e.Variables = append(e.Variables, cleanVariable(n))
 		}
 		l.numberAsHere(e)
-		l.fall(t, e, listed.Places)
+		l.addResident(t, e, listed.Places)
 		if status, err := l.FS.Proc(t.PID).Status(); err == nil {
 			e.Memory = event.Bytes(status.ResidentBytes)
 		}
@@ -73,7 +73,7 @@ func cleanVariable(v event.Variable) event.Variable {
 }
 
 // WithInputs fills in the input numbers for code of cells that ran before the session.
-func WithInputs(all *running.Cells, events []event.Event) []event.Event {
+func WithInputs(cells *running.Cells, events []event.Event) []event.Event {
 	for _, e := range events {
 		v, ok := e.(*event.Variables)
 		if !ok {
@@ -82,7 +82,7 @@ func WithInputs(all *running.Cells, events []event.Event) []event.Event {
 		for i := range v.Variables {
 			codes := v.Variables[i].Codes
 			for n := range codes {
-				_, codes[n].Input = all.TypedLine(v.PID, codes[n].File, 0)
+				_, codes[n].Input = cells.TypedLine(v.PID, codes[n].File, 0)
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Live holds the allocated blocks of the traced processes for which to search holders, from the change stream. They are
-// NumPy's data, page-locked memory and PyTorch's blocks on the CPU and on GPUs.
+// Live has, from the change stream, the live blocks of the traced processes for which holders are searched: NumPy's
+// data, page-locked memory, and PyTorch's blocks on the CPU and on GPUs.
 type Live struct {
 	blocks  map[LiveKey]event.Bytes // sizes
 	crowded bool                    // some were left out
@@ -58,7 +58,8 @@ func (l *Live) thin() {
 	l.crowded = true
 	sizes := slices.Sorted(maps.Values(l.blocks))
 	limit, drop := sizes[len(sizes)/2], len(sizes)/2
-	for _, below := range []bool{true, false} { // of many blocks of the same size, it drops only some
+	// First the blocks below the median go, then as many of its size as are needed.
+	for _, below := range []bool{true, false} {
 		for key, size := range l.blocks {
 			if drop > 0 && (size < limit || !below && size == limit) {
 				delete(l.blocks, key)
@@ -81,8 +82,8 @@ func (l *Live) Boundary(b *event.Boundary) {
 	}
 }
 
-// of returns the blocks of a process.
-func (l *Live) of(pid int) (out []objects.Block) {
+// blocksOf returns the blocks of a process.
+func (l *Live) blocksOf(pid int) (out []objects.Block) {
 	for key, size := range l.blocks {
 		if key.PID == int32(pid) {
 			out = append(out, objects.Block{Address: key.Address, Size: uint64(size)})

@@ -29,7 +29,7 @@ func TestLive(t *testing.T) {
 	}
 	check := func(what string, want ...objects.Block) {
 		t.Helper()
-		if got := l.of(1); !slices.Equal(got, want) {
+		if got := l.blocksOf(1); !slices.Equal(got, want) {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestLive(t *testing.T) {
 	check("PyTorch's blocks shed", numpy, pinned, torch)
 	l.Boundary(&event.Boundary{Kind: event.ProcessExec, PID: 1})
 	check("another program")
-	if got := l.of(2); len(got) != 1 {
+	if got := l.blocksOf(2); len(got) != 1 {
 		t.Errorf("another process: %+v", got)
 	}
 }
@@ -64,7 +64,7 @@ func TestLiveIsBounded(t *testing.T) {
 			}
 		}
 		large := 0
-		for _, b := range l.of(1) {
+		for _, b := range l.blocksOf(1) {
 			if b.Size == 8<<20 {
 				large++
 			}

@@ -46,8 +46,8 @@ func (l *Look) ExplainResident() (found []event.Event) {
 	return found
 }
 
-// explain locates the resident memory of one Python, and by how much it would fall with blocks that are freed, unless
-// these are nil.
+// explain locates the resident memory of one Python. Unless freed is nil, it also finds by how much the memory would
+// fall if these blocks were freed.
 func (l *Look) explain(t *tracee.Target, limits resident.Limits, freed *resident.Freed) (resident.Account, error) {
 	smaps, err := l.FS.Proc(t.PID).File("smaps")
 	if err != nil {
@@ -65,18 +65,18 @@ func (l *Look) explain(t *tracee.Target, limits resident.Limits, freed *resident
 	return resident.Explain(source, limits)
 }
 
-// Bounds of finding out by how much resident memory falls with what names hold.
+// Bounds of the search for the resident memory that names hold.
 const (
-	fallingBytes = 512 << 20 // read, of a session that is not recorded
-	fallingTime  = time.Second
-	maxFalls     = 1024     // sets of owners
-	leastFall    = 16 << 10 // bytes of one
-	largeBlock   = 64 << 10
+	fallingBytes = 512 << 20   // bytes to read, if the session is not recorded
+	fallingTime  = time.Second // likewise
+	maxFalls     = 1024        // sets of owners
+	leastFall    = 16 << 10    // bytes of a set of owners that is added
+	largeBlock   = 64 << 10    // bytes of a block whose absent pages are subtracted
 )
 
-// fall finds out by how much the resident memory of a process falls with each share, and which part of variables is in
-// memory. Nothing is known where a limit is hit.
-func (l *Look) fall(t *tracee.Target, e *event.Variables, places *variables.Places) {
+// addResident finds out by how much the resident memory of a process falls with each share, and which part of variables
+// is in memory. Nothing is known where a limit is hit.
+func (l *Look) addResident(t *tracee.Target, e *event.Variables, places *variables.Places) {
 	if places == nil {
 		e.Ranged = e.Complete
 		e.Resides = len(e.Shares) == 0 && e.Complete && !slices.ContainsFunc(e.Variables, func(v event.Variable) bool {
@@ -125,41 +125,41 @@ func (l *Look) fall(t *tracee.Target, e *event.Variables, places *variables.Plac
 }
 
 // blocksOf returns blocks as [resident.Explain] takes them.
-func blocksOf(all []variables.Placed) []resident.Block {
-	out := make([]resident.Block, len(all))
-	for i, b := range all {
+func blocksOf(placed []variables.Placed) []resident.Block {
+	out := make([]resident.Block, len(placed))
+	for i, b := range placed {
 		out[i] = resident.Block{Address: b.Address, Size: b.Size, Owners: b.Owners}
 	}
 	return out
 }
 
-// addFalls has each share say what falls with exactly its owners. Pages that have blocks of several shares are shares
-// of their own.
+// addFalls sets in each share by how much resident memory falls with exactly its owners. Pages with blocks of several
+// shares become shares of their own.
 func addFalls(e *event.Variables, falls *resident.Falls) {
-	at := map[uint64]int{}
+	indexes := map[uint64]int{}
 	for i := range e.Shares {
-		at[e.Shares[i].Mask()] = i
+		indexes[e.Shares[i].Mask()] = i
 	}
 	var sets []uint64
-	for _, all := range []map[uint64]uint64{falls.AtOnce, falls.Trims} {
-		for set := range all {
+	for _, bySet := range []map[uint64]uint64{falls.AtOnce, falls.Trims} {
+		for set := range bySet {
 			sets = append(sets, set)
 		}
 	}
 	size := func(set uint64) uint64 { return falls.AtOnce[set] + falls.Trims[set] }
 	slices.SortFunc(sets, func(a, b uint64) int { return cmp.Or(cmp.Compare(size(b), size(a)), cmp.Compare(a, b)) })
 	for _, set := range slices.Compact(sets) {
-		i, known := at[set]
+		i, known := indexes[set]
 		if !known {
 			if size(set) < leastFall || len(e.Shares) >= maxFalls {
 				continue
 			}
 			i = len(e.Shares)
-			one := event.Share{Exact: true}
+			share := event.Share{Exact: true}
 			for m := set; m != 0; m &= m - 1 {
-				one.Owners = append(one.Owners, int32(bits.TrailingZeros64(m)))
+				share.Owners = append(share.Owners, int32(bits.TrailingZeros64(m)))
 			}
-			e.Shares = append(e.Shares, one)
+			e.Shares = append(e.Shares, share)
 		}
 		e.Shares[i].Frees, e.Shares[i].Trims = event.Bytes(falls.AtOnce[set]), event.Bytes(falls.Trims[set])
 		e.Shares[i].Maps = mapsOf(falls.Maps[set])

@@ -10,8 +10,8 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// The main thread of a front end that waits runs now and then, which changes its stack. So it is looked at up to
-// shellLooks times, betweenShellLooks apart, until it has stood still meanwhile.
+// The main thread of a waiting front end runs now and then, which changes its stack. So the stack is read up to
+// shellLooks times, betweenShellLooks apart, until the thread did not run during a read.
 const (
 	shellLooks        = 10
 	betweenShellLooks = 2 * time.Millisecond

@@ -7,23 +7,23 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// numberAsHere translates the numbers of processes in a list of variables, which a process in a pid namespace of its
-// own has otherwise than the tracer. It leaves out processes that are not below that process.
+// numberAsHere translates the pids in a list of variables to those that the tracer sees, if the process is in a pid
+// namespace of its own. It leaves out processes that do not descend from the process.
 func (l *Look) numberAsHere(e *event.Variables) {
 	status, err := l.FS.Proc(int(e.PID)).Status()
 	if e.SamePIDs = err == nil && len(status.NSPIDs) == 1; e.SamePIDs {
 		return
 	}
-	var here map[int32]int32
+	var pids map[int32]int32
 	for i := range e.Variables {
 		v := &e.Variables[i]
-		if len(v.PIDs) > 0 && here == nil {
-			here = l.numbersBelow(int(e.PID))
+		if len(v.PIDs) > 0 && pids == nil {
+			pids = l.numbersBelow(int(e.PID))
 		}
 		inside := v.PIDs
 		v.PIDs = nil
 		for _, pid := range inside {
-			if known := here[pid]; known != 0 {
+			if known := pids[pid]; known != 0 {
 				v.PIDs = append(v.PIDs, known)
 			}
 		}
@@ -47,11 +47,11 @@ const maxWorkers = 256
 
 // below returns the descendants of a process, but no more than are examined.
 func (l *Look) below(pid int) []process.Identity {
-	all, err := l.FS.Descendants(pid)
+	descendants, err := l.FS.Descendants(pid)
 	if err != nil {
 		l.Log.Debug("children are not known", "pid", pid, "error", err)
 	}
-	return all[:min(len(all), maxWorkers)]
+	return descendants[:min(len(descendants), maxWorkers)]
 }
 
 // findWorkers returns the children of the traced processes that are workers of a pool and wait for the next task: the

@@ -20,17 +20,17 @@ type OpenCell struct {
 	Kind     uint32
 	total    int // bytes of the whole text
 	Compiled []byte
-	Told     bool // its text has been queued
-	Lines    []int32
-	Found    *event.CellSource // the text of a cell that already ran
-	Inputs   int64             // of the same: see [event.Boundary]
+	Told     bool              // its text has been queued
+	Lines    []int32           // see [TypedLines]
+	Found    *event.CellSource // the text, if the cell ran already at the attach
+	Inputs   int64             // see [event.Boundary], if the cell ran already at the attach
 }
 
-// Cells are the running cells of a session, and the data of others that is needed still.
+// Cells has the running cells of a session, and the facts about other cells that are still needed.
 type Cells struct {
-	Open   map[uint64]*OpenCell
-	Newest uint64               // the greatest number seen
-	lines  map[cellFile][]int32 // where the lines of cells' code were typed, if elsewhere
+	Open   map[uint64]*OpenCell // running cells, by number
+	Newest uint64               // the highest number of a cell so far
+	lines  map[cellFile][]int32 // see [TypedLines]; missing if code and typed text have the same lines
 	Past   past                 // the cells that ran before the session
 }
 
@@ -56,14 +56,15 @@ func (all *Cells) Cell(number uint64, pid int32) *OpenCell {
 	return c
 }
 
-// Add adds a chunk: of the typed text, then of the compiled text. It returns the text once it is complete.
-func (all *Cells) Add(chunk *ledger.SourceChunk) *event.CellSource {
+// AddChunk adds a chunk of a cell's typed or, later, compiled text. It returns the text once it is complete, nil
+// before.
+func (all *Cells) AddChunk(chunk *ledger.SourceChunk) *event.CellSource {
 	c := all.Cell(chunk.Cell, chunk.PID)
 	if c.Told {
 		return nil
 	}
 	if chunk.Kind != 0 {
-		if chunk.Offset == len(c.Typed) { // else one before it is missing
+		if chunk.Offset == len(c.Typed) { // if not, an earlier chunk is missing
 			c.Typed, c.Kind, c.total = append(c.Typed, chunk.Text...), chunk.Kind, chunk.Total
 		}
 		return nil
@@ -78,7 +79,7 @@ func (all *Cells) Add(chunk *ledger.SourceChunk) *event.CellSource {
 	return nil
 }
 
-// Tell returns a cell's text: as it was typed if all that is sent has arrived, else as it was compiled.
+// Tell returns a cell's text: as it was typed, or as it was compiled if a part of the typed text is missing.
 func (all *Cells) Tell(number uint64, c *OpenCell) *event.CellSource {
 	compiled, whole := bytes.CutSuffix(c.Compiled, []byte{0})
 	out := &event.CellSource{Cell: number, PID: c.PID, Text: strings.ToValidUTF8(string(compiled), "\ufffd"),
@@ -104,7 +105,7 @@ type cellFile struct {
 	name string
 }
 
-// maxLineMaps is the most cells with remembered lines. Few have lines that were typed elsewhere.
+// maxLineMaps is the largest length of Cells.lines. Few cells are in it.
 const maxLineMaps = 4096
 
 // keepLines remembers where the lines of a cell's code were typed, for the stacks that go through it.
@@ -122,19 +123,19 @@ func (all *Cells) keepLines(c *OpenCell) {
 
 // TypedLine returns the line where a line of a cell's code was typed; lines of other code are unchanged. input is N of
 // In[N] if the cell ran before the session, else 0.
-func (all *Cells) TypedLine(pid int32, file string, line int32) (at, input int32) {
+func (all *Cells) TypedLine(pid int32, file string, line int32) (typed, input int32) {
 	lines := all.lines[cellFile{pid, file}]
-	before := all.Past.cell(pid, file)
-	if before == nil {
+	past := all.Past.cell(pid, file)
+	if past == nil {
 		return LineIn(lines, line), 0
 	}
 	if lines == nil {
-		lines = before.lines
+		lines = past.lines
 	}
-	return LineIn(lines, line), before.number
+	return LineIn(lines, line), past.number
 }
 
-// lineIn looks a line up in a result of [TypedLines].
+// LineIn looks a line up in a result of [TypedLines]. It returns 0 for a line beyond the end.
 func LineIn(lines []int32, line int32) int32 {
 	switch {
 	case lines == nil || line <= 0:
@@ -159,8 +160,8 @@ func TypedLines(compiled, typed string) []int32 {
 	for from < len(t)-1 && t[from] == "" && c[0] != "" {
 		from++
 	}
-	if !rewritten(out, c, t, from) {
-		aligned(out, c, t, from)
+	if !mapRewritten(out, c, t, from) {
+		mapEqual(out, c, t, from)
 	}
 	return out
 }
@@ -174,9 +175,9 @@ func SplitLines(text string) []string {
 	return lines
 }
 
-// rewritten sets out on the assumption that IPython has rewritten line for line. It returns false if the numbers of
-// lines contradict that.
-func rewritten(out []int32, c, t []string, from int) bool {
+// mapRewritten fills out as if IPython had rewritten the text line by line. It returns false if the numbers of lines
+// contradict that.
+func mapRewritten(out []int32, c, t []string, from int) bool {
 	at := from
 	for i := range c {
 		if at >= len(t) {
@@ -190,9 +191,9 @@ func rewritten(out []int32, c, t []string, from int) bool {
 	return at == len(t)
 }
 
-// aligned matches equal lines: from the beginning, from the end, then in order. A single compiled line left between
-// matches stands for the typed lines there.
-func aligned(out []int32, c, t []string, from int) {
+// mapEqual fills out by matching equal lines: from the beginning, from the end, then in between. A single compiled line
+// between the matches stands for all typed lines there.
+func mapEqual(out []int32, c, t []string, from int) {
 	clear(out)
 	to, end := len(t), len(c)
 	begin := 0
@@ -219,9 +220,9 @@ func aligned(out []int32, c, t []string, from int) {
 // maxSkipped is the number of typed lines searched for a match.
 const maxSkipped = 200
 
-// Outcome determines how a cell ended. Usually IPython has reported it to the kernel half at the very end of the cell.
-// Otherwise outcome reads sys.last_value, the exception that IPython showed last. A read after the next cell has begun
-// proves nothing, and neither does a comparison with such a read.
+// Outcome determines how a cell ended. told: IPython itself has reported it to the kernel half, as usual. Otherwise
+// Outcome compares sys.last_value, the exception that IPython showed last, with the value before the cell. A value that
+// was read after the next cell had begun proves nothing.
 func (all *Cells) Outcome(t *tracee.Target, b *event.Boundary, opened func() uint64, told, ran bool) event.Outcome {
 	before, stale, err := lookAtException(t.Python, opened, all)
 	out := b.Outcome
@@ -243,7 +244,7 @@ func lookAtException(p *tracee.Python, opened func() uint64, known *Cells) (befo
 	err error) {
 	before, stale = p.Shown, p.Stale
 	shown, err := p.Live.LastException()
-	for range 3 { // it may be changing just now
+	for range 3 { // try again: it may be changing just now
 		if err == nil {
 			break
 		}

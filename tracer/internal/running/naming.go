@@ -25,7 +25,7 @@ type Naming struct {
 	Running chan struct{}  // closed once all have names; nil before the first
 	Idle    bool           // no goroutine is naming
 	asked   bool           // the session waits for the first one
-	stuck   bool           // the naming goroutine's current stack has been passed on without it
+	stuck   bool           // Wait has passed on the stack on which the naming goroutine works
 	without uint64         // stacks that went without symbols
 	outer   map[*event.Frame][]event.Frame
 
@@ -70,7 +70,7 @@ func (n *Naming) Name(s UnnamedStack) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.stuck {
-		n.pass(s)
+		n.passUnnamed(s)
 		return
 	}
 	if n.Frames+s.size() > MaxUnnamed {
@@ -86,8 +86,8 @@ func (n *Naming) Name(s UnnamedStack) {
 	}
 }
 
-// pass gives a stack frames without symbols, for which no file is read.
-func (n *Naming) pass(s UnnamedStack) {
+// passUnnamed gives a stack frames without symbols, without reading a file.
+func (n *Naming) passUnnamed(s UnnamedStack) {
 	frames := make([]event.Frame, 0, s.size())
 	for _, p := range s.Places {
 		frames = append(frames, p.plain())
@@ -96,8 +96,8 @@ func (n *Naming) pass(s UnnamedStack) {
 	n.without++
 }
 
-// letGo drops the cached names, unless the naming goroutine is using them.
-func (n *Naming) letGo() {
+// dropCaches drops the cached frames and names. It leaves the names that the naming goroutine is using.
+func (n *Naming) dropCaches() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.outer = nil
@@ -106,8 +106,8 @@ func (n *Naming) letGo() {
 	}
 }
 
-// unknownIn returns the given frames behind one that stands for unknown native code. The result is kept for the whole
-// session, as Python stacks are: as many frames, and one more of each stack.
+// unknownIn returns the frames rest behind one that stands for unknown native code. It keeps the result, so that stacks
+// with the same rest share the memory.
 func (n *Naming) unknownIn(rest []event.Frame) []event.Frame {
 	if len(rest) == 0 {
 		return []event.Frame{UnknownPlace.plain()}
@@ -138,15 +138,15 @@ func (n *Naming) run(ended chan struct{}) {
 		for _, p := range first.Places {
 			frames = append(frames, n.frame(p))
 		}
-		if n.named(&first, append(frames, first.Rest...)) && n.Done != nil {
+		if n.setFrames(&first, append(frames, first.Rest...)) && n.Done != nil {
 			n.Done()
 		}
 	}
 }
 
-// named gives the first stack its frames, unless the stack was passed on already. It reports whether the session waits
+// setFrames gives the first stack its frames, unless Wait has passed the stack on. It reports whether the session waits
 // for the stack.
-func (n *Naming) named(first *UnnamedStack, frames []event.Frame) (asked bool) {
+func (n *Naming) setFrames(first *UnnamedStack, frames []event.Frame) (isAwaited bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.stuck {
@@ -157,12 +157,12 @@ func (n *Naming) named(first *UnnamedStack, frames []event.Frame) (asked bool) {
 	n.Todo[0] = UnnamedStack{}
 	n.Todo = n.Todo[1:]
 	n.Frames -= first.size()
-	asked, n.asked = n.asked, false
-	return asked
+	isAwaited, n.asked = n.asked, false
+	return isAwaited
 }
 
-// Holds reports whether an event is a stack that waits for its names. After each true, Done is called once, when the
-// stack has them.
+// Holds reports whether an event is a stack that waits for its names. If so, Done is called once when the stack has
+// them.
 func (n *Naming) Holds(e event.Event) bool {
 	stack, ok := e.(*event.Stack)
 	if !ok {
@@ -190,7 +190,7 @@ func (n *Naming) Wait(patience time.Duration) {
 		return
 	}
 	for _, s := range n.Todo {
-		n.pass(s)
+		n.passUnnamed(s)
 	}
 	n.stuck, n.asked = len(n.Todo) > 0, false
 	n.Todo, n.Frames = nil, 0

@@ -187,7 +187,7 @@ func (all *Natives) CatchUp(t *tracee.Target) {
 	case n.Rested.IsOver():
 		all.Remap(t)
 	default:
-		n.Code = nil // of which nothing is known until then
+		n.Code = nil // nothing is known of the mappings until they are read
 	}
 }
 
@@ -329,5 +329,5 @@ func (n *Natives) LetGo(targets []*tracee.Target) {
 		n.Forget(t)
 	}
 	n.stacks, n.frames, n.Modules = nil, 0, nil
-	n.Naming.letGo()
+	n.Naming.dropCaches()
 }

@@ -15,12 +15,11 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Functions that were defined in cells before an attach allocate after it, too. The file name of their code is not that
-// of a file. In a terminal it is <ipython-input-N-HASH>, where HASH is of the compiled text. In a kernel it is
-// /tmp/ipykernel_PID/HASH.py, where HASH is of the typed text. IPython keeps both texts of each cell that it stores. So
-// a name stands for a cell if the cell's text has that hash. Then it can mean nothing else, even if the process is
-// hostile, or if the cell was a silent one without a number of its own. IPython's own table of names,
-// compile._filename_map, gives a silent cell the number of the next one.
+// Functions that were defined in cells before an attach allocate after it, too. The file name of their code is no file.
+// In a terminal it is <ipython-input-N-HASH>, where HASH is the hash of the compiled text. In a kernel it is
+// /tmp/ipykernel_PID/HASH.py, where HASH is the hash of the typed text. IPython keeps both texts of each cell that it
+// stores. So a name belongs to the cell whose text has that hash, even if the process is hostile. IPython's own table
+// of names, compile._filename_map, is not used: it gives a silent cell the number of the next cell.
 
 // pastCell is a cell that ran before the session.
 type pastCell struct {
@@ -28,7 +27,7 @@ type pastCell struct {
 	lines  []int32 // where the lines of its code were typed, if they differ
 }
 
-// pastCells are the past cells of a process, the latest of each text.
+// pastCells are the past cells of a process; of several cells with the same text, the latest.
 type pastCells struct {
 	typed    map[uint32]*pastCell // by ipykernel's hash of the typed text
 	compiled map[compiledName]*pastCell
@@ -43,30 +42,28 @@ type compiledName struct {
 // compiledHash is the number of bytes of the hash in a name.
 const compiledHash = 6
 
-// Limits on reading a process's past cells: their number, the bytes of all texts, and the processor time. IPython does
-// not keep the number of newlines at the end of a text.
 const (
-	maxPastCells    = 1 << 14
-	maxPastText     = 16 << 20
-	pastCellsTake   = 500 * time.Millisecond
-	mostNewlines    = 3
+	maxPastCells    = 1 << 14                // cells that are read of a process
+	maxPastText     = 16 << 20               // bytes of all texts that are read of a process
+	pastCellsTake   = 500 * time.Millisecond // processor time for reading them
+	mostNewlines    = 3                      // newlines at the end of a text, which IPython does not keep
 	terminalsPrefix = "<ipython-input-"
 )
 
 // pastCellsOf reads the cells that a process has run.
 func pastCellsOf(p *tracee.Python) *pastCells {
-	all := &pastCells{typed: map[uint32]*pastCell{}, compiled: map[compiledName]*pastCell{}}
+	found := &pastCells{typed: map[uint32]*pastCell{}, compiled: map[compiledName]*pastCell{}}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	until, cells, text := objects.ProcessorTime()+pastCellsTake, 0, 0
 	held := time.Now().Add(tracee.HeldUp * pastCellsTake)
-	_ = p.Live.PastInputs(p.Inputs, func(one cpython.PastInput) bool { // after an error, the cells read so far stay
-		all.add(&one)
-		cells, text = cells+1, text+len(one.Typed)+len(one.Compiled)
+	_ = p.Live.PastInputs(p.Inputs, func(input cpython.PastInput) bool { // after an error, the cells read so far stay
+		found.add(&input)
+		cells, text = cells+1, text+len(input.Typed)+len(input.Compiled)
 		return cells < maxPastCells && text < maxPastText && objects.ProcessorTime() < until &&
 			time.Now().Before(held)
 	})
-	return all
+	return found
 }
 
 // add adds a cell. It is called for later cells first.
@@ -93,9 +90,9 @@ func (all *pastCells) add(from *cpython.PastInput) {
 	}
 }
 
-// of returns the cell that a file name of code stands for, nil for none.
-func (all *pastCells) of(file string) *pastCell {
-	if rest, is := strings.CutPrefix(file, terminalsPrefix); is {
+// cellOf returns the cell that a file name of code stands for, nil for none.
+func (all *pastCells) cellOf(file string) *pastCell {
+	if rest, isTerminals := strings.CutPrefix(file, terminalsPrefix); isTerminals {
 		count, hash, _ := strings.Cut(strings.TrimSuffix(rest, ">"), "-")
 		number, err := strconv.ParseInt(count, 10, 32)
 		if err != nil || len(hash) != 2*compiledHash {
@@ -109,8 +106,8 @@ func (all *pastCells) of(file string) *pastCell {
 		binary.BigEndian.PutUint64(bytes[:], sum)
 		return all.compiled[compiledName{int32(number), [compiledHash]byte(bytes[8-compiledHash:])}]
 	}
-	digits, is := strings.CutSuffix(path.Base(file), ".py")
-	if !is {
+	digits, isModule := strings.CutSuffix(path.Base(file), ".py")
+	if !isModule {
 		return nil
 	}
 	hash, err := strconv.ParseUint(digits, 10, 32)
@@ -143,29 +140,29 @@ func cellHash(text string) uint32 {
 }
 
 // past are the cells that ran before the session, by process.
-type past struct{ of map[int32]*pastCells }
+type past struct{ byPID map[int32]*pastCells }
 
 // Read reads the cells of a target that had run before its probes were in place.
 func (a *past) Read(t *tracee.Target) {
 	if p := t.Python; p != nil && p.Inputs != 0 && (t.Late || p.Unseen > 0) {
-		if a.of == nil {
-			a.of = map[int32]*pastCells{}
+		if a.byPID == nil {
+			a.byPID = map[int32]*pastCells{}
 		}
-		a.of[int32(t.PID)] = pastCellsOf(p)
+		a.byPID[int32(t.PID)] = pastCellsOf(p)
 	}
 }
 
 // Changed drops the cells of a process that ends or executes another program: the pid may then be another's.
 func (a *past) Changed(b *event.Boundary) {
 	if b.Kind == event.ProcessExec || b.Kind == event.ProcessExit {
-		delete(a.of, b.PID)
+		delete(a.byPID, b.PID)
 	}
 }
 
 // cell returns the cell that a file name of a process's code stands for, nil for none.
 func (a *past) cell(pid int32, file string) *pastCell {
-	if all := a.of[pid]; all != nil {
-		return all.of(file)
+	if cells := a.byPID[pid]; cells != nil {
+		return cells.cellOf(file)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestCellsBeforeTheAttach(t *testing.T) {
 		"/tmp/ipykernel_7/1.py": {}, "/tmp/ipykernel_7/99999999999.py": {}, "/tmp/ipykernel_7/-1.py": {},
 		"/home/a/train.py": {}, "": {}, ".py": {}, "<string>": {},
 	} {
-		c := all.of(file)
+		c := all.cellOf(file)
 		if c == nil {
 			c = &pastCell{}
 		}

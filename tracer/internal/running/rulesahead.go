@@ -24,19 +24,19 @@ import (
 type RulesAhead struct {
 	Modules map[process.FileID]*PreparedModule
 	once    sync.Once
-	turn    chan struct{} // has room for one reader: there is no hurry
-	stopped chan struct{} // closed when nothing more is to be read
+	turn    chan struct{} // has room for one reader
+	stopped chan struct{} // closed when nothing more must be read
 	Spent   atomic.Int64  // nanoseconds spent on reading
-	Waited  time.Duration // for modules, by stack walks
+	Waited  time.Duration // time for which stack walks have waited for modules
 	Ready   func(*native.Module, func() bool)
 }
 
-// PreparedModule is a library that is prepared, or is not to be prepared.
+// PreparedModule is a large library, which is prepared unless a file server serves it.
 type PreparedModule struct {
-	Done   chan struct{} // closed once module is set; nil: it is not prepared at all
-	Wanted chan struct{} // closed when a walk needs the library, which then does not wait for its turn
-	Asked  bool          // wanted is closed
-	Opened bool          // the preparation has finished, and module is its result
+	Done   chan struct{} // closed once Module is set; nil: the library is not prepared
+	Wanted chan struct{} // closed when a walk needs the library, which then need not wait for its turn
+	Asked  bool          // Wanted is closed
+	Opened bool          // the preparation has finished, and Module is its result
 	Module *native.Module
 }
 
@@ -44,9 +44,10 @@ const (
 	// LargeCode is the least code size, in bytes, of a library that is prepared. The largest of the others, such as
 	// OpenBLAS, take a few milliseconds at the first walk through them.
 	LargeCode = 16 << 20
-	// MaxRulesAhead is the maximum of libraries that a session prepares. PyTorch for CUDA has some 20 of that size.
+	// MaxRulesAhead is the largest number of libraries that a session prepares. PyTorch for CUDA has some 20 large
+	// ones.
 	MaxRulesAhead = 32
-	// maxReading is how long one library is read. maxReadings is how long all libraries together are read.
+	// maxReading limits the time to read one library, MaxReadings the time to read all.
 	maxReading, MaxReadings = 10 * time.Second, 30 * time.Second
 	// MaxWalkWait is how long a session waits in all for libraries that are being prepared. It reads no records while
 	// it waits.
@@ -77,26 +78,26 @@ func (a *RulesAhead) Await(p *PreparedModule) (release func(), ok bool) {
 	}
 }
 
-// Deadline returns a function that reports whether the time to read a library is over. That function adds the time
-// since its last call to the time spent. Only one goroutine may call it.
+// Deadline returns a function that reports whether the time to read a library is over. Each call of the function also
+// adds the time since the call before to Spent. Only one goroutine may call the function.
 func (a *RulesAhead) Deadline() (isOver func() bool) {
 	last, own := time.Now(), time.Duration(0)
 	return func() bool {
 		took := time.Since(last)
 		last, own = last.Add(took), own+took
-		all := time.Duration(a.Spent.Add(int64(took)))
+		total := time.Duration(a.Spent.Add(int64(took)))
 		select {
 		case <-a.stopped:
 			return true
 		default:
-			return own >= maxReading || all >= MaxReadings
+			return own >= maxReading || total >= MaxReadings
 		}
 	}
 }
 
-// Take returns a prepared library; nil if its preparation failed. known is false where nothing has prepared the
-// library, or the preparation did not finish. pending is true where the library is still being prepared: Take waits a
-// moment for that, and no longer than [MaxWalkWait] in all calls together.
+// Take returns a prepared library, nil if its preparation failed. known is false if the library was not prepared, or
+// not completely. pending is true if it is still being prepared: Take waits for that, for at most [MaxWalkWait] in all
+// calls together.
 func (a *RulesAhead) Take(id process.FileID) (module *native.Module, known, pending bool) {
 	p := a.Modules[id]
 	if p == nil || p.Done == nil {

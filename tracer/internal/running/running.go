@@ -17,11 +17,9 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// A cell that runs at the attach began before the probes were in place. It is found on the stacks of the threads before
-// the probes are placed, so that they see its end. Once they are in place, the stacks are read again, in case the cell
-// ended in between.
-
-// RunningCells finds such cells.
+// RunningCells finds the cells that run at the attach. They began before the probes were in place, and are found on the
+// stacks of the threads. That happens before the probes are placed, so that these see their ends. Afterwards the stacks
+// are read again, because a cell may have ended in between.
 type RunningCells struct {
 	FS     process.FS
 	Kernel tracee.CellNumbers
@@ -54,7 +52,7 @@ func (r *RunningCells) Open(t *tracee.Target) (found []foundCells) {
 		}
 		err := r.Kernel.OpenRunning(&f.opened)
 		for i, number := range f.opened.Numbers {
-			*r.Cells.Cell(number, int32(t.PID)) = *r.cell(t, number, &thread.Cells[i])
+			*r.Cells.Cell(number, int32(t.PID)) = *r.describe(t, number, &thread.Cells[i])
 		}
 		if err != nil {
 			r.Report.Misses(t.PID, 0, nil, "pid %d ran a cell when it was attached to, whose end may not be seen: %v",
@@ -66,8 +64,8 @@ func (r *RunningCells) Open(t *tracee.Target) (found []foundCells) {
 	return found
 }
 
-// cell returns the description of a cell that already runs.
-func (r *RunningCells) cell(t *tracee.Target, number uint64, from *cpython.RunningCell) *OpenCell {
+// describe returns the description of a cell that already runs.
+func (r *RunningCells) describe(t *tracee.Target, number uint64, from *cpython.RunningCell) *OpenCell {
 	c := &OpenCell{
 		PID: int32(t.PID), File: strings.ToValidUTF8(from.File, "?"), Told: true, Inputs: -1,
 		Found: &event.CellSource{Cell: number, PID: int32(t.PID), Text: strings.ToValidUTF8(from.Typed, "\ufffd"),
@@ -86,11 +84,10 @@ func (r *RunningCells) cell(t *tracee.Target, number uint64, from *cpython.Runni
 	return c
 }
 
-// Check ends the cells that were over before the probes were placed. It is called once the probes are placed: these see
-// the end of a cell that still runs.
+// Check ends the cells that ended before the probes were placed. It must be called after that.
 func (r *RunningCells) Check(t *tracee.Target, found []foundCells) {
 	for i := range found {
-		if r.run(t, &found[i]) {
+		if r.stillRuns(t, &found[i]) {
 			continue
 		}
 		if err := r.Kernel.EndRunning(&found[i].opened); err != nil {
@@ -99,9 +96,9 @@ func (r *RunningCells) Check(t *tracee.Target, found []foundCells) {
 	}
 }
 
-// run reports whether all cells of a thread still run. A stack that changes while it is read may hide them, so it is
-// read up to three times.
-func (r *RunningCells) run(t *tracee.Target, f *foundCells) bool {
+// stillRuns reports whether all cells of a thread still run. A stack that changes while it is read may hide them, so it
+// is read up to three times.
+func (r *RunningCells) stillRuns(t *tracee.Target, f *foundCells) bool {
 	for range 3 {
 		threads, err := t.Python.Live.RunningCells()
 		if err != nil {

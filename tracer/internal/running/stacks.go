@@ -21,18 +21,17 @@ type Code struct {
 
 // Codes are the code objects of all targets, by number.
 type Codes struct {
-	Report *tracee.Certificate
-	All    map[uint64]*Code
-	before map[uint64]*Code // as All was before stacks were last forgotten
-	Stacks int              // since then
-	tables int              // bytes of their line tables
-	full   bool             // there was no room for a table
+	Report  *tracee.Certificate
+	All     map[uint64]*Code
+	earlier map[uint64]*Code // All as it was at the last call of Forget
+	Stacks  int              // number of stacks since then
+	tables  int              // bytes of the line tables in All
+	full    bool             // there was no room for a table
 }
 
-// Limits in bytes: of one line table that is fetched, some hundred thousand lines; and of all that are kept.
 const (
-	maxTable  = 4 << 20
-	maxTables = 32 << 20
+	maxTable  = 4 << 20  // bytes of one line table that is fetched: some hundred thousand lines
+	maxTables = 32 << 20 // bytes of all line tables that are kept
 )
 
 func (k *Codes) Add(p *tracee.Python, c *ledger.Code) {
@@ -72,13 +71,13 @@ func (k *Codes) Stack(from *ledger.Stack, typed *Cells) *event.Stack {
 	out := &event.Stack{Number: from.Number, PID: from.PID, More: from.More,
 		Frames: make([]event.Frame, len(from.Frames))}
 	for i, f := range from.Frames {
-		c := k.of(f.Code)
+		c := k.codeOf(f.Code)
 		if c == nil { // it could not be read, or its record was lost
 			out.Frames[i].Function = "?"
 			continue
 		}
 		line := cpython.Line(c.version, c.firstLine, c.table, f.At)
-		if c.partial && c.version.Minor <= 9 { // such a table does not say where it ends
+		if c.partial && c.version.Minor <= 9 { // a table of these versions does not show where it ends
 			line = 0
 		}
 		at, input := typed.TypedLine(from.PID, c.file, int32(min(max(line, 0), 1<<31-1)))
@@ -93,16 +92,17 @@ const (
 	ManyStacks = 1 << 15
 )
 
-// AreFew reports whether forgetting them would gain little.
+// AreFew reports whether there are so few codes and stacks that Forget would gain little.
 func (k *Codes) AreFew() bool { return len(k.All) < manyCodes && k.Stacks < ManyStacks }
 
-// Forget begins a generation of code. The one before it is kept: stacks that were sent before refer to it.
-func (k *Codes) Forget() { *k = Codes{Report: k.Report, before: k.All, full: k.full} }
+// Forget begins a new generation of code objects. The last one is kept, because stacks that were sent before refer to
+// it.
+func (k *Codes) Forget() { *k = Codes{Report: k.Report, earlier: k.All, full: k.full} }
 
-// of returns a code object, nil where it is not known.
-func (k *Codes) of(number uint64) *Code {
+// codeOf returns a code object, nil where it is not known.
+func (k *Codes) codeOf(number uint64) *Code {
 	if c := k.All[number]; c != nil {
 		return c
 	}
-	return k.before[number]
+	return k.earlier[number]
 }

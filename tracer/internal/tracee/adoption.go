@@ -32,12 +32,12 @@ type Tree struct {
 		Detach(pid int) error
 		Slot(pid int) (uint32, error)
 	}
-	Refused func(pid int, err error) // the kernel half has no room for this one
-	Take    time.Duration            // the scans of follow may take so long in all
+	Refused func(pid int, err error) // is called for a process for which the kernel half has no room
+	Take    time.Duration            // the longest time of all scans by rescan
 
-	Slots map[process.Identity]uint32 // of the adopted processes
-	known map[process.Identity]bool   // adopted, traced already, or refused
-	looks int                         // of follow
+	Slots   map[process.Identity]uint32 // slots of the adopted processes
+	known   map[process.Identity]bool   // processes that are adopted, traced already, or refused
+	rescans int                         // of follow
 }
 
 // Attach adopts a target and its descendants, all or none. unsettled is the number of the last scan by [Tree.follow] if
@@ -50,14 +50,14 @@ func (a *Tree) Attach(root uint32, id process.Identity) (slot uint32, unsettled 
 		a.release()
 		return 0, 0, err
 	}
-	settled, err := a.follow(root)
+	settled, err := a.rescan(root)
 	if err != nil {
 		a.release()
 		_ = a.Kernel.Detach(id.PID)
 		return 0, 0, err
 	}
 	if !settled {
-		unsettled = a.looks
+		unsettled = a.rescans
 	}
 	return slot, unsettled, nil
 }
@@ -86,16 +86,17 @@ func (a *Tree) pass(root uint32, until time.Time) (settled bool, err error) {
 		if !until.IsZero() && time.Now().After(until) {
 			return false, nil
 		}
-		if !a.takeIn(root, d) {
+		if !a.adopt(root, d) {
 			settled = false
 		}
 	}
 	return settled, nil
 }
 
-// takeIn reports whether a process was traced already, is refused, or has ended: such a process changes nothing. Any
-// other process may have started processes, or is executing a program and is adopted by the next pass.
-func (a *Tree) takeIn(root uint32, d process.Identity) (was bool) {
+// adopt adopts a process. isSettled is true if the process was traced already, is refused, or has ended, so that no
+// further pass is needed for it. Any other process may have started processes since the scan, or is executing a program
+// and must be adopted by the next pass.
+func (a *Tree) adopt(root uint32, d process.Identity) (isSettled bool) {
 	stat, err := a.Stat(d.PID)
 	if err != nil || stat.StartTicks != d.StartTicks {
 		return true
@@ -110,7 +111,7 @@ func (a *Tree) takeIn(root uint32, d process.Identity) (was bool) {
 		a.Refused(d.PID, err)
 		return true
 	}
-	// the process is traced, if need be without a slot of its own
+	// The process may be traced already. ErrFull: it is, but has no slot of its own.
 	if _, err := a.Kernel.Slot(d.PID); err == nil || errors.Is(err, ledger.ErrFull) {
 		a.known[d] = true
 		return true
@@ -119,12 +120,12 @@ func (a *Tree) takeIn(root uint32, d process.Identity) (was bool) {
 	return err != nil || stat.StartTicks != d.StartTicks || stat.Ended()
 }
 
-// follow scans again, once the target is traced, until a scan finds no new process. settled is false if it ran out of
+// rescan scans again, once the target is traced, until a scan finds no new process. settled is false if it ran out of
 // scans or of time.
-func (a *Tree) follow(root uint32) (settled bool, err error) {
+func (a *Tree) rescan(root uint32) (settled bool, err error) {
 	until := time.Now().Add(a.Take)
 	for range MaxScans {
-		a.looks++
+		a.rescans++
 		if settled, err = a.pass(root, until); settled || err != nil || time.Now().After(until) {
 			break
 		}

@@ -158,7 +158,7 @@ func TestAdoption(t *testing.T) {
 			if _, err := a.pass(0, time.Time{}); err != nil {
 				t.Fatal(err)
 			}
-			settled, err := a.follow(0)
+			settled, err := a.rescan(0)
 			if err != nil || settled == c.open || k.looks != c.looks || !slices.Equal(k.refused, c.refused) {
 				t.Errorf("settled %v after %d looks, refused %v: %v", settled, k.looks, k.refused, err)
 			}
@@ -240,7 +240,7 @@ func TestAdoptionInTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	behind := fork() // the kernel half adopts it
-	if settled, err := a.follow(0); !settled || err != nil {
+	if settled, err := a.rescan(0); !settled || err != nil {
 		t.Errorf("settled %v: %v", settled, err)
 	}
 	for what, pid := range map[string]int{"before": before, "between": between, "behind": behind} {

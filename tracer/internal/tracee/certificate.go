@@ -27,31 +27,31 @@ type Certificate struct {
 	LeftOut  string // of the kernels that ran; "": none
 }
 
-// Misses notes that something could not be probed or read, so that meters of a process have been short since then, or
-// may be.
+// Misses records that something could not be probed or read, so that meters of a process are, or may be, too low since
+// a time.
 func (c *Certificate) Misses(pid int, since event.Nanoseconds, meters []event.Meter, format string, args ...any) {
 	c.Problem(format, args...)
 	c.Missing++
 	for _, m := range meters {
-		one := event.Unprobed{PID: int32(pid), Meter: m, Since: since}
-		known := func(b event.Unprobed) bool { return b.PID == one.PID && b.Meter == one.Meter }
+		unprobed := event.Unprobed{PID: int32(pid), Meter: m, Since: since}
+		known := func(b event.Unprobed) bool { return b.PID == unprobed.PID && b.Meter == unprobed.Meter }
 		if i := slices.IndexFunc(c.Unprobed, known); i >= 0 {
 			c.Unprobed[i].Since = min(c.Unprobed[i].Since, since)
 		} else {
-			c.Unprobed = append(c.Unprobed, one)
+			c.Unprobed = append(c.Unprobed, unprobed)
 		}
 	}
 }
 
-// MissesPython notes that the cells of a Python, and everything that only its own probes see, are missing.
+// MissesPython records that the cells of a Python, and all that only its own probes see, are missing.
 func (c *Certificate) MissesPython(pid int, format string, args ...any) {
 	c.CountUnseen()
 	c.Misses(pid, 0, metersOfPythons, format, args...)
 }
 
-// NoteSilence notes, of an optional file that is being looked for, that its file system does not answer.
+// NoteSilence records that the file system of an optional file does not answer, if err says so.
 func (c *Certificate) NoteSilence(err error) {
-	if !errors.Is(err, process.ErrNoAnswer) || c.silence[err.Error()] || len(c.silence) > 100 {
+	if !errors.Is(err, process.ErrNoAnswer) || c.silence[err.Error()] || len(c.silence) > maxMessages {
 		return
 	}
 	if c.silence == nil {
@@ -62,16 +62,16 @@ func (c *Certificate) NoteSilence(err error) {
 	c.Problem("%s", Clean(err.Error()))
 }
 
-// Problem notes something that the user must know. A target can cause many; the first hundred are kept.
+// Problem records a message that the user must read. A target can cause any number; the first maxMessages are kept.
 func (c *Certificate) Problem(format string, args ...any) {
-	if len(c.Trouble) < 100 {
+	if len(c.Trouble) < maxMessages {
 		c.Trouble = append(c.Trouble, fmt.Sprintf(format, args...))
 	}
 }
 
-// LeavesUnnamed notes that something yields no stacks of allocations, or no names. No figure depends on it.
+// LeavesUnnamed records that stacks of allocations, or names, are missing. No figure depends on them.
 func (c *Certificate) LeavesUnnamed(format string, args ...any) {
-	if len(c.Unnamed) < 100 {
+	if len(c.Unnamed) < maxMessages {
 		c.Unnamed = append(c.Unnamed, fmt.Sprintf(format, args...))
 	}
 }
@@ -113,7 +113,10 @@ func (c *Certificate) IsDear() bool {
 	return slices.ContainsFunc(c.probes[:], func(p event.ProbeUse) bool { return p.Dear != "" })
 }
 
-// maxPriced is the most hits that are priced, so that their product with a price does not overflow: some months' worth.
+// maxMessages bounds the messages of each kind that a certificate keeps.
+const maxMessages = 100
+
+// maxPriced is the largest number of hits that are priced, the hits of some months, so that the cost does not overflow.
 const maxPriced = 1 << 43
 
 // Lost counts the missing records by reason, including those that the kernel half lost.

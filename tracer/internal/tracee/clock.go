@@ -22,25 +22,25 @@ func Sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// rest keeps the session from reading something that takes long over and over, for a process that makes it long and
-// changes it all the time, such as its mappings: the session is all targets'.
-type rest struct{ until time.Time }
+// cooldown keeps the session from reading something slow, such as the mappings of a process, again and again. A process
+// could make its mappings many and change them all the time, and the session serves other targets, too.
+type cooldown struct{ until time.Time }
 
 const (
-	// restShare is how many times as long as the last time took the next one waits.
+	// restShare is the time until the next read, in multiples of the time that the last read took.
 	restShare = 20
-	// briefly is a time after which there is no rest.
+	// briefly is the longest time of a read after which the next may follow at once.
 	briefly = 20 * time.Millisecond
 )
 
-// After begins the rest after something that took so long.
-func (r *rest) After(took time.Duration) {
+// After begins the wait after a read that took a time.
+func (r *cooldown) After(took time.Duration) {
 	if took > briefly {
 		r.until = time.Now().Add(restShare * took)
 	}
 }
 
-func (r *rest) IsOver() bool { return !time.Now().Before(r.until) }
+func (r *cooldown) IsOver() bool { return !time.Now().Before(r.until) }
 
 // HeldUp is how many times as long as its processor time a look at several processes may take.
 const HeldUp = 6

@@ -20,8 +20,8 @@ import (
 type watch struct {
 	pid      int
 	group    string           // the process's memory group, see process.Proc.MemoryGroup
-	before   []process.Cgroup // when it was put there, or at the attach
-	was, now []process.Cgroup // now is from the last look, was from the one before
+	before   []process.Cgroup // the groups when the process was put there, or at the attach
+	was, now []process.Cgroup // the groups at the last look but one, and at the last look
 	rlimits  []event.Limit
 	machine  process.MachineMemory
 	looked   time.Time
@@ -34,14 +34,13 @@ type Watches struct {
 	roots map[uint32]*watch
 }
 
-// The use of the limits of one target is examined at intervals of watchEvery at least. Each of many targets has a
-// longer one: a look takes three system calls for each file, and beside many kernels that do nothing looks would be
-// most of the tracer's work. Where no record comes of any target, the interval is watchLong. At the end of a process
-// the limits are examined anyway; the last look serves where the group is gone.
+// The intervals at which the use of a target's limits is examined. A look takes three system calls for each file, which
+// would be most of the tracer's work beside many idle kernels. At the end of a process the limits are examined anyway;
+// the last look is used only if the group is gone.
 const (
-	watchEvery = time.Second
-	watchShare = 200 * time.Millisecond // for each target
-	watchLong  = 5 * time.Second
+	watchEvery = time.Second            // the shortest interval
+	watchShare = 200 * time.Millisecond // the interval grows by this for each target
+	watchLong  = 5 * time.Second        // the longest interval, also if no record comes of any target
 )
 
 // Begin examines the limits on a target's memory, and begins to watch them.
@@ -95,7 +94,7 @@ func (all *Watches) Look(calm bool) {
 	}
 	machine := all.FS.MachineMemory()
 	for _, w := range due {
-		w.look(all.FS, machine)
+		w.update(all.FS, machine)
 	}
 }
 
@@ -103,13 +102,13 @@ func (all *Watches) Look(calm bool) {
 func (all *Watches) Last() (out []event.Event) {
 	for _, root := range slices.Sorted(maps.Keys(all.roots)) {
 		w := all.roots[root]
-		w.look(all.FS, all.FS.MachineMemory())
+		w.update(all.FS, all.FS.MachineMemory())
 		out = append(out, w.limits(all.Now(), root))
 	}
 	return out
 }
 
-func (w *watch) look(fs process.FS, machine process.MachineMemory) {
+func (w *watch) update(fs process.FS, machine process.MachineMemory) {
 	if group, ok := fs.Proc(w.pid).MemoryGroup(); ok && group != w.group {
 		moved := watchOf(fs, w.pid)
 		moved.rlimits = w.rlimits
@@ -158,7 +157,7 @@ func (w *watch) machineLimit() event.Limit {
 func (all *Watches) Ending(b *event.Boundary, extra ledger.BoundaryExtra) *event.Ending {
 	e := &event.Ending{Time: b.Time, Root: b.Root, PID: b.PID, Status: extra.Status, OutOfMemory: extra.OutOfMemory}
 	if w := all.roots[b.Root]; w != nil && e.OutOfMemory {
-		w.look(all.FS, all.FS.MachineMemory())
+		w.update(all.FS, all.FS.MachineMemory())
 		group, ok := all.FS.Proc(int(b.PID)).MemoryGroup()
 		if ok && group != w.group { // a worker in a group of its own
 			w = watchOf(all.FS, int(b.PID))
@@ -168,13 +167,13 @@ func (all *Watches) Ending(b *event.Boundary, extra ledger.BoundaryExtra) *event
 	return e
 }
 
-// nearly is the part of its limit by which the use of a cgroup may have stayed below it when the OOM killer came: the
-// pages that CPUs hold back (MEMCG_CHARGE_BATCH, 64 pages each) are at most a hundredth.
+// nearly: a cgroup counts as full if its use was within 1/nearly of its limit when the OOM killer came. The rest may be
+// pages that CPUs hold back (MEMCG_CHARGE_BATCH, 64 pages each).
 const nearly = 100
 
-// hit returns the limit that was used up when the OOM killer came. Version 2 counts for each group how often its own
-// limit left no other choice; version 1 keeps only the highest use. The limit is not known where the process is in a
-// group that cannot be seen from here, as from another container.
+// hit returns the limit that was used up when the OOM killer came, the zero value if it is not known. Cgroups of
+// version 2 count, for each group, the kills that its own limit caused; groups of version 1 have only the highest use.
+// likely: the limit is a guess. It is not known if the process's group cannot be seen from the tracer's container.
 func (w *watch) hit() (l event.Limit, likely bool) {
 	if len(w.now) == 0 && w.group != "" && !strings.HasSuffix(w.group, ":/") {
 		return event.Limit{}, false

@@ -101,12 +101,12 @@ func TestMovedToAnotherGroup(t *testing.T) {
 		t.Fatalf("%+v", l)
 	}
 	write("proc/7/cgroup", "0::/small")
-	w.look(fs, fs.MachineMemory())
+	w.update(fs, fs.MachineMemory())
 	if l := w.limits(0, 1).Limits; len(l) != 2 || l[1].Path != "/small" || l[1].Bytes != 600 {
 		t.Errorf("%+v", l)
 	}
 	write("v2/small/memory.events.local", "oom 6")
-	w.look(fs, fs.MachineMemory())
+	w.update(fs, fs.MachineMemory())
 	if got, likely := w.hit(); got.Path != "/small" || got.Used != 200 || likely {
 		t.Errorf("%+v, likely %v", got, likely)
 	}

@@ -8,8 +8,8 @@ import (
 	"ipytracer/internal/ledger"
 )
 
-// KernelHalf is the parts of the ledger in the kernel that a session uses. The types of [ledger.Ledger] document each
-// call; tests have parts with preset answers.
+// KernelHalf has the parts of [ledger.Ledger] that a session uses, as interfaces: tests have parts with preset answers.
+// The types of package ledger document the methods.
 type KernelHalf struct {
 	Stream
 	Processes
@@ -81,13 +81,15 @@ type Accounts interface {
 	Hits() [ledger.GroupCount]uint64
 }
 
-// ArrayTable is NumPy's blocks.
+// ArrayTable is NumPy's blocks, and who counts malloc's.
 type ArrayTable interface {
 	ForeseeModules(slot uint32, files []ledger.File) error
 	CountArrays(pid int, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error)
 	Arrays(slot uint32) ([]ledger.Array, ledger.ArrayMeters, error)
 	SettleArray(slot uint32, address, known, found uint64) (done bool, err error)
 	Settled(pid int, unsure int64) error
+	GivePage(pid int, handler, live uint64) (fd int, err error)
+	CountHeap(pid int, counts bool) error
 }
 
 // CodeTable is the rules for unwinding stacks of machine code.

@@ -15,7 +15,7 @@ type NativeSpace struct {
 	// Changes is the kernel's count of library loads and unloads at that time.
 	Changes uint32
 	Places  map[Place]*Known
-	Rested  rest // before the mappings are read again
+	Rested  cooldown // before the mappings are read again
 }
 
 // Place is a return address, or an instruction.

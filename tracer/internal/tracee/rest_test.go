@@ -7,7 +7,7 @@ import (
 
 // TestSlowReadsWaitForARest: what is read in a moment is read again at once, and what takes long only after a rest.
 func TestSlowReadsWaitForARest(t *testing.T) {
-	var r rest
+	var r cooldown
 	if !r.IsOver() {
 		t.Error("a rest before the first time")
 	}

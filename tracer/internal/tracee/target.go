@@ -37,6 +37,7 @@ type Target struct {
 	// Instruments are nil until the target is equipped; numpy is one of them.
 	Instruments []Instrument
 	NumPy       ArrayInstrument
+	OwnHeap     *OwnHeap // nil unless it is to count malloc's blocks itself
 	// Identified: the ledger knows which GPUs it uses.
 	Identified bool
 	Natives    NativeSpace
@@ -50,7 +51,7 @@ type Target struct {
 type Mappings struct {
 	Stale bool              // a library was loaded or unloaded since they were last read
 	Read  event.Nanoseconds // when they were last read
-	Rest  rest              // before they are read again
+	Rest  cooldown          // before they are read again
 }
 
 // PythonPatience times betweenLooks is 3 s: by then an interpreter has mapped its library.
@@ -79,7 +80,7 @@ func (t *Target) CloseProbes() {
 }
 
 func (t *Target) Close() error {
-	var errs []error
+	errs := []error{t.OwnHeap.Close()}
 	if t.Python != nil {
 		t.Python.Close()
 	}

@@ -35,9 +35,9 @@ func (l *List) HaveRoot() bool {
 }
 
 // Hold opens handles of running processes, without reading any of their state.
-func (l *List) Hold(who []process.Identity) error {
+func (l *List) Hold(ids []process.Identity) error {
 	started := map[*Target]process.Identity{}
-	for _, id := range who {
+	for _, id := range ids {
 		t := &Target{PID: id.PID}
 		l.All, started[t] = append(l.All, t), id
 	}
@@ -54,8 +54,8 @@ func (l *List) Hold(who []process.Identity) error {
 	})
 }
 
-// Each calls a function for each target on the list. It drops the targets for which the function fails with an error
-// that is tolerated, and fails itself with any other error, and where no target is left.
+// Each calls do for each target on the list. If do fails with a tolerated error, Each drops the target. It fails with
+// any other error, and if no target is left.
 func (l *List) Each(do func(*Target) error) error {
 	var gone error
 	for _, t := range slices.Clone(l.All) { // the function may add their children
@@ -85,19 +85,19 @@ func (l *List) Drop(t *Target) {
 	_ = t.Close()
 }
 
-// WithoutDescendants returns the list without repetitions and without descendants of its other processes.
-func (l *List) WithoutDescendants(who []process.Identity) (out []process.Identity, err error) {
+// WithoutDescendants returns ids without repetitions and without descendants of other processes in ids.
+func (l *List) WithoutDescendants(ids []process.Identity) (out []process.Identity, err error) {
 	covered := map[int]bool{}
-	for _, id := range who {
-		all, err := l.FS.Descendants(id.PID)
+	for _, id := range ids {
+		descendants, err := l.FS.Descendants(id.PID)
 		if err != nil {
 			return nil, fmt.Errorf("descendants of %d: %w", id.PID, err)
 		}
-		for _, d := range all {
+		for _, d := range descendants {
 			covered[d.PID] = true
 		}
 	}
-	for _, id := range who {
+	for _, id := range ids {
 		if !covered[id.PID] && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
@@ -156,8 +156,8 @@ func (l *List) FreeRoot() (root uint32, ok bool) {
 	for _, t := range l.All {
 		taken[t.Root] = true
 	}
-	for root, is := range taken {
-		if !is {
+	for root, isTaken := range taken {
+		if !isTaken {
 			return uint32(root), true
 		}
 	}
@@ -174,15 +174,15 @@ func (l *List) InTree(root uint32) (n int) {
 	return n
 }
 
-// Renamed returns events for the targets whose notebook has another name than at the last look. That happens because VS
-// Code sets its variable only once a kernel runs.
+// Renamed returns events for the targets whose notebook has another name than when it was last read: VS Code sets its
+// variable only once a kernel runs.
 func Renamed(fs process.FS, targets []*Target) (news []event.Event) {
 	for _, t := range targets {
 		if t.Gone || t.Python == nil || t.Python.Inputs == 0 || !t.Announced {
 			continue
 		}
-		if now := NotebookOf(fs, t.PID, t.Python.Live); now != "" && now != t.Python.Notebook {
-			t.Python.Notebook = now
+		if notebook := NotebookOf(fs, t.PID, t.Python.Live); notebook != "" && notebook != t.Python.Notebook {
+			t.Python.Notebook = notebook
 			news = append(news, &event.Process{ProcessInfo: t.Info()})
 		}
 	}

@@ -138,7 +138,7 @@ func TestVforkDuringTheAttach(t *testing.T) {
 				t.Fatal(err)
 			}
 			at(c.attached)
-			if settled, err := v.adoption.follow(root); !settled || err != nil {
+			if settled, err := v.adoption.rescan(root); !settled || err != nil {
 				t.Errorf("settled %v: %v", settled, err)
 			}
 			at(c.after)

@@ -19,14 +19,14 @@ func TestSubordinateUsersShareOneLimit(t *testing.T) {
 	}}
 	slot := uint32(0)
 	joins := func(uid uint32, group string) bool {
-		f := placeOf(group)
+		f := podAndContainerOf(group)
 		f.uid = uid
 		one := arrival{facts: facts{account: accountOf(group, &f, book.Login(uid, group))}}
-		of := one.of()
-		if !of.may(all.held(of), &c) {
+		of := one.holder()
+		if !of.mayTake(all.countSlots(of), &c) {
 			return false
 		}
-		all.hold(slot, of)
+		all.takeSlot(slot, of)
 		slot++
 		return true
 	}
@@ -46,7 +46,7 @@ func TestSubordinateUsersShareOneLimit(t *testing.T) {
 		joins(i, pod+"5")
 		joins(i, pod+"6")
 	}
-	if n := all.held(holder{}).all; n != c.Kernels-c.Kernels/4 {
+	if n := all.countSlots(holder{}).total; n != c.Kernels-c.Kernels/4 {
 		t.Errorf("a few have taken %d of %d numbers", n, c.Kernels)
 	}
 	for i := range uint32(16) {

@@ -13,30 +13,31 @@ import (
 	"time"
 )
 
-// found lets a kernel join, if its user and the machine may have one more.
+// found puts a kernel into the queue of arrivals, if its user may have one more. If there is no slot left, the account
+// with the most kernels may have to give one up.
 func (a *Agent) found(p inventory.Python) {
 	c, now := a.config.Load(), time.Now()
-	found := arrival{p, about(a.fs, &a.book, p.PID, p.UID)}
-	of := found.of()
-	taken := a.held(of)
-	joins := of.may(taken, c)
-	var surplus uint32 // a number that another account gives up
-	givenUp := false
-	if !joins && !of.worker && taken.own < c.PerUser {
-		surplus, givenUp = a.surplus(taken.group)
-		joins = givenUp
+	found := arrival{p, factsOf(a.fs, &a.book, p.PID, p.UID)}
+	holder := found.holder()
+	counts := a.countSlots(holder)
+	joins := holder.mayTake(counts, c)
+	var surplus uint32 // the root of the kernel to give up
+	givesUp := false
+	if !joins && !holder.worker && counts.own < c.PerUser {
+		surplus, givesUp = a.surplus(counts.group)
+		joins = givesUp
 	}
-	joins = joins && a.pace.may(of.group, now)
-	if givenUp {
-		joins = joins && a.inherits(p.PID, surplus, now)
+	joins = joins && a.joinRate.allow(holder.group, now)
+	if givesUp {
+		joins = joins && a.setHeir(p.PID, surplus, now)
 	}
 	if !joins {
 		a.metrics.refuse()
-		a.scout.forget(p.PID)
+		a.scout.retryLater(p.PID)
 		return
 	}
 	a.addArrival(found)
-	if givenUp {
+	if givesUp {
 		a.log.Info("a kernel is given up: its account has the most kernels, and another account needs a place",
 			"pid", p.PID, "kernel", surplus)
 		a.metrics.refuse()
@@ -45,21 +46,22 @@ func (a *Agent) found(p inventory.Python) {
 	a.admitArrivals()
 }
 
-// admitArrivals asks those kernels to join whose turn it is.
+// admitArrivals asks the kernels whose turn it is to join the session.
 func (a *Agent) admitArrivals() {
 	for _, pid := range a.admit(a.session.Join) {
-		a.scout.forget(pid)
+		a.scout.retryLater(pid)
 	}
 }
 
-// meet begins to follow a kernel.
-func (a *Agent) meet(e *event.Process, p arrival) {
+// addKernel begins to follow a kernel.
+func (a *Agent) addKernel(e *event.Process, p arrival) {
 	k := newKernel(a.newMonitor(), a.start, e.ProcessInfo, p.facts)
-	a.name(k)
+	a.nameKernel(k)
 	if !k.settled {
-		time.AfterFunc(patience, a.rename)
+		time.AfterFunc(maxNameWait, a.nameAll)
 	}
-	if e.Inputs > 1 && e.Started >= a.began { // it has run cells
+	hasRunCells := e.Inputs > 1
+	if hasRunCells && e.Started >= a.began {
 		a.metrics.miss()
 	}
 	a.kernels[e.Root] = k
@@ -67,23 +69,23 @@ func (a *Agent) meet(e *event.Process, p arrival) {
 	if a.options.Config.withSources() {
 		k.monitor.KeepSources(engines.MaxSource, maxSources)
 	}
-	a.metrics.add(k)
+	a.metrics.addKernel(k)
 }
 
-// joined is called by the session once a kernel was attached to, or could not be.
+// joined is called by the session once it has attached to a kernel, or could not.
 func (a *Agent) joined(id process.Identity, root uint32, err error) {
-	of := a.settle(id.PID)
+	holder := a.endJoin(id.PID)
 	defer a.admitArrivals()
 	switch {
 	case err == nil:
-		a.hold(root, of)
+		a.takeSlot(root, holder)
 		return
 	case errors.Is(err, tracer.ErrNoRoom):
-		a.scout.forget(id.PID)
+		a.scout.retryLater(id.PID)
 	}
 	a.takeArrival(id.PID)
 	switch {
-	case hasEnded(err):
+	case saysEnded(err):
 		a.metrics.miss()
 	case !errors.Is(err, tracer.ErrFollowed):
 		a.metrics.refuse()
@@ -93,21 +95,21 @@ func (a *Agent) joined(id process.Identity, root uint32, err error) {
 
 // released is called by the session once a root and all its processes have ended.
 func (a *Agent) released(root uint32) {
-	a.freed(root)
+	a.freeSlot(root)
 	a.admitArrivals()
 }
 
-// hasEnded reports whether an error says that a process has ended.
-func hasEnded(err error) bool {
+// saysEnded reports whether an error says that a process has ended.
+func saysEnded(err error) bool {
 	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
 		errors.Is(err, ledger.ErrNoProcess)
 }
 
-// holderOfLook returns the holder that is charged for the time of a look at a process.
-func holderOfLook(a *Agent, pid int) (of inventory.Holder, err error) {
+// holderOfLook returns who is charged for the time of a look at a process.
+func holderOfLook(a *Agent, pid int) (inventory.Holder, error) {
 	status, err := a.fs.Proc(pid).Status()
 	if err != nil {
-		return of, err
+		return inventory.Holder{}, err
 	}
 	f, _ := accountFacts(&a.book, groupOf(a.fs, pid), status.UID)
 	return inventory.Holder{UID: f.account.user, Group: f.account.group}, nil

@@ -27,12 +27,13 @@ type Options struct {
 	Log     *slog.Logger
 	// Open opens the files that the configuration names, with the rights of the person who named it.
 	Open func(name string) (*os.File, error)
-	// Traces is called once the agent looks for kernels, and Ready once /metrics answers as well, with its address.
-	// State takes a sentence about the addresses when it changes. Each may be nil.
+	// Traces is called once the agent looks for kernels; it may be nil.
 	Traces func()
-	Ready  func(net.Addr) error
-	State  func(text string)
-	// Sockets listen at addresses of the configuration already.
+	// Ready is called once /metrics answers as well, with its address; it may be nil. Its error ends the agent.
+	Ready func(net.Addr) error
+	// State is called with a sentence about the addresses when that changes; it may be nil.
+	State func(text string)
+	// Sockets listen already, at addresses of the configuration.
 	Sockets []net.Listener
 	// Reload delivers configurations that replace the present one.
 	Reload <-chan Config
@@ -50,13 +51,13 @@ type Agent struct {
 	*arrivals
 	names    names
 	book     telemetry.Accounts
-	pace     pace               // for the scout's goroutine
+	joinRate rateLimit          // for the scout's goroutine
 	kernels  map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
 	sinks    []telemetry.Sink
 	deaths   *deaths.Keeper // nil: off
 	tasks    *taskKeeper    // nil: off
 	start    *event.Start
-	began    uint64            // start of the agent, as [process.Identity.StartTicks]
+	began    uint64            // when the agent started, as [process.Identity.StartTicks]
 	counted  time.Time         // when losses were last counted
 	profiler *engines.Profiler // nil: no stacks are walked
 }

@@ -9,32 +9,33 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// arrivals are the kernels that were found and have not joined yet, and the numbers of the kernels that have joined. Of
-// each holder one kernel at a time is asked to join. To attach takes a tenth of a second, and nobody's kernel is to
-// wait for all kernels of another user.
+// arrivals are the kernels that were found and have not joined the session yet, and the slots of the kernels that have.
+// A slot is one of the session's root numbers, of which there are [ledger.MaxRoots]. Only one kernel of each holder is
+// asked to join at a time: an attach takes a tenth of a second, and no kernel may have to wait for all kernels of
+// another user.
 type arrivals struct {
 	mu      sync.Mutex
 	byPID   map[int]arrival
-	queue   []int           // kernels that were not asked to join; the one that waits longest is first
+	queue   []int           // process IDs of kernels that were not asked to join; the first one waits longest
 	joining map[holder]bool // holders with a kernel that was asked to join
 	heir    heir
-	leaving map[uint32]bool   // the numbers that kernels give up
-	numbers map[uint32]number // a kernel holds its number until all its processes have ended
-	joined  uint64            // counts the kernels that have joined
+	leaving map[uint32]bool // roots of kernels that give up their slots
+	slots   map[uint32]slot // by root; a kernel has its slot until all its processes have ended
+	joined  uint64          // number of kernels that have joined so far
 }
 
 func newArrivals() *arrivals {
 	return &arrivals{byPID: map[int]arrival{}, joining: map[holder]bool{}, leaving: map[uint32]bool{},
-		numbers: map[uint32]number{}}
+		slots: map[uint32]slot{}}
 }
 
-// heir is the arrival that waits for the number of a kernel that leaves.
+// heir is the arrival that waits for the slot of a leaving kernel.
 type heir struct {
 	pid   int // 0: none waits
 	since time.Time
 }
 
-// heirPatience is the longest time that an heir waits. In that time another kernel that wants a number is refused.
+// heirPatience is the longest time that an heir waits. Meanwhile no second arrival can become heir.
 const heirPatience = 10 * time.Second
 
 // arrival is a kernel that was found.
@@ -43,7 +44,7 @@ type arrival struct {
 	facts facts
 }
 
-// addArrival adds a kernel.
+// addArrival puts a kernel at the end of the queue.
 func (all *arrivals) addArrival(p arrival) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -51,19 +52,20 @@ func (all *arrivals) addArrival(p arrival) {
 	all.queue = append(all.queue, p.PID)
 }
 
-// admit asks the next kernel of each holder to join. It returns the kernels that cannot join.
+// admit asks the next kernel of each holder to join. It returns the process IDs of kernels for which join returns
+// false.
 func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.queue = slices.DeleteFunc(all.queue, func(pid int) bool {
-		p, is := all.byPID[pid]
+		p, isHere := all.byPID[pid]
 		switch {
-		case !is:
+		case !isHere:
 			return true
-		case all.joining[p.of()] || pid == all.heir.pid:
+		case all.joining[p.holder()] || pid == all.heir.pid:
 			return false
 		case join(p.Identity):
-			all.joining[p.of()] = true
+			all.joining[p.holder()] = true
 		default:
 			delete(all.byPID, pid)
 			refused = append(refused, pid)
@@ -73,8 +75,9 @@ func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
 	return refused
 }
 
-// inherits makes an arrival the heir of the number that a kernel gives up. It returns false while another heir waits.
-func (all *arrivals) inherits(pid int, from uint32, now time.Time) bool {
+// setHeir makes an arrival the heir of the slot that the kernel with root from gives up. It returns false while another
+// heir waits.
+func (all *arrivals) setHeir(pid int, from uint32, now time.Time) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.heir.pid != 0 && now.Sub(all.heir.since) < heirPatience {
@@ -84,142 +87,143 @@ func (all *arrivals) inherits(pid int, from uint32, now time.Time) bool {
 	return true
 }
 
-// freed takes a number back, and lets the heir join.
-func (all *arrivals) freed(root uint32) {
+// freeSlot frees a slot, and lets the heir join.
+func (all *arrivals) freeSlot(root uint32) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.heir = heir{}
 	delete(all.leaving, root)
-	delete(all.numbers, root)
+	delete(all.slots, root)
 }
 
-// leaves reports whether the kernel with a number is to leave.
-func (all *arrivals) leaves(root uint32) bool {
+// isLeaving reports whether a kernel was told to give up its slot.
+func (all *arrivals) isLeaving(root uint32) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.leaving[root]
 }
 
-// settle notes that a kernel no longer joins: the next kernel of its holder may be asked to join. It returns the
-// holder.
-func (all *arrivals) settle(pid int) holder {
+// endJoin notes that a kernel has joined, or could not: the holder's next kernel may be asked. It returns the holder.
+func (all *arrivals) endJoin(pid int) holder {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	p := all.byPID[pid]
-	delete(all.joining, p.of())
-	return p.of()
+	delete(all.joining, p.holder())
+	return p.holder()
 }
 
-// hold gives a number to a kernel that has joined.
-func (all *arrivals) hold(root uint32, of holder) {
+// takeSlot gives a slot to a kernel that has joined.
+func (all *arrivals) takeSlot(root uint32, by holder) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.joined++
-	all.numbers[root] = number{of, all.joined}
+	all.slots[root] = slot{by, all.joined}
 }
 
-// takeArrival removes a kernel and returns it. is reports whether it was there.
-func (all *arrivals) takeArrival(pid int) (p arrival, is bool) {
+// takeArrival removes and returns a kernel. ok is false if it was not there.
+func (all *arrivals) takeArrival(pid int) (p arrival, ok bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	p, is = all.byPID[pid]
+	p, ok = all.byPID[pid]
 	delete(all.byPID, pid)
-	return p, is
+	return p, ok
 }
 
-// of returns the holder that an arrival's number is charged to.
-func (p *arrival) of() holder { return holder{p.facts.account, p.Worker && p.IPython == ""} }
+// holder returns who is charged for an arrival's slot.
+func (p *arrival) holder() holder { return holder{p.facts.account, p.Worker && p.IPython == ""} }
 
-// holder is what the numbers of kernels are charged to: an account. An account's workers of Dask are charged apart.
+// holder is who is charged for slots: an account, with its kernels and its workers of Dask counted apart.
 type holder struct {
 	account
 	worker bool
 }
 
-// held counts numbers that are taken, or waited for: all of them, those of one holder, and those of the holder's group.
-type held struct{ all, own, group int }
+// slotCounts counts slots that are taken or waited for: in total, of one holder, and of all holders of its group.
+type slotCounts struct{ total, own, group int }
 
-// add counts a number that a holder has.
-func (n *held) add(has, of holder) {
-	n.all++
-	if has == of {
+// add counts a slot of has, in the counts for a holder.
+func (n *slotCounts) add(has, holder holder) {
+	n.total++
+	if has == holder {
 		n.own++
 	}
-	if has.group == of.group {
+	if has.group == holder.group {
 		n.group++
 	}
 }
 
-// may reports whether a holder may have one more number. The last quarter of the numbers is for holders who have none,
-// so that a few holders cannot take all numbers. per_user can leave less than a quarter. Workers get none of that
-// quarter.
-func (h *holder) may(n held, c *Config) bool {
-	most, own := c.Kernels, c.PerUser
-	last := min(c.Kernels/4, max(0, c.Kernels-own))
+// mayTake reports whether a holder may take one more slot. The last quarter of the slots is for groups without any, so
+// that a few users cannot take all slots; it is smaller if per_user leaves less than a quarter. Workers may take three
+// quarters at most.
+func (h *holder) mayTake(n slotCounts, c *Config) bool {
+	total, own := c.Kernels, c.PerUser
+	reserved := min(c.Kernels/4, max(0, c.Kernels-own))
 	switch {
 	case h.worker:
-		most, own = most-c.Kernels/4, c.Dask.PerUser
+		total, own = total-c.Kernels/4, c.Dask.PerUser
 	case n.group > 0:
-		most -= last
+		total -= reserved
 	}
-	return n.all < most && n.own < own
+	return n.total < total && n.own < own
 }
 
-// number is a number that a kernel holds.
-type number struct {
+// slot is the slot of a kernel.
+type slot struct {
 	holder
 	joined uint64 // the order in which kernels joined
 }
 
-// surplus returns the number to give up for one more kernel of a group that has some: the newest number of the group
-// that has most. is is false if that group has less than two more numbers than the other: the number would only change
-// sides.
-func (all *arrivals) surplus(has int) (root uint32, is bool) {
+// surplus returns the root of the kernel to give up for one more kernel of a group that has groupHas slots: the newest
+// kernel of the group with most slots. ok is false if that group has fewer than two slots more, because then the two
+// groups would only change places.
+func (all *arrivals) surplus(groupHas int) (root uint32, ok bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	groups := map[string]int{}
-	for _, n := range all.numbers {
-		groups[n.group]++
+	byGroup := map[string]int{}
+	for _, s := range all.slots {
+		byGroup[s.group]++
 	}
 	most := 0
-	for at, n := range all.numbers {
-		if has := groups[n.group]; has > most || has == most && n.joined > all.numbers[root].joined {
-			root, most = at, has
+	for r, s := range all.slots {
+		has := byGroup[s.group]
+		isNewer := s.joined > all.slots[root].joined
+		if has > most || has == most && isNewer {
+			root, most = r, has
 		}
 	}
-	return root, most >= has+2
+	return root, most >= groupHas+2
 }
 
-// held counts the numbers that kernels have, and those that arrivals wait for.
-func (all *arrivals) held(of holder) (n held) {
+// countSlots counts the slots that kernels have, and those that arrivals wait for.
+func (all *arrivals) countSlots(holder holder) (n slotCounts) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	for _, one := range all.numbers {
-		n.add(one.holder, of)
+	for _, s := range all.slots {
+		n.add(s.holder, holder)
 	}
 	for _, p := range all.byPID {
-		n.add(p.of(), of)
+		n.add(p.holder(), holder)
 	}
 	return n
 }
 
-// joinsAMinute is the most kernels of a user that join in a minute: each takes a tenth of a second of processor time,
-// and a user can start and end them for ever.
+// joinsAMinute is the most kernels of a user that join in a minute. Each join takes a tenth of a second of processor
+// time, and a user can start and end kernels without end.
 const joinsAMinute = 60
 
-// pace bounds how often somebody may begin something.
-type pace struct {
-	most  int // times in a stretch of time
-	long  time.Duration
-	since time.Time
-	begun map[string]int // in the stretch since then, by name
+// rateLimit bounds how often somebody may begin something.
+type rateLimit struct {
+	limit  int // times in a period
+	period time.Duration
+	since  time.Time      // when the present period began
+	counts map[string]int // times in the present period, by name
 }
 
-// may reports whether somebody may begin once more. It counts each time that it is asked.
-func (p *pace) may(name string, now time.Time) bool {
-	if now.Sub(p.since) >= p.long || p.begun == nil {
-		p.since, p.begun = now, map[string]int{}
+// allow reports whether somebody may begin once more in this period. It counts each call.
+func (p *rateLimit) allow(name string, now time.Time) bool {
+	if now.Sub(p.since) >= p.period || p.counts == nil {
+		p.since, p.counts = now, map[string]int{}
 	}
-	p.begun[name]++
-	return p.begun[name] <= p.most
+	p.counts[name]++
+	return p.counts[name] <= p.limit
 }

@@ -35,14 +35,14 @@ func TestArrivalsJoinInTurnsOfUsers(t *testing.T) {
 	if !slices.Equal(asked, []int{10, 30}) {
 		t.Errorf("asked %v", asked)
 	}
-	all.settle(10)
+	all.endJoin(10)
 	all.takeArrival(11) // it has gone
 	all.admit(join)
 	if !slices.Equal(asked, []int{10, 30, 12}) {
 		t.Errorf("asked %v", asked)
 	}
 	full = true
-	all.settle(12)
+	all.endJoin(12)
 	if refused := all.admit(join); len(refused) != 13 || refused[0] != 13 {
 		t.Errorf("refused %v", refused)
 	}

@@ -138,7 +138,7 @@ func TestLatePlace(t *testing.T) {
 		t.Errorf("before: %q, %q", k.Place, a.boundary(42, 7))
 	}
 	known[podUID] = hubPod("ann")
-	a.rename()
+	a.nameAll()
 	if k.Place != "hub:jhub/ann" || a.boundary(42, 7) != k.Place {
 		t.Errorf("afterwards: %q, %q", k.Place, a.boundary(42, 7))
 	}

@@ -27,26 +27,27 @@ type Config struct {
 	Version int `yaml:"version"`
 	// Listen is the address of /metrics and /healthz. It is read at the start only.
 	Listen string `yaml:"listen"`
-	// Health is an address of its own for probes: /healthz and /readyz. "" for none. It is read at the start only.
+	// Health is a further address for /healthz and /readyz; "" for none. It is read at the start only.
 	Health string `yaml:"health"`
 	// Budget is the share of a kernel's time that its probes may cost: 3%, 0.03 or off. It is read at the start only.
 	Budget string `yaml:"budget"`
-	// Refresh is the greatest age of the figures of kernels that do nothing. It is read at the start only.
+	// Refresh is the greatest age of the figures of an idle kernel. It is read at the start only.
 	Refresh Duration `yaml:"refresh"`
 	// Look is the interval of looks for new kernels.
 	Look Duration `yaml:"look"`
-	// Kernels and PerUser are the most kernels that are traced at a time, of all users and of one.
+	// Kernels is the most kernels that are traced at a time.
 	Kernels int `yaml:"kernels"`
+	// PerUser is the most kernels of one user that are traced at a time.
 	PerUser int `yaml:"per_user"`
 	// Series is the most time series of kernels and users. Beyond it, labels are folded into "other".
 	Series int `yaml:"series"`
 	// Keep is how long the counters of users and pods stay after their last cell.
 	Keep Duration `yaml:"keep"`
-	// Users: series have the names of users.
+	// Users lets series have the names of users.
 	Users bool `yaml:"users"`
-	// Deaths are the reports of kernels that were killed.
+	// Deaths is about the reports of kernels that were killed.
 	Deaths deaths.Config `yaml:"deaths"`
-	// Dask has the workers of Dask.
+	// Dask is about the workers of Dask.
 	Dask TasksConfig `yaml:"dask"`
 	// OTLP is the receiver of spans; nil for none. It is read at the start only.
 	OTLP *engines.Spans `yaml:"otlp"`
@@ -71,7 +72,7 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	long, err := time.ParseDuration(n.Value)
 	if err != nil || n.Kind != yaml.ScalarNode {
 		return &yaml.TypeError{Errors: []string{
-			fmt.Sprintf("line %d: %q is not a time such as 15s or 10m", n.Line, n.Value),
+			fmt.Sprintf("line %d: %q: must be a time such as 15s or 10m", n.Line, n.Value),
 		}}
 	}
 	*d = Duration(long)
@@ -81,7 +82,7 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 // String returns the duration as a configuration has it.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// DefaultConfig returns the configuration without a file.
+// DefaultConfig returns the configuration that is in force without a file.
 func DefaultConfig() Config {
 	return Config{
 		Version: ConfigVersion, Listen: telemetry.DefaultListen,
@@ -95,11 +96,11 @@ func DefaultConfig() Config {
 // ConfigError is a mistake in a configuration file.
 type ConfigError struct {
 	File string
-	Line int // from 1; 0 if it is of no line
+	Line int // from 1; 0 if the mistake is of no line
 	Text string
 }
 
-// Error returns a sentence that begins with the place.
+// Error returns a sentence that begins with FILE:LINE.
 func (e *ConfigError) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %s", e.File, e.Text)
@@ -110,8 +111,8 @@ func (e *ConfigError) Error() string {
 // maxConfig is the greatest size of a configuration file, in bytes.
 const maxConfig = 1 << 20
 
-// ReadConfig reads a configuration from a file with a name. A file without a line "version: 1" is a mistake, and has no
-// defaults. A mistake is a [ConfigError].
+// ReadConfig reads a configuration from a file with the given name. Its error is a [ConfigError]. A file without a line
+// "version: 1" is an error, too.
 func ReadConfig(f io.Reader, name string) (Config, error) {
 	c := DefaultConfig()
 	raw, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
@@ -127,13 +128,13 @@ func ReadConfig(f io.Reader, name string) (Config, error) {
 	return c, nil
 }
 
-// parse reads a configuration. After an error, line is its line, 0 if that is not known.
+// parse reads a configuration. line is the line of the error, 0 if that is unknown.
 func (c *Config) parse(raw []byte) (line int, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(raw))
 	decoder.KnownFields(true)
 	c.Version = 0
 	if err := decoder.Decode(c); err != nil && !errors.Is(err, io.EOF) {
-		return placed(err)
+		return placedError(err)
 	}
 	switch {
 	case c.Version == 0:
@@ -148,21 +149,22 @@ func (c *Config) parse(raw []byte) (line int, err error) {
 	return 0, nil
 }
 
-// placed returns the line and the text of an error of the decoder: "yaml: line 3: …", or of several lines.
-func placed(err error) (line int, one error) {
+// placedError takes the line, 0 if there is none, out of the decoder's error "yaml: line 3: …". Of several errors it
+// takes the first.
+func placedError(err error) (line int, cleaned error) {
 	var several *yaml.TypeError
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if errors.As(err, &several) && len(several.Errors) > 0 {
 		text = several.Errors[0]
 	}
-	if rest, is := strings.CutPrefix(text, "line "); is {
-		if number, rest, is := strings.Cut(rest, ": "); is {
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		if number, rest, ok := strings.Cut(rest, ": "); ok {
 			if n, err := strconv.Atoi(number); err == nil {
 				line, text = n, rest
 			}
 		}
 	}
-	if field, section, is := strings.Cut(text, " not found in type "); is {
+	if field, section, ok := strings.Cut(text, " not found in type "); ok {
 		text = field + " is no field of the configuration"
 		if section != "agent.Config" {
 			text = field + " is no field of this section"
@@ -175,8 +177,8 @@ func placed(err error) (line int, one error) {
 	return line, errors.New(strings.TrimSuffix(text, "\n"))
 }
 
-// lineOf returns the line of a field, 0 if it is not in the text. A field of a section has the section's name before
-// it: otlp.endpoint. Where only the section is there, that is its line.
+// lineOf returns the line of a field, 0 if it is not in the text. The key of a section's field is such as
+// otlp.endpoint. If the section lacks the field, lineOf returns the section's line.
 func lineOf(raw []byte, key string) (line int) {
 	var document yaml.Node
 	if yaml.Unmarshal(raw, &document) != nil || len(document.Content) == 0 {
@@ -193,11 +195,11 @@ func lineOf(raw []byte, key string) (line int) {
 	return line
 }
 
-// fieldOf returns the line and the value of a field, 0 and nil if it is not there.
-func fieldOf(of *yaml.Node, name string) (line int, value *yaml.Node) {
-	for i := 0; of.Kind == yaml.MappingNode && i+1 < len(of.Content); i += 2 {
-		if of.Content[i].Value == name {
-			return of.Content[i].Line, of.Content[i+1]
+// fieldOf returns the line and the value of a field of a section, 0 and nil if it is not there.
+func fieldOf(section *yaml.Node, name string) (line int, value *yaml.Node) {
+	for i := 0; section.Kind == yaml.MappingNode && i+1 < len(section.Content); i += 2 {
+		if section.Content[i].Value == name {
+			return section.Content[i].Line, section.Content[i+1]
 		}
 	}
 	return 0, nil
@@ -206,13 +208,13 @@ func fieldOf(of *yaml.Node, name string) (line int, value *yaml.Node) {
 var errNoVersion = fmt.Errorf(
 	`it has no line "version: %d": it is empty, half written, or no configuration of the agent's`, ConfigVersion)
 
-// check returns the first field with a value out of range.
+// check returns the key of the first field with a value out of range, and what is wrong with it.
 func (c *Config) check() (key string, err error) {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return "listen", fmt.Errorf("listen: %q is not an address such as 127.0.0.1:9464 or :9464", c.Listen)
+		return "listen", fmt.Errorf("listen: %q: must be an address such as 127.0.0.1:9464 or :9464", c.Listen)
 	}
 	if _, _, err := net.SplitHostPort(c.Health); c.Health != "" && err != nil {
-		return "health", fmt.Errorf("health: %q is not an address such as :9465", c.Health)
+		return "health", fmt.Errorf("health: %q: must be an address such as :9465", c.Health)
 	}
 	const second, minute, hour = Duration(time.Second), Duration(time.Minute), Duration(time.Hour)
 	for _, field := range []struct {
@@ -230,18 +232,18 @@ func (c *Config) check() (key string, err error) {
 			return field.key, fmt.Errorf("%s: %w", field.key, field.err)
 		}
 	}
-	if bad := c.Hubs.Bad(); bad != "" {
-		return "hub_namespaces", fmt.Errorf("hub_namespaces: %s is no pattern such as hub-*", bad)
+	if badPattern := c.Hubs.Bad(); badPattern != "" {
+		return "hub_namespaces", fmt.Errorf("hub_namespaces: %s: must be a pattern such as hub-*", badPattern)
 	}
 	return c.checkSections()
 }
 
-// checkSections returns the first field of a section with a value out of range.
+// checkSections is [Config.check] for the fields of sections.
 func (c *Config) checkSections() (key string, err error) {
-	for _, section := range []struct {
-		name, separator string // that stands before the field in a message
-		there           bool
-		checks          interface {
+	for _, s := range []struct {
+		name, separator string // before the field in a message
+		isThere         bool
+		section         interface {
 			Check() (field string, err error)
 		}
 	}{
@@ -252,11 +254,11 @@ func (c *Config) checkSections() (key string, err error) {
 		{"hub_page", ": ", c.HubPage != nil, c.HubPage},
 		{"deaths", ".", true, &c.Deaths},
 	} {
-		if !section.there {
+		if !s.isThere {
 			continue
 		}
-		if field, err := section.checks.Check(); err != nil {
-			return section.name + "." + field, fmt.Errorf("%s%s%s: %w", section.name, section.separator, field, err)
+		if field, err := s.section.Check(); err != nil {
+			return s.name + "." + field, fmt.Errorf("%s%s%s: %w", s.name, s.separator, field, err)
 		}
 	}
 	return "", nil

@@ -21,12 +21,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds on what those who reach a door can take.
+// Bounds on what the clients of a door can take.
 const (
 	headerTime  = 5 * time.Second
 	answerTime  = 30 * time.Second
 	idleTime    = time.Minute
-	maxHeader   = 16 << 10
+	maxHeader   = 16 << 10 // bytes
 	closingTime = 2 * time.Second
 	// retryEvery is the interval at which an address is tried again.
 	retryEvery = time.Second
@@ -37,31 +37,33 @@ type door struct {
 	// Address is HOST:PORT, or the path of a Unix socket.
 	Address string
 	Handler http.Handler
-	// Socket listens already, as one of systemd's; nil: [door.Open] and [door.Serve] listen.
+	// Socket listens already, as a socket of systemd's does; nil: [door.Open] or [door.Serve] listens.
 	Socket net.Listener
 	admission
 	Log *slog.Logger
-	// Said takes the reason why there are no answers, and nil once there are. Said itself may be nil.
+	// Said is called with the reason why there are no answers, and with nil once there are. It may be nil.
 	Said func(address string, why error)
 	// Opened is called once the door answers; it may be nil.
 	Opened func(at net.Addr)
 
-	pages func() *http.ServeMux // what Handler will have
+	pages func() *http.ServeMux // makes Handler
 	retry time.Duration         // 0: [retryEvery]
 }
 
-// Open listens. It fails where that is for good. Where another program has the address, [door.Serve] tries again.
+// Open listens. It returns nil if another program has the address: [door.Serve] tries again.
 func (d *door) Open() (err error) {
 	if d.Socket != nil {
 		return nil
 	}
-	if d.Socket, err = listenAt(d.Address, d.mode()); err != nil && passes(err) {
+	d.Socket, err = listenAt(d.Address, d.mode())
+	if err != nil && isTransient(err) {
 		return nil
 	}
 	return err
 }
 
-// mode returns the mode of a Unix socket. It lets in the agent's user alone, unless Allow decides who may connect.
+// mode returns the mode of a Unix socket: for the agent's user alone, or for all users if Allow decides who may
+// connect.
 func (d *door) mode() uint32 {
 	if d.Allow == nil {
 		return 0o600
@@ -69,16 +71,16 @@ func (d *door) mode() uint32 {
 	return 0o666
 }
 
-// passes reports whether an error of listening can pass: another program has the address, or the machine does not have
-// it yet.
-func passes(err error) bool {
+// isTransient reports whether listening may succeed later: another program has the address, or the machine does not
+// have the address yet.
+func isTransient(err error) bool {
 	return errors.Is(err, unix.EADDRINUSE) || errors.Is(err, unix.EADDRNOTAVAIL)
 }
 
-// Serve answers until the context is done, and returns nil then. It listens first, if [door.Open] has not: for as long
-// as another program has the address, it tries again. It says so once.
+// Serve answers until the context is done, and returns nil then. If [door.Open] could not listen, Serve first tries
+// until it can.
 func (d *door) Serve(ctx context.Context) error {
-	if !d.wait(ctx) {
+	if !d.listen(ctx) {
 		return nil
 	}
 	g, err := newGate(d.Socket, d.admission)
@@ -105,28 +107,28 @@ func (d *door) Serve(ctx context.Context) error {
 	return nil
 }
 
-// wait listens. It returns false once the context is done.
-func (d *door) wait(ctx context.Context) bool {
+// listen listens, and tries again while that fails. It returns false once the context is done.
+func (d *door) listen(ctx context.Context) bool {
 	if d.Socket != nil {
 		return true
 	}
 	tick := time.NewTicker(cmp.Or(d.retry, retryEvery))
 	defer tick.Stop()
-	for said := false; ; {
+	for reported := false; ; {
 		l, err := listenAt(d.Address, d.mode())
 		if err == nil {
-			if said {
+			if reported {
 				d.Log.Warn("the address is free: there are answers from now on", "address", d.Address)
 			}
 			d.Socket = l
 			d.say(nil)
 			return true
 		}
-		if !said {
+		if !reported {
 			d.Log.Error("there are no answers at an address: another program has it, which is no agent; "+
 				"it is tried again each second", "address", d.Address, "error", err)
 			d.say(err)
-			said = true
+			reported = true
 		}
 		select {
 		case <-ctx.Done():
@@ -142,8 +144,8 @@ func (d *door) say(why error) {
 	}
 }
 
-// errFolder says that others could make a socket in the place of one.
-var errFolder = errors.New("the folder is a link, not this user's, or others may write to it: " +
+// errUnsafeFolder says that other users could put their own socket at the path.
+var errUnsafeFolder = errors.New("the folder is a link, not this user's, or others may write to it: " +
 	"a socket in it could be anybody's")
 
 // isPath reports whether an address is the path of a Unix socket.
@@ -157,8 +159,8 @@ func listenAt(address string, mode uint32) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 }
 
-// listenUnix makes a Unix socket, in the place of one at which nobody answers any more. The folder has to be this
-// user's alone.
+// listenUnix makes a Unix socket. It replaces a socket at which nobody answers any more. Only this user may write to
+// the folder.
 func listenUnix(path string, mode uint32) (net.Listener, error) {
 	folder := filepath.Dir(path)
 	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
@@ -169,7 +171,7 @@ func listenUnix(path string, mode uint32) (net.Listener, error) {
 		return nil, fmt.Errorf("look at %s: %w", folder, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return nil, fmt.Errorf("%s: %w", folder, errFolder)
+		return nil, fmt.Errorf("%s: %w", folder, errUnsafeFolder)
 	}
 	if other, err := net.Dial("unix", path); err == nil {
 		other.Close()
@@ -189,48 +191,49 @@ func listenUnix(path string, mode uint32) (net.Listener, error) {
 	return l, nil
 }
 
-// doorState is why an agent does not answer somewhere, for those who look after it.
+// doorState knows the addresses at which an agent does not answer.
 type doorState struct {
-	mu  sync.Mutex
-	why map[string]string // by address
+	mu      sync.Mutex
+	reasons map[string]string // why there are no answers, by address
 }
 
-// Set takes in why there are no answers at an address; nil: there are. It returns the state in a sentence.
+// Set notes why there are no answers at an address; nil if there are. It returns the state of all addresses in a
+// sentence.
 func (s *doorState) Set(address string, why error) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.why == nil {
-		s.why = map[string]string{}
+	if s.reasons == nil {
+		s.reasons = map[string]string{}
 	}
-	delete(s.why, address)
+	delete(s.reasons, address)
 	if why != nil {
-		s.why[address] = fmt.Sprintf("there are no answers at %s: %v", address, why)
+		s.reasons[address] = fmt.Sprintf("there are no answers at %s: %v", address, why)
 	}
-	for _, at := range slices.Sorted(maps.Keys(s.why)) {
-		return s.why[at]
+	for _, at := range slices.Sorted(maps.Keys(s.reasons)) {
+		return s.reasons[at]
 	}
 	return "it traces, and answers"
 }
 
-// troubles returns a line for each address without answers.
-func (s *doorState) troubles() (text string) {
+// problems returns a line for each address without answers.
+func (s *doorState) problems() (text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, at := range slices.Sorted(maps.Keys(s.why)) {
-		text += s.why[at] + "\n"
+	for _, at := range slices.Sorted(maps.Keys(s.reasons)) {
+		text += s.reasons[at] + "\n"
 	}
 	return text
 }
 
-// Healthy answers that the agent runs, and names the addresses at which it does not answer. Its status is 200 all the
-// same: another program has these addresses, and a restart of the agent would not help.
+// Healthy answers with status 200 that the agent runs, also if some addresses have no answers: another program has
+// these addresses, so a restart of the agent would not help. It names them.
 func (s *doorState) Healthy(w http.ResponseWriter, _ *http.Request) {
-	_, _ = io.WriteString(w, "ok\n"+s.troubles())
+	_, _ = io.WriteString(w, "ok\n"+s.problems())
 }
 
-// Ready answers with status 503 where the agent does not answer at one of its addresses.
+// Ready answers with status 503 if an address has no answers.
 func (s *doorState) Ready(w http.ResponseWriter, _ *http.Request) {
-	if troubles := s.troubles(); troubles != "" {
+	if troubles := s.problems(); troubles != "" {
 		http.Error(w, troubles, http.StatusServiceUnavailable)
 		return
 	}

@@ -112,10 +112,10 @@ func TestCrowdedPeerGivesUpAConnection(t *testing.T) {
 	g, _ := newGate(nil, admission{})
 	now := time.Now()
 	add := func(peer string, busy bool) (out net.Conn) {
-		out = g.place(peer)
+		out = g.makeRoom(peer)
 		c := &fakeNet{n: len(g.conns)}
 		now = now.Add(time.Second)
-		g.conns[c] = &visit{peer: peer, busy: busy, since: now}
+		g.conns[c] = &connState{peer: peer, busy: busy, since: now}
 		return out
 	}
 	count := func(peer string) (n int) {
@@ -159,11 +159,11 @@ func TestPaceOfPeers(t *testing.T) {
 	g, _ := newGate(nil, admission{})
 	now, got := time.Now(), 0
 	for i := range 10_000 {
-		if g.pace.may("a", now.Add(time.Duration(i)*time.Microsecond)) {
+		if g.rate.allow("a", now.Add(time.Duration(i)*time.Microsecond)) {
 			got++
 		}
 	}
-	if got != maxASecond || !g.pace.may("b", now) || !g.pace.may("a", now.Add(time.Second)) {
+	if got != maxASecond || !g.rate.allow("b", now) || !g.rate.allow("a", now.Add(time.Second)) {
 		t.Errorf("%d connections in a second", got)
 	}
 }
@@ -222,8 +222,8 @@ func testTaken(t *testing.T, other net.Listener, attempts func()) {
 	over := make(chan error, 1)
 	go func() { over <- d.Serve(ctx) }()
 	<-said
-	if !strings.Contains(state.troubles(), "address already in use") {
-		t.Errorf("troubles: %q", state.troubles())
+	if !strings.Contains(state.problems(), "address already in use") {
+		t.Errorf("troubles: %q", state.problems())
 	}
 	attempts()
 	if n := strings.Count(log.String(), "it is tried again"); n != 1 {
@@ -240,8 +240,8 @@ func testTaken(t *testing.T, other net.Listener, attempts func()) {
 	}
 	other.Close()
 	text, err := getDoor(other.Addr().Network(), (<-at).String())
-	if err != nil || text != "ok\n" || state.troubles() != "" {
-		t.Error(text, err, state.troubles())
+	if err != nil || text != "ok\n" || state.problems() != "" {
+		t.Error(text, err, state.problems())
 	}
 	stop()
 	if err := <-over; err != nil {
@@ -270,7 +270,7 @@ func TestUnixSocketAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenAt(path, 0o600); !passes(err) {
+	if _, err := listenAt(path, 0o600); !isTransient(err) {
 		t.Errorf("a second one: %v", err)
 	}
 	first.(*net.UnixListener).SetUnlinkOnClose(false)

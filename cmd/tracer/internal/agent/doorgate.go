@@ -12,38 +12,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds on the connections of a door, of all and of one peer.
+// Bounds on the connections of a door.
 const (
 	maxConnections = 64
-	maxOfPeer      = 16
-	maxASecond     = 128 // that a peer may begin; more are closed at once
+	maxOfPeer      = 16  // open at a time
+	maxASecond     = 128 // begun by one peer; more are closed at once
 )
 
-// doorGate hands on the connections of a listener, and bounds their number. Who connects while there is no room takes
-// the place of another connection: of the peer's own if it has as many as it may, or else of the peer with most. Of
-// these the one goes that has been idle for longest, or, if none is idle, the one that is answered for longest.
+// doorGate hands on the connections of a listener, and bounds their number. While there is no room, a new connection
+// closes an older one: of the same peer if that has maxOfPeer, else of the peer with the most. Among that peer's
+// connections, the gate closes the one that is idle for longest, or the one that is being answered for longest if none
+// is idle.
 type doorGate struct {
 	net.Listener
-	file *os.File // the same socket
+	file *os.File // of the listener's socket
 	admission
-	pace  pace
-	users *netlink // says who connects over the loopback
+	rate  rateLimit
+	users *netlink // finds the user of a connection over the loopback
 
 	mu    sync.Mutex
-	conns map[net.Conn]*visit
+	conns map[net.Conn]*connState
 }
 
-// visit is a connection that is open.
-type visit struct {
+// connState is the state of an open connection.
+type connState struct {
 	peer  string
-	busy  bool      // a request is answered
-	since time.Time // when that, or being idle, began
+	busy  bool      // a request is being answered
+	since time.Time // when busy last changed
 }
 
 func newGate(socket net.Listener, who admission) (g *doorGate, err error) {
-	g = &doorGate{Listener: socket, admission: who, users: &netlink{}, conns: map[net.Conn]*visit{},
-		pace: pace{most: cmp.Or(who.aSecond, maxASecond), long: time.Second}}
-	if l, is := socket.(interface{ File() (*os.File, error) }); is {
+	g = &doorGate{Listener: socket, admission: who, users: &netlink{}, conns: map[net.Conn]*connState{},
+		rate: rateLimit{limit: cmp.Or(who.aSecond, maxASecond), period: time.Second}}
+	if l, ok := socket.(interface{ File() (*os.File, error) }); ok {
 		g.file, err = l.File()
 	}
 	return g, err
@@ -52,7 +53,7 @@ func newGate(socket net.Listener, who admission) (g *doorGate, err error) {
 // Close closes the socket. [doorGate.Accept] fails then.
 func (g *doorGate) Close() error { return errors.Join(g.Listener.Close(), g.file.Close()) }
 
-// Accept returns the next connection. One of a user who may not connect, or begins too many, is closed.
+// Accept returns the next connection. It closes connections of a peer that may not connect, or begins too many.
 func (g *doorGate) Accept() (net.Conn, error) {
 	fd, peer, err := g.next()
 	if err != nil {
@@ -65,91 +66,92 @@ func (g *doorGate) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	g.mu.Lock()
-	out := g.place(peer)
-	g.conns[c] = &visit{peer: peer, since: time.Now()}
+	removed := g.makeRoom(peer)
+	g.conns[c] = &connState{peer: peer, since: time.Now()}
 	g.mu.Unlock()
-	if out != nil {
-		out.Close()
+	if removed != nil {
+		removed.Close()
 	}
 	return c, nil
 }
 
-// next returns the next connection that may be, as a descriptor: one that may not costs a few system calls, since it
-// keeps those behind it waiting.
+// next returns the descriptor of the next connection that is allowed, and its peer. It closes the others with few
+// system calls, because they keep the allowed ones waiting.
 func (g *doorGate) next() (fd int, peer string, err error) {
 	raw, err := g.file.SyscallConn()
 	if err != nil {
 		return -1, "", err
 	}
-	var failed error
-	err = raw.Read(func(of uintptr) bool {
+	var acceptErr error
+	err = raw.Read(func(listener uintptr) bool {
 		for {
 			var from unix.Sockaddr
-			fd, from, failed = unix.Accept4(int(of), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+			fd, from, acceptErr = unix.Accept4(int(listener), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 			switch {
-			case errors.Is(failed, unix.EAGAIN):
+			case errors.Is(acceptErr, unix.EAGAIN):
 				return false
-			case errors.Is(failed, unix.EINTR), errors.Is(failed, unix.ECONNABORTED):
+			case errors.Is(acceptErr, unix.EINTR), errors.Is(acceptErr, unix.ECONNABORTED):
 				continue
-			case failed != nil:
-				failed = os.NewSyscallError("accept4", failed)
+			case acceptErr != nil:
+				acceptErr = os.NewSyscallError("accept4", acceptErr)
 				return true
 			}
-			var may bool
-			if peer, may = g.peerOf(fd, from, g.users); may && g.pace.may(peer, time.Now()) {
+			var allowed bool
+			if peer, allowed = g.peerOf(fd, from, g.users); allowed && g.rate.allow(peer, time.Now()) {
 				return true
 			}
-			_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // nothing is kept
+			_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // no TIME_WAIT
 			unix.Close(fd)
 		}
 	})
-	return fd, peer, errors.Join(err, failed)
+	return fd, peer, errors.Join(err, acceptErr)
 }
 
-// place returns the connection that makes room for another one of a peer, nil where there is room. The caller holds mu.
-func (g *doorGate) place(peer string) (out net.Conn) {
-	of := map[string]int{}
-	most := peer
-	for _, v := range g.conns {
-		if of[v.peer]++; of[v.peer] > of[most] {
-			most = v.peer
+// makeRoom removes and returns the connection that must be closed for a new one of a peer, nil if there is room. The
+// caller holds mu.
+func (g *doorGate) makeRoom(peer string) (removed net.Conn) {
+	counts := map[string]int{} // by peer
+	victim := peer             // the peer with most connections
+	for _, s := range g.conns {
+		if counts[s.peer]++; counts[s.peer] > counts[victim] {
+			victim = s.peer
 		}
 	}
 	switch {
-	case of[peer] >= maxOfPeer:
-		most = peer
+	case counts[peer] >= maxOfPeer:
+		victim = peer
 	case len(g.conns) < maxConnections:
 		return nil
 	}
-	var worst *visit
-	for c, v := range g.conns {
-		if v.peer == most && (worst == nil || v.idler(worst)) {
-			out, worst = c, v
+	var removedState *connState
+	for c, s := range g.conns {
+		if s.peer == victim && (removedState == nil || s.closesBefore(removedState)) {
+			removed, removedState = c, s
 		}
 	}
-	delete(g.conns, out)
-	return out
+	delete(g.conns, removed)
+	return removed
 }
 
-// idler reports whether a visit is closed before another one.
-func (v *visit) idler(than *visit) bool {
-	if v.busy != than.busy {
-		return !v.busy
+// closesBefore reports whether to close a connection before another one of the same peer.
+func (s *connState) closesBefore(other *connState) bool {
+	if s.busy != other.busy {
+		return !s.busy
 	}
-	return v.since.Before(than.since)
+	return s.since.Before(other.since)
 }
 
-// note takes in the state of a connection, as [http.Server.ConnState].
+// note is the [http.Server.ConnState] of the door's server.
 func (g *doorGate) note(c net.Conn, state http.ConnState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	v := g.conns[c]
-	if v == nil {
+	open := g.conns[c]
+	if open == nil {
 		return
 	}
 	switch state {
 	case http.StateActive, http.StateIdle:
-		v.busy, v.since = state == http.StateActive, time.Now()
+		open.busy, open.since = state == http.StateActive, time.Now()
 	case http.StateClosed, http.StateHijacked:
 		delete(g.conns, c)
 	case http.StateNew:

@@ -11,52 +11,57 @@ import (
 
 // admission says who may connect, and who is charged for a connection.
 type admission struct {
-	// Allow reports whether a user may connect, at a Unix socket; nil: its mode says so.
+	// Allow reports whether a user may connect at a Unix socket; nil: the socket's mode decides.
 	Allow func(uid uint32) bool
-	// Login returns the user who is charged for the connections of a user; nil: that user.
+	// Login returns the user who is charged for the connections of a user; nil: the same user.
 	Login func(uid uint32) uint32
 
 	aSecond int // connections that a peer may begin; 0: [maxASecond]
 }
 
-// peerOf returns who is charged for a connection, and whether the connection is allowed. At a Unix socket and over the
-// loopback that is the user, elsewhere the address. Of IPv6 it is the network of 64 bits, since one machine may have
-// all addresses in it.
-func (a *admission) peerOf(fd int, from unix.Sockaddr, users *netlink) (peer string, may bool) {
-	if _, is := from.(*unix.SockaddrUnix); is {
+// peerOf returns who is charged for a connection, and whether it is allowed. At a Unix socket and over the loopback
+// that is a user, elsewhere an address. Of an IPv6 address it is the network of 64 bits, all of which one machine may
+// have.
+func (a *admission) peerOf(fd int, from unix.Sockaddr, users *netlink) (peer string, allowed bool) {
+	if _, isUnix := from.(*unix.SockaddrUnix); isUnix {
 		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 		if err != nil {
 			return "", false
 		}
-		return a.named(cred.Uid), a.Allow == nil || a.Allow(cred.Uid)
+		return a.accountName(cred.Uid), a.Allow == nil || a.Allow(cred.Uid)
 	}
-	at := addressOf(from)
+	remote := addressOf(from)
 	switch {
-	case !at.IsValid():
+	case !remote.IsValid():
 		return "", true
-	case at.Addr().IsLoopback():
-		to, err := unix.Getsockname(fd)
-		if err != nil {
-			return "", false
-		}
-		switch uid, err := users.of(at, addressOf(to)); {
-		case errors.Is(err, errClosed):
-			return "", false
-		case err != nil:
-			return "loopback", true
-		default:
-			return a.named(uid), true
-		}
-	case at.Addr().Is6():
-		if network, err := at.Addr().Prefix(64); err == nil {
+	case remote.Addr().IsLoopback():
+		return a.loopbackPeer(fd, remote, users)
+	case remote.Addr().Is6():
+		if network, err := remote.Addr().Prefix(64); err == nil {
 			return network.String(), true
 		}
 	}
-	return at.Addr().String(), true
+	return remote.Addr().String(), true
 }
 
-// addressOf returns the address of a socket. It is not valid where the socket is not of IP. An address of IPv4 within
-// IPv6 becomes one of IPv4.
+// loopbackPeer is [admission.peerOf] for a connection from this machine.
+func (a *admission) loopbackPeer(fd int, remote netip.AddrPort, users *netlink) (peer string, allowed bool) {
+	local, err := unix.Getsockname(fd)
+	if err != nil {
+		return "", false
+	}
+	uid, err := users.userOf(remote, addressOf(local))
+	switch {
+	case errors.Is(err, errClosed):
+		return "", false
+	case err != nil:
+		return "loopback", true
+	}
+	return a.accountName(uid), true
+}
+
+// addressOf returns the address of an IP socket; an invalid one for another socket. An IPv4 address mapped to IPv6
+// becomes the IPv4 address.
 func addressOf(s unix.Sockaddr) netip.AddrPort {
 	switch s := s.(type) {
 	case *unix.SockaddrInet4:
@@ -67,8 +72,8 @@ func addressOf(s unix.Sockaddr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// named returns the name of the user who is charged for the connections of a user.
-func (a *admission) named(uid uint32) string {
+// accountName returns the peer that is charged for the connections of a user.
+func (a *admission) accountName(uid uint32) string {
 	if a.Login != nil {
 		uid = a.Login(uid)
 	}
@@ -92,13 +97,13 @@ const (
 
 var (
 	errDiag = errors.New("it is not known who has the socket")
-	// errClosed says that nobody has the socket any more: Linux calls it root's.
+	// errClosed says that no process has the socket any more. Linux then names root as its user.
 	errClosed = errors.New("nobody has the socket any more")
 )
 
-// of returns the user who has the end of a TCP connection, on this machine, with the addresses of that end and the
-// other.
-func (n *netlink) of(end, other netip.AddrPort) (uid uint32, err error) {
+// userOf returns the user who has this machine's socket of a TCP connection, by the addresses of that socket's end and
+// of the other end.
+func (n *netlink) userOf(end, other netip.AddrPort) (uid uint32, err error) {
 	if !n.open {
 		n.fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 		if err != nil {
@@ -109,12 +114,12 @@ func (n *netlink) of(end, other netip.AddrPort) (uid uint32, err error) {
 		_ = unix.SetsockoptTimeval(n.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait)
 	}
 	n.seq++
-	to := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
-	if err := unix.Sendto(n.fd, diagQuestion(n.seq, end, other), 0, to); err != nil {
+	kernelAddress := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
+	if err := unix.Sendto(n.fd, diagQuestion(n.seq, end, other), 0, kernelAddress); err != nil {
 		return 0, err
 	}
 	answer := make([]byte, 4096)
-	for range 4 { // an answer that came too late may be before it
+	for range 4 { // late answers to earlier questions may come first
 		size, _, err := unix.Recvfrom(n.fd, answer, 0)
 		switch {
 		case err != nil:
@@ -123,7 +128,7 @@ func (n *netlink) of(end, other netip.AddrPort) (uid uint32, err error) {
 			continue
 		case size < diagUser+8 || binary.NativeEndian.Uint16(answer[4:]) != diagFamily:
 			return 0, errDiag
-		case binary.NativeEndian.Uint32(answer[diagUser+4:]) == 0:
+		case binary.NativeEndian.Uint32(answer[diagUser+4:]) == 0: // the socket's inode
 			return 0, errClosed
 		}
 		return binary.NativeEndian.Uint32(answer[diagUser:]), nil
@@ -131,7 +136,7 @@ func (n *netlink) of(end, other netip.AddrPort) (uid uint32, err error) {
 	return 0, errDiag
 }
 
-// diagQuestion returns a message that asks for the socket with two addresses.
+// diagQuestion returns the message that asks for the socket between two addresses.
 func diagQuestion(seq uint32, end, other netip.AddrPort) []byte {
 	m := make([]byte, diagRequest)
 	binary.NativeEndian.PutUint32(m, diagRequest)
@@ -150,6 +155,6 @@ func diagQuestion(seq uint32, end, other netip.AddrPort) []byte {
 	binary.BigEndian.PutUint16(id[2:], other.Port())
 	copy(id[4:20], source.AsSlice())
 	copy(id[20:36], target.AsSlice())
-	binary.NativeEndian.PutUint64(id[40:], ^uint64(0)) // whatever its cookie
+	binary.NativeEndian.PutUint64(id[40:], ^uint64(0)) // with any cookie
 	return m
 }

@@ -8,38 +8,39 @@ import (
 	"time"
 )
 
-// shared answers with the figures of another handler. Clients that ask at the same time share figures, and a client's
-// figures are never begun before it asks. Figures are made one after another, with a rest in between. So clients that
-// ask without end take only a part of a processor, and nobody is refused an answer.
+// shared bounds the work of another handler. Clients that ask while an answer is being made share the next answer, so
+// that no client gets figures from before its question. Answers are made one after another, with a rest in between. So
+// clients that ask without end take only a part of a processor, and nobody is refused an answer.
 type shared struct {
-	of http.Handler
+	handler http.Handler
 
-	making sync.Mutex // held while figures are made
-	mu     sync.Mutex
-	next   map[string]*figures // that are to be made, by the form of the answer
+	making  sync.Mutex // held while an answer is made
+	mu      sync.Mutex
+	pending map[string]*sharedAnswer // answers that are not begun yet, by form
 }
 
-// figures are an answer for all clients that wait for it. They are also the [http.ResponseWriter] that keeps the
-// answer.
-type figures struct {
-	made   chan struct{}
+// sharedAnswer is an answer for all clients that wait for it, and the [http.ResponseWriter] that receives it.
+type sharedAnswer struct {
+	ready  chan struct{}
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
 // newShared returns a handler that shares another handler's answers to GET /metrics.
-func newShared(of http.Handler) *shared { return &shared{of: of, next: map[string]*figures{}} }
+func newShared(of http.Handler) *shared {
+	return &shared{handler: of, pending: map[string]*sharedAnswer{}}
+}
 
-// Forms of figures, by what is in the header Accept. There are only these: nobody can ask for new forms without end.
+// The forms of an answer, as values of the header Accept. There are no others, so that clients cannot ask for ever new
+// forms.
 const (
 	protobuf    = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 	openMetrics = "application/openmetrics-text;version="
 	plainText   = "text/plain;version=0.0.4"
 )
 
-// restShare bounds the rest: the next figures wait restShare times as long as the last ones took to make, and
-// longestRest at most.
+// After an answer, the next one waits restShare times as long as the answer took to make, and longestRest at most.
 const (
 	restShare   = 4
 	longestRest = 25 * time.Millisecond
@@ -69,16 +70,16 @@ func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	accept, encoding := formOf(r)
 	key := accept + " " + encoding
 	s.mu.Lock()
-	f, asked := s.next[key]
-	if !asked {
-		f = &figures{made: make(chan struct{}), header: http.Header{}, status: http.StatusOK}
-		s.next[key] = f
+	f, isPending := s.pending[key]
+	if !isPending {
+		f = &sharedAnswer{ready: make(chan struct{}), header: http.Header{}, status: http.StatusOK}
+		s.pending[key] = f
 	}
 	s.mu.Unlock()
-	if !asked {
+	if !isPending {
 		s.make(f, key, accept, encoding)
 	}
-	<-f.made
+	<-f.ready
 	for name, values := range f.header {
 		w.Header()[name] = values
 	}
@@ -86,34 +87,34 @@ func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(f.body.Bytes())
 }
 
-// make makes figures for all who wait for them, and rests.
-func (s *shared) make(f *figures, key, accept, encoding string) {
+// make makes an answer for all clients that wait for it, and rests.
+func (s *shared) make(f *sharedAnswer, key, accept, encoding string) {
 	s.making.Lock()
 	defer s.making.Unlock()
 	s.mu.Lock()
-	delete(s.next, key) // whoever asks from now on is too late for these
+	delete(s.pending, key) // clients that ask from now on get a later answer
 	s.mu.Unlock()
 	began := time.Now()
 	r, err := http.NewRequest(http.MethodGet, "/metrics", nil)
 	if err != nil {
 		f.status = http.StatusInternalServerError
-		close(f.made)
+		close(f.ready)
 		return
 	}
 	r.Header.Set("Accept", accept)
 	if encoding != "" {
 		r.Header.Set("Accept-Encoding", encoding)
 	}
-	s.of.ServeHTTP(f, r)
-	close(f.made)
+	s.handler.ServeHTTP(f, r)
+	close(f.ready)
 	time.Sleep(min(longestRest, restShare*time.Since(began)))
 }
 
 // Header implements [http.ResponseWriter].
-func (f *figures) Header() http.Header { return f.header }
+func (f *sharedAnswer) Header() http.Header { return f.header }
 
 // WriteHeader implements [http.ResponseWriter].
-func (f *figures) WriteHeader(status int) { f.status = status }
+func (f *sharedAnswer) WriteHeader(status int) { f.status = status }
 
 // Write implements [http.ResponseWriter].
-func (f *figures) Write(text []byte) (int, error) { return f.body.Write(text) }
+func (f *sharedAnswer) Write(text []byte) (int, error) { return f.body.Write(text) }

@@ -17,7 +17,7 @@ import (
 	"ipytracer/tracer"
 )
 
-// ErrExport says that nothing can be pushed to an engine with this configuration.
+// ErrExport says that spans cannot be sent with this configuration.
 var ErrExport = errors.New("spans cannot be sent")
 
 // CheckFiles reads the files that a configuration names, and returns the first mistake.
@@ -35,10 +35,10 @@ func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
 	return nil
 }
 
-// maxSources is the most bytes of the sources of a kernel's running cells that are kept.
+// maxSources is the most bytes of sources that are kept of a kernel's running cells.
 const maxSources = 64 << 10
 
-// withSources reports whether the sources of cells are kept until these end.
+// withSources reports whether the sources of cells are kept until the cells end.
 func (c *Config) withSources() bool { return c.OTLP != nil && c.OTLP.Source }
 
 // passSource hands the source of a cell to its kernel, if sources are kept.
@@ -50,9 +50,9 @@ func (a *Agent) passSource(e *event.CellSource) {
 	}
 }
 
-// export begins to keep reports of deaths and the figures of users of JupyterHub, to send spans, and to make profiles,
-// each if the configuration says so. The caller calls stop at the end: stop writes and sends what is left, and returns
-// within some seconds.
+// export begins each of these, if the configuration says so: reports of deaths, the figures of users of JupyterHub,
+// spans and profiles. The caller calls stop at the end. It writes and sends what is left, and takes some seconds at
+// most.
 func (a *Agent) export(ctx context.Context) (stop func(), err error) {
 	if err := serveUsers(a); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (a *Agent) export(ctx context.Context) (stop func(), err error) {
 	return func() { cancel(); running.Wait() }, nil
 }
 
-// newMonitor returns a monitor for a kernel. The monitor has stacks if stacks are walked.
+// newMonitor returns a monitor for a kernel; one with stacks if profiles are made.
 func (a *Agent) newMonitor() *attribution.Monitor {
 	if a.profiler == nil {
 		return attribution.NewMonitor()
@@ -91,8 +91,8 @@ func (a *Agent) newMonitor() *attribution.Monitor {
 	return attribution.NewProfiler()
 }
 
-// passStack hands a stack to the kernel to which the stack's process belongs. If the process is not known yet, it hands
-// the stack to all kernels.
+// passStack gives a stack to the monitor of the kernel whose tree has the stack's process. If no monitor knows the
+// process yet, it gives the stack to all of them.
 func (a *Agent) passStack(s *event.Stack) {
 	for _, k := range a.kernels {
 		if k.monitor.Has(int(s.PID)) {
@@ -105,7 +105,7 @@ func (a *Agent) passStack(s *event.Stack) {
 	}
 }
 
-// profileAll hands on what all kernels have allocated, if an interval is over.
+// profileAll gives the profiler what all kernels have allocated, if an interval is over.
 func (a *Agent) profileAll(now time.Time) {
 	if a.profiler == nil || !a.profiler.Due(now) {
 		return
@@ -126,17 +126,17 @@ func (a *Agent) profileAll(now time.Time) {
 	}
 }
 
-// profile hands on what a kernel has allocated in the interval that ends now.
+// profile gives the profiler what a kernel has allocated in the interval that ends now.
 func (a *Agent) profile(k *kernel, now time.Time) {
 	if a.profiler != nil {
-		a.profiler.Interval(k.Kernel, now, k.monitor.Flows(k.PID), k.over)
+		a.profiler.Interval(k.Kernel, now, k.monitor.Flows(k.PID), k.hasEnded)
 	}
 }
 
-// ErrHubPage says that JupyterHubs cannot be answered with this configuration.
+// ErrHubPage says that JupyterHub's page cannot be served with this configuration.
 var ErrHubPage = errors.New("JupyterHub's page cannot be served")
 
-// serveUsers begins to keep what users of JupyterHub have, if the configuration names hubs that may ask.
+// serveUsers begins to keep the figures of JupyterHub's users, if the configuration names hubs that may ask.
 func serveUsers(a *Agent) error {
 	c := a.options.Config.HubPage
 	if c == nil {
@@ -161,13 +161,13 @@ func serveUsers(a *Agent) error {
 }
 
 // kernelsNow returns the wanted kernels, with the figures that /metrics has of them.
-func kernelsNow(m *metrics, wanted func(*telemetry.Kernel) bool) (all []users.Kernel) {
+func kernelsNow(m *metrics, wanted func(*telemetry.Kernel) bool) (kernels []users.Kernel) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for k := range m.kernels {
 		if now, _, known := k.now(); known && wanted(k.Kernel) {
-			all = append(all, now)
+			kernels = append(kernels, now)
 		}
 	}
-	return all
+	return kernels
 }

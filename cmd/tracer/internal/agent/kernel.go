@@ -14,19 +14,19 @@ import (
 
 // kernel is a kernel that is traced.
 type kernel struct {
-	*telemetry.Kernel // as its next cells have it
+	*telemetry.Kernel // the record that its next cells get
 	facts             facts
-	settled           bool             // all names are known that will be
-	held              []model.Window   // cells that are kept until then
-	tasks             []telemetry.Task // tasks that are kept until then
+	settled           bool             // no more names of it will come
+	held              []model.Window   // cells that are held until it is settled
+	tasks             []telemetry.Task // tasks that are held until it is settled
 	monitor           *attribution.Monitor
 	highest           int64          // the highest need of resident memory of any cell, in bytes
 	busy              bool           // boundaries came since the last lull
-	over              bool           // it has ended
-	left              bool           // it goes on, and has given its number up
-	notebook          string         // its path, as the kernel says; "" if it is not known
-	ended             *model.Process // at the end, nil if that is not known
-	statement         *model.Window  // that ran at the end, nil for none
+	hasEnded          bool           // its process has ended, or the agent has given it up
+	givenUp           bool           // the agent has given it up, and its process goes on
+	notebook          string         // the path of its notebook, as it claims; "" if unknown
+	lastProcess       *model.Process // its process at the end; nil if unknown
+	lastStatement     *model.Window  // the statement that ran at the end; nil for none
 }
 
 // newKernel returns a kernel that has just joined a session. Its monitor has seen nothing.
@@ -44,17 +44,17 @@ func newKernel(monitor *attribution.Monitor, start *event.Start, info event.Proc
 	return &kernel{Kernel: record, facts: f, settled: true, monitor: monitor}
 }
 
-// end keeps how a kernel has ended, before its monitor forgets processes.
+// end keeps the kernel's last process and statement, before its monitor forgets them.
 func (k *kernel) end() {
 	if p, ok := k.monitor.Process(k.PID); ok {
-		k.ended = &p
+		k.lastProcess = &p
 	}
 	if w, ok := k.monitor.Statement(k.PID); ok {
-		k.statement = &w
+		k.lastStatement = &w
 	}
 }
 
-// now returns the figures of a kernel that runs, and its process; known is false where its monitor does not know the
+// now returns the present figures of a kernel, and its process. known is false if the monitor does not know the
 // process.
 func (k *kernel) now() (now users.Kernel, p model.Process, known bool) {
 	if p, known = k.monitor.Process(k.PID); !known {
@@ -77,8 +77,8 @@ func (k *kernel) now() (now users.Kernel, p model.Process, known bool) {
 	return now, p, true
 }
 
-// times returns when a window began and ended, by the clock of now: CLOCK_MONOTONIC goes on where CLOCK_REALTIME is
-// set.
+// times returns when a window began and ended. It converts by the present difference of the clocks, which changes
+// whenever somebody sets CLOCK_REALTIME.
 func (k *kernel) times(w *model.Window) (began, ended time.Time) {
 	began = wall(k.monitor.Origin() + event.Nanoseconds(w.StartNS))
 	return began, began.Add(time.Duration(w.DurationNS))

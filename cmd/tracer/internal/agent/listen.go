@@ -13,7 +13,7 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/users"
 )
 
-// pages are the pages at the public address: /metrics, profiles if these are configured, and the agent's health.
+// pages are the pages at the public address: /metrics, the agent's health, and profiles if the configuration has them.
 func (m *metrics) pages() *http.ServeMux {
 	mux := m.healthPages()
 	mux.Handle("GET /metrics", newShared(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
@@ -33,13 +33,14 @@ func (m *metrics) healthPages() *http.ServeMux {
 	return mux
 }
 
-// hubPages are those at the Unix socket for hubs, and hubNetworkPages those at the address for hubs on other machines.
+// hubPages are the pages at the Unix socket for hubs.
 func (m *metrics) hubPages() *http.ServeMux {
 	mux := m.healthPages()
 	mux.Handle("GET "+users.Path, m.users)
 	return mux
 }
 
+// hubNetworkPages are the pages at the address for hubs on other machines.
 func (m *metrics) hubNetworkPages() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+users.Path, m.users.ServeNetwork)
@@ -47,48 +48,49 @@ func (m *metrics) hubNetworkPages() *http.ServeMux {
 	return mux
 }
 
-// addresses are where an agent answers. The first is the public one.
-type addresses []*door
+// doorList has the doors of an agent. The first is the public one.
+type doorList []*door
 
-// openDoors listens at the addresses of the configuration, before anything is loaded into the kernel. An address that
-// another program has is no error: it is waited for.
-func openDoors(a *Agent) (all addresses, err error) {
+// openDoors listens at the addresses of the configuration. If another program has an address, that is no error:
+// [door.Serve] tries again.
+func openDoors(a *Agent) (doors doorList, err error) {
 	c := &a.options.Config
 	m := a.metrics
-	all.add(a, c.Listen, m.pages)
+	doors.add(a, c.Listen, m.pages)
 	if c.Health != "" {
-		all.add(a, c.Health, m.healthPages)
+		doors.add(a, c.Health, m.healthPages)
 	}
 	if hub := c.HubPage; hub != nil {
 		if path := hub.SocketPath(); path != "" {
-			all.add(a, path, m.hubPages).Allow = hub.Admits()
+			doors.add(a, path, m.hubPages).Allow = hub.Admits()
 		}
 		if hub.Listen != "" {
-			all.add(a, hub.Listen, m.hubNetworkPages)
+			doors.add(a, hub.Listen, m.hubNetworkPages)
 		}
 	}
-	for _, d := range all {
+	for _, d := range doors {
 		if d.Socket = takeSocket(&a.options.Sockets, d.Address); d.Socket != nil {
 			continue
 		}
 		if err := d.Open(); err != nil {
-			all.close()
-			return all, fmt.Errorf("%w: %w", ErrAddress, err)
+			doors.close()
+			return doors, fmt.Errorf("%w: %w", ErrAddress, err)
 		}
 	}
-	return all, nil
+	return doors, nil
 }
 
-func (all *addresses) add(a *Agent, address string, pages func() *http.ServeMux) *door {
+// add adds a door, which is not open yet.
+func (doors *doorList) add(a *Agent, address string, pages func() *http.ServeMux) *door {
 	d := &door{Address: address, pages: pages, Log: a.log, Said: a.say, admission: admission{Login: a.loginOf}}
-	*all = append(*all, d)
+	*doors = append(*doors, d)
 	return d
 }
 
-// loginOf returns the user who is charged for the connections of a user.
+// loginOf is [admission.Login].
 func (a *Agent) loginOf(uid uint32) uint32 { return a.book.Login(uid, "") }
 
-// say notes why there are no answers at an address.
+// say is [door.Said].
 func (a *Agent) say(address string, why error) {
 	text := a.metrics.state.Set(address, why)
 	if a.options.State != nil {
@@ -96,36 +98,37 @@ func (a *Agent) say(address string, why error) {
 	}
 }
 
-// takeSocket takes the socket for an address out of a list, nil if no socket fits. The same port is enough: systemd may
-// listen at fewer addresses than the configuration has.
-func takeSocket(list *[]net.Listener, address string) net.Listener {
-	for i, l := range *list {
-		at, own := l.Addr().String(), address
+// takeSocket removes and returns the socket for an address, nil if there is none. Of a TCP socket only the port must be
+// the same: systemd may listen at fewer addresses than the configuration has.
+func takeSocket(sockets *[]net.Listener, address string) net.Listener {
+	for i, l := range *sockets {
+		at, wanted := l.Addr().String(), address
 		if l.Addr().Network() != "unix" {
 			_, at, _ = net.SplitHostPort(at)
-			_, own, _ = net.SplitHostPort(own)
+			_, wanted, _ = net.SplitHostPort(wanted)
 		}
-		if at == own && at != "" {
-			*list = append((*list)[:i:i], (*list)[i+1:]...)
+		if at == wanted && at != "" {
+			*sockets = append((*sockets)[:i:i], (*sockets)[i+1:]...)
 			return l
 		}
 	}
 	return nil
 }
 
-func (all addresses) close() {
-	for _, d := range all {
+func (doors doorList) close() {
+	for _, d := range doors {
 		if d.Socket != nil {
 			d.Socket.Close()
 		}
 	}
 }
 
-// serve answers until the context is done; wait returns the outcome then. An error ends the agent.
-func (all addresses) serve(ctx context.Context, a *Agent, cancel context.CancelCauseFunc) (wait func() error) {
-	each := make(chan error, len(all))
-	for i, d := range all {
-		d.Handler = d.pages() // all that is in them is there by now
+// serve begins to answer at all doors, until the context is done. The first error of a door calls cancel. wait waits
+// until all doors are closed, and returns their errors.
+func (doors doorList) serve(ctx context.Context, a *Agent, cancel context.CancelCauseFunc) (wait func() error) {
+	results := make(chan error, len(doors))
+	for i, d := range doors {
+		d.Handler = d.pages() // only now are all parts of the pages there
 		if i == 0 && a.options.Ready != nil {
 			d.Opened = func(at net.Addr) {
 				if err := a.options.Ready(at); err != nil {
@@ -139,12 +142,12 @@ func (all addresses) serve(ctx context.Context, a *Agent, cancel context.CancelC
 				err = fmt.Errorf("answer at %s: %w", d.Address, err)
 				cancel(err)
 			}
-			each <- err
+			results <- err
 		}()
 	}
 	return func() (err error) {
-		for range all {
-			err = errors.Join(err, <-each)
+		for range doors {
+			err = errors.Join(err, <-results)
 		}
 		return err
 	}

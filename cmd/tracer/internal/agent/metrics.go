@@ -19,21 +19,21 @@ import (
 	"ipytracer/model"
 )
 
-// metrics are the figures that /metrics shows. Those of a kernel are made when they are asked for, of its state then;
-// counters and histograms belong to a user in a pod. Their labels have a bounded number of values, see [labels].
+// metrics are the figures that /metrics shows. A kernel's gauges are read from its state at each collection. Counters
+// and histograms belong to an owner, a user in a pod; [labels] bounds the number of their series.
 type metrics struct {
 	config func() *Config
 
-	mu       sync.Mutex // of everything below, and of the kernels' state
+	mu       sync.Mutex // guards everything below, and the kernels' state
 	kernels  map[*kernel]bool
 	lost     []event.Loss // so far
 	labels   labels
-	cells    closed
-	tasks    closed
+	cells    closedSeries
+	tasks    closedSeries
 	deaths   *prometheus.CounterVec
-	unseen   prometheus.Counter
-	refused  prometheus.Counter
-	missed   prometheus.Counter
+	unseen   prometheus.Counter // tasks without figures
+	refused  prometheus.Counter // kernels that were not traced
+	missed   prometheus.Counter // kernels that were traced too late, or not before their end
 	exports  *engines.Counts
 	pull     http.Handler  // profiles of kernels; nil for none
 	users    *users.Keeper // what a user of JupyterHub has; nil for none
@@ -47,7 +47,7 @@ var (
 	kernelLabels = append(ownerLabels[:len(ownerLabels):len(ownerLabels)], "kernel")
 )
 
-// Descriptions of the series that are made when they are asked for.
+// Descriptions of the series that are made at each collection.
 var (
 	residentNow = describe("kernel_resident_bytes",
 		"Resident memory of a kernel and its children, at the last boundary.")
@@ -67,15 +67,15 @@ var (
 		`Times that labels were replaced by "other", for want of room.`, nil, nil)
 )
 
+// describe returns the description of a series of a kernel, with further labels.
 func describe(name, help string, more ...string) *prometheus.Desc {
 	return prometheus.NewDesc("ipytracer_"+name, help, append(kernelLabels[:len(kernelLabels):len(kernelLabels)],
 		more...), nil)
 }
 
-// histogramGrowth is the growth from one bucket of the native histogram to the next, and maxBuckets their number: a
-// quantile is right to a tenth, the sum is exact.
+// Sizes of the native histograms: a quantile is right to a tenth.
 const (
-	histogramGrowth = 1.1
+	histogramGrowth = 1.1 // from one bucket's upper bound to the next
 	maxBuckets      = 160
 )
 
@@ -84,12 +84,12 @@ func newMetrics(config func() *Config) *metrics {
 	m := &metrics{
 		config: config, kernels: map[*kernel]bool{},
 		registry: registry, exports: engines.NewCounts(registry),
-		cells: closed{
+		cells: closedSeries{
 			counter("cells_total", "Cells that have ended.", "outcome"),
 			histogram("cell_need_bytes",
 				"Resident memory that cells needed: the peak, less what there was at the start."),
 		},
-		tasks: closed{
+		tasks: closedSeries{
 			counter("tasks_total", "Tasks of Dask that have ended.", "outcome"),
 			histogram("task_need_bytes",
 				"Resident memory of a worker while a task of Dask ran: the peak, less what there was at the start."),
@@ -107,8 +107,8 @@ func newMetrics(config func() *Config) *metrics {
 	return m
 }
 
-// closed are the series of cells, or of tasks, that have ended.
-type closed struct {
+// closedSeries are the series of cells, or of tasks, that have ended.
+type closedSeries struct {
 	counts *prometheus.CounterVec
 	needs  *prometheus.HistogramVec
 }
@@ -140,18 +140,19 @@ func counter(name, help, label string) *prometheus.CounterVec {
 }
 
 // count counts a cell, or a task, that has ended. The caller holds mu.
-func (m *metrics) count(in *closed, o telemetry.Owner, w *model.Window) {
-	values := m.labels.of(m, o)
+func (m *metrics) count(in *closedSeries, o telemetry.Owner, w *model.Window) {
+	values := m.labels.forOwner(m, o)
 	in.counts.WithLabelValues(append(values, telemetry.Outcome(w))...).Inc()
 	in.needs.WithLabelValues(values...).Observe(float64(telemetry.Need(w)))
 }
 
 // death counts a kernel that has ended. The caller holds mu.
 func (m *metrics) death(o telemetry.Owner, how *model.Ending) {
-	m.deaths.WithLabelValues(append(m.labels.of(m, o), causeOf(how))...).Inc()
+	m.deaths.WithLabelValues(append(m.labels.forOwner(m, o), causeOf(how))...).Inc()
 }
 
-// causes are the values of the label cause. A kernel can end itself by any signal: they are no further values.
+// causes are the values of the label cause. Any other signal counts as "signal", so that a kernel cannot make new
+// values.
 var causes = []string{"exit", "unknown", "oom", "sigkill", "sigterm", "sigint", "sigsegv", "sigabrt", "signal"}
 
 func causeOf(how *model.Ending) string {
@@ -169,13 +170,15 @@ func causeOf(how *model.Ending) string {
 	return "signal"
 }
 
-// refuse counts a kernel that is not traced, and miss one that ended before it was. Any goroutine may call them.
+// refuse counts a kernel that is not traced. Any goroutine may call it.
 func (m *metrics) refuse() { m.refused.Inc() }
-func (m *metrics) miss()   { m.missed.Inc() }
 
-// add and drop change the list of kernels. The caller holds mu.
-func (m *metrics) add(k *kernel)  { m.kernels[k] = true }
-func (m *metrics) drop(k *kernel) { delete(m.kernels, k) }
+// miss counts a kernel that was not traced from its first cell on. Any goroutine may call it.
+func (m *metrics) miss() { m.missed.Inc() }
+
+// addKernel and dropKernel change the set of kernels. The caller holds mu.
+func (m *metrics) addKernel(k *kernel)  { m.kernels[k] = true }
+func (m *metrics) dropKernel(k *kernel) { delete(m.kernels, k) }
 
 // Describe implements [prometheus.Collector].
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
@@ -184,44 +187,44 @@ func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	} {
 		to <- d
 	}
-	for _, one := range m.ofOwners() {
-		one.Describe(to)
+	for _, s := range m.ofOwners() {
+		s.Describe(to)
 	}
 }
 
-// Collect implements [prometheus.Collector]. It holds mu for as long as the figures are made, and not while they are
-// written to a collector that may be slow.
+// Collect implements [prometheus.Collector]. It holds mu while it makes the figures, but not while it sends them, since
+// the receiver may be slow.
 func (m *metrics) Collect(to chan<- prometheus.Metric) {
-	for _, one := range m.snapshot() {
-		to <- one
+	for _, s := range m.snapshot() {
+		to <- s
 	}
-	for _, one := range m.ofOwners() {
-		one.Collect(to)
+	for _, s := range m.ofOwners() {
+		s.Collect(to)
 	}
 }
 
-func (m *metrics) snapshot() (all []prometheus.Metric) {
+func (m *metrics) snapshot() (series []prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.labels.evict(m)
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		all = append(all, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
+		series = append(series, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
 	}
 	for k := range m.kernels {
 		m.describeKernel(k, gauge)
 	}
 	gauge(tracedNow, float64(len(m.kernels)))
 	count := func(d *prometheus.Desc, value float64, labels ...string) {
-		all = append(all, prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...))
+		series = append(series, prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...))
 	}
 	for _, l := range m.lost {
 		count(lostSoFar, float64(l.Count), l.Reason)
 	}
 	count(folded, float64(m.labels.folded))
-	return all
+	return series
 }
 
-// describeKernel makes the figures of a kernel.
+// describeKernel makes the gauges of a kernel.
 func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64, ...string)) {
 	now, p, known := k.now()
 	if !known {
@@ -231,8 +234,8 @@ func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64
 	with := func(more ...string) []string { return append(labels[:len(labels):len(labels)], more...) }
 	gauge(residentNow, float64(now.Resident), labels...)
 	gauge(highestNeed, float64(now.Highest), labels...)
-	for _, one := range now.GPUs {
-		gauge(gpuNow, float64(one.Bytes), with(strconv.Itoa(one.Number))...)
+	for _, g := range now.GPUs {
+		gauge(gpuNow, float64(g.Bytes), with(strconv.Itoa(g.Number))...)
 	}
 	if now.Limit != nil {
 		gauge(limitNow, float64(now.Limit.Bytes), with(now.Limit.Kind)...)
@@ -241,7 +244,7 @@ func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64
 		telemetry.Label(cmp.Or(p.Frontend, k.Frontend)), k.HubServer, k.Claimed.HubUser)...)
 }
 
-// shown returns an owner as the configuration lets it be named.
+// shown returns an owner without the user's name if the configuration says so.
 func (m *metrics) shown(o telemetry.Owner) telemetry.Owner {
 	if !m.config().Users {
 		o.User = ""
@@ -252,24 +255,24 @@ func (m *metrics) shown(o telemetry.Owner) telemetry.Owner {
 // valuesOf returns the values of [ownerLabels].
 func valuesOf(o telemetry.Owner) []string { return []string{o.Namespace, o.Pod, o.Container, o.User} }
 
-// labels bound the number of time series of owners. Users and pods come and go for as long as an agent runs: an owner
-// without a cell for a while is dropped with its counters, and where too many are there at once, a new one counts as
+// labels bounds the number of time series of owners, since users and pods come and go for as long as an agent runs. It
+// drops the counters of an owner without a cell for a while. While there are too many owners, a new one counts as
 // "other".
 type labels struct {
 	used   map[telemetry.Owner]time.Time // when each owner was last counted
-	folded uint64                        // how often an owner had no room
+	folded uint64                        // how often an owner counted as "other"
 	now    func() time.Time              // for tests; nil: the clock
 }
 
-// seriesOfOwner is the number of time series that an owner has at most: outcomes of cells, the histogram, causes of
-// deaths, outcomes of tasks (two), and their histogram.
+// seriesOfOwner is the most time series of an owner: the outcomes of cells and their histogram, the causes of deaths,
+// and the two outcomes of tasks and their histogram.
 var seriesOfOwner = len(telemetry.Outcomes) + 1 + len(causes) + 3
 
-// otherOwner is the owner that stands for those without room.
+// otherOwner stands for all owners without room.
 var otherOwner = telemetry.Owner{Namespace: "other", Pod: "other", Container: "other", User: "other"}
 
-// of returns the labels of an owner's counters.
-func (l *labels) of(m *metrics, o telemetry.Owner) []string {
+// forOwner returns the values of [ownerLabels] for an owner that counts something now.
+func (l *labels) forOwner(m *metrics, o telemetry.Owner) []string {
 	if l.used == nil {
 		l.used = map[telemetry.Owner]time.Time{}
 	}
@@ -289,21 +292,23 @@ func (l *labels) time() time.Time {
 	return time.Now()
 }
 
-// evict drops the counters of owners without a cell for a while, unless one of their kernels is there.
+// evict drops the counters of owners that have counted nothing for the configured time and have no kernel.
 func (l *labels) evict(m *metrics) {
 	old := l.time().Add(-time.Duration(m.config().Keep))
 	live := map[telemetry.Owner]bool{}
 	for k := range m.kernels {
 		live[k.Owner] = true
 	}
-	for o, at := range l.used {
-		if at.After(old) || live[o] {
+	for o, lastUse := range l.used {
+		if lastUse.After(old) || live[o] {
 			continue
 		}
 		delete(l.used, o)
-		of := map[string]string{"namespace": o.Namespace, "pod": o.Pod, "container": o.Container, "user": o.User}
-		for _, one := range m.ofOwners() {
-			one.DeletePartialMatch(of)
+		ofOwner := prometheus.Labels{
+			"namespace": o.Namespace, "pod": o.Pod, "container": o.Container, "user": o.User,
+		}
+		for _, series := range m.ofOwners() {
+			series.DeletePartialMatch(ofOwner)
 		}
 	}
 }

@@ -67,10 +67,10 @@ func TestMetricsOfSession(t *testing.T) {
 			k = newKernel(attribution.NewMonitor(), start, start.Processes[0], ann)
 			k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
 			a.kernels[k.Slot] = k
-			m.add(k)
+			m.addKernel(k)
 			return
 		}
-		a.take(e)
+		a.handle(e)
 	}, 1)
 	const base, high = event.Bytes(100 << 20), event.Bytes(537_436_160)
 	s.To(attributiontest.Kernel, event.Resident, base)
@@ -105,7 +105,7 @@ func TestMetricsOfSession(t *testing.T) {
 	}
 	s.OpenCell(3, 0, "<ipython-input-3-aaaa>", "x")
 	s.Exit(attributiontest.Kernel)
-	a.take(&event.Ending{Root: k.Slot, PID: attributiontest.Kernel, OutOfMemory: true, Status: 9})
+	a.handle(&event.Ending{Root: k.Slot, PID: attributiontest.Kernel, OutOfMemory: true, Status: 9})
 	a.lull()
 	if text := shownText(t, m, "ipytracer_kernel_deaths_total"); !strings.Contains(text, `cause="oom"`) ||
 		len(shows(t, m, "ipytracer_kernel_resident")) > 0 || len(a.kernels) > 0 {
@@ -168,7 +168,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	if got := shownText(t, m, "ipytracer_cells_total"); !strings.Contains(got, `user="other"} 333`) {
 		t.Errorf("%s", got[max(0, len(got)-400):])
 	}
-	m.add(newKernel(attribution.NewMonitor(), &event.Start{}, event.ProcessInfo{},
+	m.addKernel(newKernel(attribution.NewMonitor(), &event.Start{}, event.ProcessInfo{},
 		facts{owner: telemetry.Owner{User: "user-7"}}))
 	at = at.Add(2 * time.Minute)
 	left := shows(t, m, "ipytracer_cells_total")
@@ -225,10 +225,10 @@ func TestWithoutUsers(t *testing.T) {
 func TestNumbersCountToTheUserInThePod(t *testing.T) {
 	all := newArrivals()
 	for root, pod := range []string{"", "a", "a", "b"} {
-		all.hold(uint32(root), holder{account: account{"pod " + pod, 1000}})
+		all.takeSlot(uint32(root), holder{account: account{"pod " + pod, 1000}})
 	}
-	all.hold(4, holder{account: account{"pod a", 1001}})
-	if n := all.held(holder{account: account{"pod a", 1000}}); n != (held{5, 2, 3}) {
+	all.takeSlot(4, holder{account: account{"pod a", 1001}})
+	if n := all.countSlots(holder{account: account{"pod a", 1000}}); n != (slotCounts{5, 2, 3}) {
 		t.Errorf("%+v", n)
 	}
 }
@@ -236,15 +236,15 @@ func TestNumbersCountToTheUserInThePod(t *testing.T) {
 // TestPaceOfKernelsOfAUser: a user who starts and ends kernels for ever is traced so many times a minute, and others as
 // before.
 func TestPaceOfKernelsOfAUser(t *testing.T) {
-	p := pace{most: joinsAMinute, long: time.Minute}
+	p := rateLimit{limit: joinsAMinute, period: time.Minute}
 	now, joined := time.Unix(0, 0), 0
 	for i := range 600 {
-		if p.may("user 1000", now.Add(time.Duration(i)*100*time.Millisecond)) {
+		if p.allow("user 1000", now.Add(time.Duration(i)*100*time.Millisecond)) {
 			joined++
 		}
 	}
-	if joined != joinsAMinute || !p.may("pod a", now.Add(59*time.Second)) ||
-		!p.may("user 1000", now.Add(61*time.Second)) {
+	if joined != joinsAMinute || !p.allow("pod a", now.Add(59*time.Second)) ||
+		!p.allow("user 1000", now.Add(61*time.Second)) {
 		t.Errorf("%d joined", joined)
 	}
 }

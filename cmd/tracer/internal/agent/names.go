@@ -15,29 +15,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// A kernel in a pod can be traced before Kubernetes has said which pod that is. Its cells are kept until then, so that
-// they count under its name, but no longer than patience: after that they count under the pod's UID, and those that
-// come later under its name once that is known. A record that a sink has does not change: it is replaced.
+// A kernel in a pod can be traced before Kubernetes has named that pod. Until then its cells are held, so that they
+// count under the pod's name, but at most for maxNameWait. After that they count under the pod's UID, and later cells
+// under the name once it is known. A sink's record of a kernel does not change: a kernel with new names gets a new
+// record.
 const (
-	patience = 10 * time.Second
-	maxHeld  = 64  // cells of a kernel
-	maxEnded = 256 // kernels that have ended
+	maxNameWait     = 10 * time.Second
+	maxHeldCells    = 64  // cells of a kernel
+	maxEndedKernels = 256 // kernels that have ended
 )
 
 // names has what is needed to name the owners of kernels.
 type names struct {
 	pods    finders
-	ended   []*kernel // with cells that are kept; under metrics.mu
-	stopped bool      // nothing is kept any more; under metrics.mu
+	ended   []*kernel // kernels that have ended and whose cells are held; under metrics.mu
+	stopped bool      // no cells are held any more; under metrics.mu
 }
 
-// watchPods begins to watch this node's pods, at Kubernetes' API server and at the container runtime, as the
-// configuration has it.
+// watchPods begins to watch this node's pods, at Kubernetes' API server and at the container runtime, each if the
+// configuration names it.
 func (a *Agent) watchPods(ctx context.Context) error {
 	c := a.options.Config.Kubernetes
 	o := pods.Options{
 		Wanted:  pods.Wanted{Labels: telemetry.HubLabels, Annotations: telemetry.HubAnnotations},
-		Version: a.options.Version, Log: a.log, Open: a.options.Open, Changed: a.rename,
+		Version: a.options.Version, Log: a.log, Open: a.options.Open, Changed: a.nameAll,
 	}
 	if err := a.watchServer(ctx, c, o); err != nil {
 		return err
@@ -49,7 +50,7 @@ func (a *Agent) watchPods(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrKubernetes, err)
 	}
-	a.ask(ctx, r)
+	a.addPodSource(ctx, r)
 	return nil
 }
 
@@ -66,32 +67,33 @@ func (a *Agent) watchServer(ctx context.Context, c pods.Config, o pods.Options) 
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrKubernetes, err)
 	}
-	a.ask(ctx, w)
+	a.addPodSource(ctx, w)
 	return nil
 }
 
-// podSource knows pods once it runs.
+// podSource finds pods while it runs.
 type podSource interface {
 	finder
 	Run(ctx context.Context)
 	Series() []prometheus.Collector
 }
 
-// ask begins to ask a source for the names of pods.
-func (a *Agent) ask(ctx context.Context, s podSource) {
+// addPodSource runs a source, and asks it for the names of pods from now on.
+func (a *Agent) addPodSource(ctx context.Context, s podSource) {
 	a.names.pods = append(a.names.pods, s)
 	a.metrics.registry.MustRegister(s.Series()...)
 	go s.Run(ctx)
 }
 
-// name gives a kernel a record with the names that are known now, unless it has the very same; settled is false if
-// there will be more. The caller holds metrics.mu.
-func (a *Agent) name(k *kernel) {
+// nameKernel gives a kernel a new record if other names of it are known now. It sets k.settled, which is false if more
+// names may come. The caller holds metrics.mu.
+func (a *Agent) nameKernel(k *kernel) {
 	c := a.config.Load()
 	next := *k.Kernel
 	k.settled = a.names.pods.fill(&next, &k.facts, c)
-	if next.Owner == k.Owner && next.HubServer == k.HubServer && next.OfHub == k.OfHub && next.Claimed == k.Claimed &&
-		next.Place == k.Place {
+	sameNames := next.Owner == k.Owner && next.HubServer == k.HubServer && next.OfHub == k.OfHub &&
+		next.Claimed == k.Claimed && next.Place == k.Place
+	if sameNames {
 		return
 	}
 	moved := next.Place != k.Place
@@ -100,31 +102,31 @@ func (a *Agent) name(k *kernel) {
 	}
 }
 
-// rename gives all kernels the names that are known now, and counts the cells that waited for them.
-func (a *Agent) rename() {
+// nameAll gives all kernels the names that are known now, and delivers the cells that were held for names.
+func (a *Agent) nameAll() {
 	a.metrics.mu.Lock()
 	defer a.metrics.mu.Unlock()
 	for _, k := range a.kernels {
-		a.name(k)
+		a.nameKernel(k)
 		a.deliver(k, nil, false)
 	}
 	waiting := a.names.ended
 	a.names.ended = nil
 	for _, k := range waiting {
-		a.name(k)
+		a.nameKernel(k)
 		a.deliver(k, nil, true)
 	}
 }
 
-// stopWaiting counts all cells that wait for names.
+// stopWaiting delivers all cells that are held, and holds none from now on.
 func (a *Agent) stopWaiting() {
 	a.metrics.mu.Lock()
 	a.names.stopped = true
 	a.metrics.mu.Unlock()
-	a.rename()
+	a.nameAll()
 }
 
-// noteNotebook takes in the notebook that a kernel says it runs, and its versions. Both may come late.
+// noteNotebook takes in the notebook that a kernel claims to run, and the versions of its Python and IPython.
 func noteNotebook(a *Agent, e *event.Process) {
 	k := a.kernels[e.Root]
 	if k == nil || k.PID != int(e.PID) {
@@ -133,34 +135,36 @@ func noteNotebook(a *Agent, e *event.Process) {
 	if e.Notebook != "" {
 		k.notebook = e.Notebook
 		k.facts.claimed.Notebook = notebookOf(e.Notebook)
-		a.name(k)
+		a.nameKernel(k)
 	}
-	next := *k.Kernel // it may be followed before it has loaded IPython
+	next := *k.Kernel // a kernel may be followed before it has loaded IPython
 	next.Python, next.IPython = cmp.Or(e.Python, k.Python), cmp.Or(e.IPython, k.IPython)
 	next.Frontend = cmp.Or(e.Frontend, k.Frontend)
 	k.Kernel = &next
 	noteKernel(a, k)
 }
 
-// noteKernel takes in a kernel that runs, with the person and the notebook that it belongs to as far as is known.
+// noteKernel tells the keeper of deaths about a kernel that runs, with what is known of its user and notebook.
 func noteKernel(a *Agent, k *kernel) {
 	if a.deaths != nil && !k.Worker && a.kernels[k.Slot] == k {
 		a.deaths.Joined(k.Kernel, k.notebook)
 	}
 }
 
-// waits reports whether the cells of a kernel are kept until its names are known. The caller holds metrics.mu.
-func (n *names) waits(k *kernel) bool {
-	return !k.settled && !n.stopped && len(k.held) < maxHeld && len(k.tasks) < maxHeldTasks &&
-		len(n.ended) < maxEnded && time.Since(k.Joined) < patience
+// holdsCells reports whether the cells of a kernel are held until its names are known. The caller holds metrics.mu.
+func (n *names) holdsCells(k *kernel) bool {
+	if k.settled || n.stopped || time.Since(k.Joined) >= maxNameWait {
+		return false
+	}
+	return len(k.held) < maxHeldCells && len(k.tasks) < maxHeldTasks && len(n.ended) < maxEndedKernels
 }
 
-// deliver counts cells of a kernel, and its end if it is over, and hands them on; or keeps them while the kernel's
-// names are not known. The caller holds metrics.mu.
-func (a *Agent) deliver(k *kernel, done []model.Window, over bool) {
+// deliver counts cells of a kernel and hands them to the sinks, with the kernel's end if it is over. While the kernel's
+// names are unknown, it holds them instead. The caller holds metrics.mu.
+func (a *Agent) deliver(k *kernel, done []model.Window, hasEnded bool) {
 	k.held = append(k.held, done...)
-	if a.names.waits(k) {
-		if over {
+	if a.names.holdsCells(k) {
+		if hasEnded {
 			a.names.ended = append(a.names.ended, k)
 		}
 		return
@@ -171,20 +175,20 @@ func (a *Agent) deliver(k *kernel, done []model.Window, over bool) {
 		a.metrics.count(&a.metrics.cells, k.Owner, &done[i])
 	}
 	var end *telemetry.Death
-	if over {
-		end = a.end(k, done)
+	if hasEnded {
+		end = a.deathOf(k, done)
 	}
 	a.handOn(k, done, end)
 }
 
-// end returns the end of a kernel, nil if there is nothing to say of it, and counts it.
-func (a *Agent) end(k *kernel, done []model.Window) *telemetry.Death {
-	p := k.ended
-	if p == nil || k.left {
+// deathOf counts and returns the end of a kernel; nil if the end is unknown, or the kernel goes on without the agent.
+func (a *Agent) deathOf(k *kernel, done []model.Window) *telemetry.Death {
+	p := k.lastProcess
+	if p == nil || k.givenUp {
 		return nil
 	}
 	a.metrics.death(k.Owner, p.Ending)
-	d := &telemetry.Death{Kernel: k.Kernel, Ending: p.Ending, Statement: k.statement, Notebook: k.notebook}
+	d := &telemetry.Death{Kernel: k.Kernel, Ending: p.Ending, Statement: k.lastStatement, Notebook: k.notebook}
 	d.At = wall(k.monitor.Origin() + event.Nanoseconds(p.EndNS))
 	for i := range done {
 		if telemetry.Outcome(&done[i]) == model.Incomplete {
@@ -202,7 +206,7 @@ func (a *Agent) handOn(k *kernel, done []model.Window, end *telemetry.Death) {
 	for i := range done {
 		c := &telemetry.Cell{Kernel: k.Kernel, Window: &done[i], SpanID: telemetry.NewSpanID()}
 		c.Began, c.Ended = k.times(c.Window)
-		submitted(a, k, c)
+		useSubmittedContext(a, k, c)
 		if end != nil && slices.Contains(end.Open, c.Window) {
 			c.Ending = end.Ending
 		}
@@ -232,14 +236,14 @@ func (a *Agent) handOnTasks(k *kernel) {
 	}
 }
 
-// submitted gives a cell that has submitted tasks the ids that these name as their parent.
-func submitted(a *Agent, k *kernel, c *telemetry.Cell) {
+// useSubmittedContext gives a cell that has submitted tasks the span and trace IDs that its tasks name as their parent.
+func useSubmittedContext(a *Agent, k *kernel, c *telemetry.Cell) {
 	if a.tasks == nil {
 		return
 	}
 	began := k.monitor.Origin() + event.Nanoseconds(c.Window.StartNS)
-	of := a.tasks.Submitted(c.Window.PID, began, began+event.Nanoseconds(c.Window.DurationNS))
-	if of != (telemetry.TraceContext{}) {
-		c.SpanID, c.TraceID = of.SpanID, of.TraceID
+	context := a.tasks.Submitted(c.Window.PID, began, began+event.Nanoseconds(c.Window.DurationNS))
+	if context != (telemetry.TraceContext{}) {
+		c.SpanID, c.TraceID = context.SpanID, context.TraceID
 	}
 }

@@ -58,7 +58,7 @@ func proc(t *testing.T, group string, environment ...string) (f facts, change fu
 	write("cgroup", "0::"+group+"\n")
 	write("environ", strings.Join(environment, "\x00")+"\x00")
 	write("cmdline", "python\x00-m\x00ipykernel_launcher\x00-f\x00/run/kernel-"+kernelID+".json\x00")
-	f = about(process.FS{Root: root}, &telemetry.Accounts{}, 42, 4_000_000_000)
+	f = factsOf(process.FS{Root: root}, &telemetry.Accounts{}, 42, 4_000_000_000)
 	return f, func(text string) { write("environ", text) }
 }
 
@@ -73,12 +73,12 @@ func traced(a *Agent, f facts, ends bool) *kernel {
 			a.start = start
 			info := start.Processes[0]
 			info.Notebook = "/home/x/\x1b[2Jtrain.ipynb"
-			a.meet(&event.Process{ProcessInfo: info}, arrival{facts: f})
+			a.addKernel(&event.Process{ProcessInfo: info}, arrival{facts: f})
 			k = a.kernels[info.Root]
 			k.monitor.Add(&event.Process{ProcessInfo: info})
 			return
 		}
-		a.take(e)
+		a.handle(e)
 	}, 1)
 	s.To(attributiontest.Kernel, event.Resident, 100<<20)
 	s.OpenCell(1, 0, "<ipython-input-1-aaaa>", "x")
@@ -86,7 +86,7 @@ func traced(a *Agent, f facts, ends bool) *kernel {
 	if ends {
 		s.OpenCell(2, 0, "<ipython-input-2-aaaa>", "x")
 		s.Exit(attributiontest.Kernel)
-		a.take(&event.Ending{Root: k.Slot, PID: attributiontest.Kernel, OutOfMemory: true, Status: 9})
+		a.handle(&event.Ending{Root: k.Slot, PID: attributiontest.Kernel, OutOfMemory: true, Status: 9})
 	}
 	a.metrics.mu.Lock()
 	a.lull()
@@ -132,13 +132,13 @@ func TestLateNames(t *testing.T) {
 		strings.Contains(shownText(t, a.metrics, "ipytracer_cells"), podUID) {
 		t.Fatalf("%d cells were counted before the pod was known", len(got.cells))
 	}
-	a.rename()
+	a.nameAll()
 	if len(got.cells) > 0 {
 		t.Fatal("a look that changes nothing counts them")
 	}
 	known[podUID] = hubPod("ann")
-	a.rename()
-	a.rename()
+	a.nameAll()
+	a.nameAll()
 	if len(got.cells) != 2 || len(got.deaths) != 1 || got.cells[0].Kernel.Pod != "jupyter-ann" ||
 		got.cells[1].Ending == nil || got.deaths[0].Open[0] != got.cells[1].Window {
 		t.Errorf("%d cells, %d deaths once it is known", len(got.cells), len(got.deaths))
@@ -158,21 +158,21 @@ func TestNamesTooLate(t *testing.T) {
 	known := apiServer{}
 	a, got := namingAgent(t, known, func(*Config) {})
 	k := traced(a, f, false)
-	k.Joined = k.Joined.Add(-patience)
-	a.rename()
+	k.Joined = k.Joined.Add(-maxNameWait)
+	a.nameAll()
 	before := *k.Kernel
 	if len(got.cells) != 1 || got.cells[0].Kernel.Pod != podUID || got.cells[0].Kernel.User != "4000000000" {
 		t.Fatalf("after the wait: %d cells", len(got.cells))
 	}
 	known[podUID] = hubPod("ann")
-	a.rename()
+	a.nameAll()
 	if record := got.cells[0].Kernel; record == k.Kernel || record.Owner != before.Owner || k.Pod != "jupyter-ann" ||
 		k.Joined != record.Joined || k.Slot != record.Slot || len(got.cells) != 1 {
 		t.Errorf("a record has changed: %+v", record)
 	}
 
-	k.over = true
-	if a.rename(); len(got.deaths) > 0 {
+	k.hasEnded = true
+	if a.nameAll(); len(got.deaths) > 0 {
 		t.Error("an end is counted before its last cells are read")
 	}
 
@@ -180,9 +180,9 @@ func TestNamesTooLate(t *testing.T) {
 	a, got = namingAgent(t, known, func(*Config) {})
 	k = traced(a, f, false)
 	a.metrics.mu.Lock()
-	a.deliver(k, make([]model.Window, maxHeld), false)
+	a.deliver(k, make([]model.Window, maxHeldCells), false)
 	a.metrics.mu.Unlock()
-	if len(got.cells) != maxHeld+1 || len(k.held) > 0 {
+	if len(got.cells) != maxHeldCells+1 || len(k.held) > 0 {
 		t.Errorf("of many cells %d are counted, %d wait", len(got.cells), len(k.held))
 	}
 	a, got = namingAgent(t, known, func(*Config) {})
@@ -265,7 +265,7 @@ func TestNamesWithoutUsers(t *testing.T) {
 	c := *a.config.Load()
 	c.Users = false
 	a.config.Store(&c)
-	a.rename()
+	a.nameAll()
 	if k.User != "" || k.Pod != podUID || k.Namespace != "jhub" || got.cells[0].Kernel.User != "ann" {
 		t.Errorf("%+v", k.Kernel)
 	}

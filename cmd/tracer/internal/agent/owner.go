@@ -17,8 +17,8 @@ import (
 	"ipytracer/internal/report/escape"
 )
 
-// facts are what this machine knows of a process by itself. The process can choose only claimed: the user comes from
-// Linux, and everything else from the control group.
+// facts are what this machine knows about a process without Kubernetes. The user comes from Linux, everything else from
+// the control group; only claimed comes from the process itself, which may say anything.
 type facts struct {
 	owner       telemetry.Owner // the pod by its UID, the container by its id
 	podUID      string
@@ -30,14 +30,14 @@ type facts struct {
 	account     account
 }
 
-// account is what a process is charged to where each user has a limit. No process can choose it.
+// account is who is charged for a process, for limits of each user. No process can choose its account.
 type account struct {
 	group string // a pod, a container, JupyterHub's user of a unit, or a user of this machine
-	user  uint32 // in a pod or a container a user there, which its root may choose; 0 otherwise
+	user  uint32 // in a pod or a container, the user there, whom the container's root may choose; 0 elsewhere
 }
 
-// about returns the facts of a process.
-func about(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
+// factsOf returns the facts of a process.
+func factsOf(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
 	group := groupOf(fs, pid)
 	f, login := accountFacts(book, group, uid)
 	f.place = boundaryOf(group, uid, func() bool { return sharesIDs(pid) })
@@ -53,26 +53,25 @@ func about(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
 	return f
 }
 
-// accountFacts returns the facts that say whose a process is, and the user who has logged in, by the process's control
-// group and user.
+// accountFacts returns the facts that follow from a process's control group and user, and the user who has logged in.
 func accountFacts(book *telemetry.Accounts, group string, uid uint32) (f facts, login uint32) {
-	f = placeOf(group)
+	f = podAndContainerOf(group)
 	f.uid, login = uid, book.Login(uid, group)
 	f.unitUser, _ = telemetry.HubUnit(group)
 	f.account = accountOf(group, &f, login)
 	return f, login
 }
 
-// accountOf returns the account of a process, by its control group and the user who has logged in. A pod or a container
-// below a user's own groups does not count as a pod or a container: the user may make groups of any name there.
+// accountOf returns the account of a process, by its control group and the user who has logged in. In a user's slice,
+// names of pods and containers do not count: the user may make groups of any name there.
 func accountOf(group string, f *facts, login uint32) account {
-	users := strings.HasPrefix(path.Clean("/"+group), "/user.slice/")
+	inUserSlice := strings.HasPrefix(path.Clean("/"+group), "/user.slice/")
 	switch {
 	case f.unitUser != "":
 		return account{group: "unit " + f.unitUser}
-	case !users && f.podUID != "":
+	case !inUserSlice && f.podUID != "":
 		return account{"pod " + f.podUID, f.uid}
-	case !users && f.containerID != "":
+	case !inUserSlice && f.containerID != "":
 		return account{"container " + f.containerID, f.uid}
 	}
 	return account{group: "user " + strconv.Itoa(int(login))}
@@ -92,18 +91,19 @@ var (
 	containerGroup = regexp.MustCompile(`^(?:[a-z-]+-)?([0-9a-f]{64})(?:\.scope)?$`)
 )
 
-// shortContainer is how much of a container's id is shown, as by `docker ps`.
+// shortContainer is the length of a container's ID in reports, as `docker ps` shows it.
 const shortContainer = 12
 
-// placeOf returns the pod's UID and the container of a control group. The pod goes by its UID. The highest group with
-// such a name counts, since users may make groups with any name below their own. A pod in a user's slice does not
-// count.
-func placeOf(group string) (f facts) {
-	users := false
+// podAndContainerOf returns facts with the pod and the container of a control group; Kubernetes' name of the pod is
+// still unknown, so its UID stands for it. Of several groups with such names the highest counts, since users may make
+// groups of any name below their own. A pod in a user's slice does not count.
+func podAndContainerOf(group string) (f facts) {
+	inUserSlice := false
 	for name := range strings.SplitSeq(path.Clean("/"+group), "/") {
-		users = users || name == "user.slice"
-		if m := podGroup.FindStringSubmatch(name); m != nil && f.podUID == "" && !users {
-			f = facts{podUID: strings.ReplaceAll(m[1], "_", "-")} // a container above it is a machine to it
+		inUserSlice = inUserSlice || name == "user.slice"
+		if m := podGroup.FindStringSubmatch(name); m != nil && f.podUID == "" && !inUserSlice {
+			// This forgets a container above the pod: it is the pod's machine (kind).
+			f = facts{podUID: strings.ReplaceAll(m[1], "_", "-")}
 			f.owner.Pod = f.podUID
 		}
 		if m := containerGroup.FindStringSubmatch(name); m != nil && f.containerID == "" {
@@ -113,68 +113,89 @@ func placeOf(group string) (f facts) {
 	return f
 }
 
-// notebookOf returns the path of a notebook, as its kernel claims it, with characters that can be seen.
+// notebookOf returns the path of a notebook, as its kernel claims it, with escapes for invisible characters.
 func notebookOf(path string) string { return strings.ToValidUTF8(escape.Text(path), "") }
 
-// finder finds pods. One is [pods.Watcher].
+// finder finds pods by UID, such as [pods.Watcher]. name is the container's, "" if only the pod is known.
 type finder interface {
 	Find(uid, container string) (p pods.Pod, name string, known bool)
 }
 
-// finders are asked one after the other. Where there are none, nobody is asked.
+// finders are asked one after the other.
 type finders []finder
 
-// Find returns what the first finder that knows the pod and its container says, or else the first that knows the pod.
+// Find returns the answer of the first finder that knows the pod and its container; if there is none, of the first that
+// knows the pod.
 func (all finders) Find(uid, container string) (p pods.Pod, name string, known bool) {
-	for _, one := range all {
-		found, of, is := one.Find(uid, container)
-		if is && (!known || name == "" && of != "") {
-			p, name, known = found, of, true
+	for _, finder := range all {
+		pod, containerName, ok := finder.Find(uid, container)
+		knowsMore := !known || name == "" && containerName != ""
+		if ok && knowsMore {
+			p, name, known = pod, containerName, true
 		}
-		if known && (name != "" || container == "") {
+		isComplete := known && (name != "" || container == "")
+		if isComplete {
 			break
 		}
 	}
 	return p, name, known
 }
 
-// fill fills in the names of a kernel. settled reports whether no more names will come.
+// hubOwner is the user of JupyterHub that a kernel belongs to.
+type hubOwner struct {
+	user, server string
+	namespace    string // of the pod; "" if Kubernetes has not named it
+	known        bool
+}
+
+// fill sets the names of a kernel to those that are known now. settled reports whether that is all.
 func (all finders) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
 	k.Owner, k.HubServer, k.OfHub, k.Claimed, k.Place = f.owner, "", false, f.claimed, f.place
 	k.Account = f.account.group
 	settled = true
-	user, server, trusted, namespace := f.unitUser, "", f.unitUser != "", ""
-	if f.podUID != "" && len(all) > 0 {
-		p, container, known := all.Find(f.podUID, f.containerID)
-		settled = known && (container != "" || f.containerID == "")
-		if known {
-			namespace, k.Namespace, k.Pod = p.Namespace, telemetry.Label(p.Namespace), telemetry.Label(p.Name)
-			k.Container = cmp.Or(telemetry.Label(container), k.Container)
-			user, server, trusted = telemetry.HubPod(p.Labels, p.Annotations)
-		}
+	inPod := f.podUID != ""
+	hub := hubOwner{user: f.unitUser, known: f.unitUser != ""}
+	if inPod && len(all) > 0 {
+		hub, settled = all.fillPod(k, f, hub)
 	}
-	if trusted && f.podUID != "" && !c.Hubs.Match(k.Namespace) {
-		k.Claimed.HubUser, k.Claimed.HubServer, trusted = telemetry.Label(user), telemetry.Label(server), false
+	isTrusted := hub.known
+	if hub.known && inPod && !c.Hubs.Match(k.Namespace) {
+		k.Claimed.HubUser, k.Claimed.HubServer = telemetry.Label(hub.user), telemetry.Label(hub.server)
+		isTrusted = false
 	}
-	if trusted {
-		k.User, k.HubServer, k.OfHub = telemetry.Label(user), telemetry.Label(server), true
-		if f.podUID != "" && c.Users {
-			k.Place = placeOfHub(namespace, user)
+	if isTrusted {
+		k.User, k.HubServer, k.OfHub = telemetry.Label(hub.user), telemetry.Label(hub.server), true
+		if inPod && c.Users {
+			k.Place = placeOfHub(hub.namespace, hub.user)
 			k.Account = k.Place
 		}
 	}
 	if !c.Users {
-		withoutUsers(k, f, user)
+		withoutUsers(k, f, hub.user)
 	}
 	return settled
+}
+
+// fillPod sets the names of a kernel's pod and container if they are known. It returns the pod's user of JupyterHub, or
+// hub if the pod is unknown. settled reports whether no more names will come.
+func (all finders) fillPod(k *telemetry.Kernel, f *facts, hub hubOwner) (_ hubOwner, settled bool) {
+	p, container, known := all.Find(f.podUID, f.containerID)
+	if !known {
+		return hub, false
+	}
+	k.Namespace, k.Pod = telemetry.Label(p.Namespace), telemetry.Label(p.Name)
+	k.Container = cmp.Or(telemetry.Label(container), k.Container)
+	hub = hubOwner{namespace: p.Namespace}
+	hub.user, hub.server, hub.known = telemetry.HubPod(p.Labels, p.Annotations)
+	return hub, container != "" || f.containerID == ""
 }
 
 // placeOfHub returns the boundary of a user of JupyterHub, whose pods come and go. Users of one name in two namespaces
 // are two users: somebody who may create pods in one namespace could name them after anybody. A namespace has no slash.
 func placeOfHub(namespace, user string) string { return "hub:" + namespace + "/" + user }
 
-// withoutUsers takes the names of users out of a record. It also takes out the names of pods and namespaces that
-// contain a user's name, as JupyterHub may give them.
+// withoutUsers removes the names of users from a record. It also removes the names of the pod and the namespace, which
+// may contain a user's name where JupyterHub has chosen them.
 func withoutUsers(k *telemetry.Kernel, f *facts, user string) {
 	k.User, k.HubServer, k.OfHub = "", "", false
 	k.Claimed = telemetry.Claims{KernelID: k.Claimed.KernelID}
@@ -187,18 +208,22 @@ func withoutUsers(k *telemetry.Kernel, f *facts, user string) {
 	}
 }
 
-// The numbers of users that systemd makes up for a service (DynamicUser=). The next service may have the same number.
+// The range of user IDs that systemd assigns to services for as long as they run (DynamicUser=).
 const firstDynamic, lastDynamic = 61184, 65519
+
+// isDynamic reports whether another service may have the same user ID later.
+func isDynamic(uid uint32) bool { return uid >= firstDynamic && uid <= lastDynamic }
 
 // maxBoundary is the greatest length of a boundary, in bytes. A control group with a longer name is no boundary.
 const maxBoundary = 1024
 
-// boundaryOf returns the boundary inside which a user is one person, by the memory control group of a process. It is a
-// [telemetry.Kernel.Place]; "" where it is not known.
+// boundaryOf returns the boundary inside which a user ID stands for one person ([telemetry.Kernel.Place]), by the
+// memory control group of a process; "" if that is unknown.
 //
-// It is the whole path down to the pod, or else to the container: a user may make groups of any name below a group of
-// the user's own, and none beside another user's. Outside of pods and containers, a user is one person if the process
-// shares the agent's process ids, since processes of one user there may look into each other.
+// The boundary is the path of the pod's group, or else of the container's. The whole path counts, because a user may
+// make groups of any name below an own group, but none beside another user's. Outside of pods and containers, the
+// boundary is the machine if the process is in the agent's process ID namespace: there, processes of one user may look
+// into each other.
 func boundaryOf(group string, uid uint32, sharesIDs func() bool) string {
 	if len(group) > maxBoundary || !utf8.ValidString(group) {
 		return ""
@@ -210,20 +235,20 @@ func boundaryOf(group string, uid uint32, sharesIDs func() bool) string {
 			return at
 		case container == "" && containerGroup.MatchString(name):
 			container = at
-		case container == "" && uid >= firstDynamic && uid <= lastDynamic && strings.HasSuffix(name, ".service"):
+		case container == "" && isDynamic(uid) && strings.HasSuffix(name, ".service"):
 			container = at
 		}
 	}
 	switch {
 	case container != "":
 		return container
-	case uid >= firstDynamic && uid <= lastDynamic || !sharesIDs():
+	case isDynamic(uid) || !sharesIDs():
 		return ""
 	}
 	return deaths.Machine
 }
 
-// sharesIDs reports whether a process is in the agent's process id namespace.
+// sharesIDs reports whether a process is in the agent's process ID namespace.
 func sharesIDs(pid int) bool {
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
 	if err != nil {

@@ -29,7 +29,7 @@ func TestPlaceOf(t *testing.T) {
 		"/user.slice/pod../../kubepods": {},
 		"":                              {}, "/": {}, "\xff/\x00": {},
 	} {
-		k := placeOf(group)
+		k := podAndContainerOf(group)
 		if k.owner.Pod != want.pod || k.podUID != want.pod || k.owner.Container != want.container {
 			t.Errorf("%q: %+v, want %+v", group, k, want)
 		}

@@ -9,7 +9,8 @@ import (
 	"ipytracer/tracer"
 )
 
-// keepDeaths begins to keep reports of deaths, and to send them over the links of a session, unless that is off.
+// keepDeaths begins to keep reports of deaths and to send them over the session's links, unless the configuration says
+// deaths.off.
 func keepDeaths(a *Agent, o *tracer.Options) {
 	if a.options.Config.Deaths.Off {
 		return
@@ -24,7 +25,7 @@ func keepDeaths(a *Agent, o *tracer.Options) {
 	a.metrics.registry.MustRegister(reportSeries(a.deaths)...)
 }
 
-// reportOutcomes are the values of the label outcome of reports, and their counts.
+// reportOutcomes has the count of each value of the label outcome.
 var reportOutcomes = map[string]func(*deaths.Counts) uint64{
 	"made":    func(n *deaths.Counts) uint64 { return n.Made },
 	"shown":   func(n *deaths.Counts) uint64 { return n.Shown },
@@ -34,22 +35,22 @@ var reportOutcomes = map[string]func(*deaths.Counts) uint64{
 
 // reportSeries returns the time series of reports.
 func reportSeries(k *deaths.Keeper) []prometheus.Collector {
-	all := []prometheus.Collector{prometheus.NewGaugeFunc(
+	series := []prometheus.Collector{prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "ipytracer_death_reports_kept", Help: "Reports of deaths that are kept."},
 		func() float64 { return float64(k.Counts().Kept) })}
 	for outcome, count := range reportOutcomes {
-		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
+		series = append(series, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "ipytracer_death_reports_total",
 			Help: "Reports of deaths that were made, shown, or dropped for want of room, " +
 				"and deaths of nobody known.",
 			ConstLabels: prometheus.Labels{"outcome": outcome},
 		}, func() float64 { n := k.Counts(); return float64(count(&n)) }))
 	}
-	return all
+	return series
 }
 
-// reloadDeaths returns the section deaths that is in force after the configuration was read again. Some fields keep
-// their values until the agent is started again.
+// reloadDeaths returns the section deaths that is in force after the configuration was read again: after, with the
+// fields of before that change only when the agent is started again.
 func reloadDeaths(a *Agent, before, after deaths.Config) deaths.Config {
 	if after.Folder != before.Folder || after.Socket != before.Socket || after.Off != before.Off {
 		a.log.Warn("deaths.folder, deaths.socket and deaths.off change when the agent is started again")
@@ -58,11 +59,11 @@ func reloadDeaths(a *Agent, before, after deaths.Config) deaths.Config {
 	return after
 }
 
-// boundary returns the boundary of a process. Where Kubernetes has named a user of JupyterHub for the process's pod, it
-// is that user's boundary.
+// boundary returns the boundary of a process ([telemetry.Kernel.Place]). It is the boundary of a user of JupyterHub if
+// Kubernetes has named that user for the process's pod.
 func (a *Agent) boundary(pid int, uid uint32) string {
 	group := groupOf(a.fs, pid)
-	f := placeOf(group)
+	f := podAndContainerOf(group)
 	f.place = boundaryOf(group, uid, func() bool { return sharesIDs(pid) })
 	var k telemetry.Kernel
 	a.names.pods.fill(&k, &f, a.config.Load())

@@ -6,8 +6,8 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// RightsError says which capabilities an agent lacks. Without CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH its session would
-// begin all the same, and no kernel of another user could join it.
+// RightsError says which capabilities an agent lacks. Without CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH a session could
+// begin, but no kernel of another user could join it.
 type RightsError struct {
 	Missing []process.Capability
 }
@@ -20,7 +20,7 @@ var purposes = map[process.Capability]string{
 	process.CapDACReadSearch: "opens the memory of kernels of other users",
 }
 
-// Error returns one sentence that names each of them.
+// Error returns one sentence that names each missing capability.
 func (e *RightsError) Error() string {
 	var each []string
 	for _, c := range e.Missing {
@@ -30,11 +30,12 @@ func (e *RightsError) Error() string {
 		": add it to the unit (CapabilityBoundingSet=) or to the container (capabilities: add)"
 }
 
-// checkRights returns a [RightsError] if a capability is missing, and nil for a user who has none of them: the session
-// says that it needs root.
+// checkRights returns a [RightsError] if a capability is missing. It returns nil for an ordinary user without any: then
+// the session says that it needs root.
 func checkRights(f process.Facts) error {
 	missing := f.Capabilities.Lacking()
-	if len(missing) == 0 || f.EUID != 0 && len(missing) == len(process.Tracing) {
+	isOrdinaryUser := f.EUID != 0 && len(missing) == len(process.Tracing)
+	if len(missing) == 0 || isOrdinaryUser {
 		return nil
 	}
 	return &RightsError{missing}

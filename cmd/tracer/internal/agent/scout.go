@@ -11,63 +11,65 @@ import (
 	"ipytracer/internal/ledger"
 )
 
-// A scout finds kernels. To look at a process costs processor time ([inventory.Finder]), so it is done only where a
-// process may be a kernel and is not known to be one. The kernel half notes the Pythons that are executed or forked;
-// what it has missed is found by a sweep over the names in /proc.
+// A scout finds kernels. A look at a process costs processor time ([inventory.Finder]), so only processes that may be
+// kernels get one, until they are found to be. The kernel half notes the Pythons that are executed or forked (births).
+// Sweeps over the names in /proc find what it has missed.
 type scout struct {
 	fs     process.FS
 	log    *slog.Logger
-	look   func(...inventory.Candidate)            // its findings come to [scout.deliver]
+	look   func(...inventory.Candidate)            // begins looks; their findings come to [scout.deliver]
 	holder func(pid int) (inventory.Holder, error) // who is charged for a look at a process
-	found  func(inventory.Python)
-	births births        // nil: each pass sweeps
-	wake   chan struct{} // there is something to do before the next time that is due; nil: nobody says so
-	missed func()        // called for each kernel that has ended before it was found
+	found  func(inventory.Python)                  // called for each kernel that is found
+	births births                                  // nil: each pass sweeps
+	wake   chan struct{}                           // receives if a pass is needed before [scout.due]; may be nil
+	missed func()                                  // called for each kernel that has ended before it was found
 
-	seen   map[int]suspect // the processes of the last sweep, and those born since
-	swept  time.Time       // when that was
-	listen time.Time       // births may come until then of which nobody tells
+	suspects  map[int]suspect // by process ID: the processes of the last sweep, and those born since
+	lastSweep time.Time
+	// birthsHiddenUntil: until then the kernel half may note births without waking the agent, so a pass is due then.
+	birthsHiddenUntil time.Time
 
 	mu       sync.Mutex
-	again    map[int]bool // kernels that are to be found again: see [scout.forget]
+	retry    map[int]bool // process IDs of kernels that are to be found again: see [scout.retryLater]
 	findings []inventory.Finding
 }
 
-// births are the Pythons that are executed, see [ledger.Births].
+// births returns the Pythons that were executed or forked: see [ledger.Births].
 type births interface {
 	Next() (list []ledger.Birth, missed uint64, err error)
 }
 
 const (
-	// afterCut is how long after a look that took too long the next one is made; each time it is twice as long.
+	// afterCut is how long after a look that took too long the next one is made. It doubles each time.
 	afterCut = 2 * time.Second
-	// infancy is how long after its birth a Python is first looked into, unless its arguments are a kernel's: most
-	// programs have ended by then, and few kernels have loaded IPython earlier.
+	// infancy is the age at which a Python gets its first look, unless its arguments are a kernel's. Most programs have
+	// ended by then, and few kernels have loaded IPython earlier.
 	infancy = time.Second
-	// sweepEvery is the interval of sweeps where births are noted. A sweep finds what was not.
+	// sweepEvery is the interval of sweeps while births are noted. A sweep finds Pythons whose birth was not.
 	sweepEvery = 15 * time.Second
-	// birthRest is a little more than the time after a birth in which the kernel half tells of no other
-	// (BIRTH_REST, bpf/processes.h).
+	// birthRest is a little more than the time after a birth in which the kernel half does not wake the agent for
+	// another one (BIRTH_REST, bpf/processes.h).
 	birthRest = 550 * time.Millisecond
-	// retryAfter is how long after a refusal for want of room a kernel is tried again.
+	// retryAfter is how long after a refusal a kernel is tried again.
 	retryAfter = 10 * time.Second
 )
 
-// pass takes in what was found, and has looked at what is due.
+// pass takes in the findings since the last pass, and begins the looks that are due.
 func (s *scout) pass(now time.Time) {
 	s.takeFindings(now)
 	var due []inventory.Candidate
-	for _, pid := range s.compare(now) {
-		one := s.seen[pid]
+	for _, pid := range s.update(now) {
+		p := s.suspects[pid]
 		holder, err := s.holder(pid)
-		if one.asked = err == nil; !one.asked {
-			one.next = now.Add(soonest) // it has ended
-		}
-		if s.seen[pid] = one; !one.asked {
+		if err != nil { // the process has ended
+			p.lookPending, p.nextLook = false, now.Add(soonest)
+			s.suspects[pid] = p
 			continue
 		}
+		p.lookPending = true
+		s.suspects[pid] = p
 		due = append(due, inventory.Candidate{
-			Identity: process.Identity{PID: pid, StartTicks: one.started}, Holder: holder,
+			Identity: process.Identity{PID: pid, StartTicks: p.started}, Holder: holder,
 		})
 	}
 	if len(due) > 0 {
@@ -75,113 +77,114 @@ func (s *scout) pass(now time.Time) {
 	}
 }
 
-// deliver takes in a finding. It may be called from any goroutine.
+// deliver takes in the finding of a look. Any goroutine may call it.
 func (s *scout) deliver(f inventory.Finding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.findings = append(s.findings, f) // one of each suspect at most
-	s.poke()
+	s.findings = append(s.findings, f) // at most one of each suspect: lookPending
+	s.wakeUp()
 }
 
 // takeFindings hands on the kernels that were found.
 func (s *scout) takeFindings(now time.Time) {
 	s.mu.Lock()
-	all := s.findings
+	findings := s.findings
 	s.findings = nil
 	s.mu.Unlock()
-	for _, f := range all {
+	for _, f := range findings {
 		if f.Err != nil {
 			s.log.Warn("kernels could not be looked for", "error", f.Err)
 		}
-		one, listed := s.seen[f.PID]
-		if !listed || one.started != f.StartTicks || !one.asked {
+		p, listed := s.suspects[f.PID]
+		if !listed || p.started != f.StartTicks || !p.lookPending {
 			continue
 		}
-		one.asked = false
-		wanted := f.Python != nil && f.Python.Identity.StartTicks == one.started && isWanted(f.Python)
+		p.lookPending = false
+		wanted := f.Python != nil && f.Python.Identity.StartTicks == p.started && isWanted(f.Python)
 		switch {
-		case wanted && !one.known:
-			one.known = true
+		case wanted && !p.handedOn:
+			p.handedOn = true
 		case f.Cut:
-			one.next = now.Add(backoff(afterCut, one.cuts))
-			one.cuts++
-		case one.kernel:
-			one.next = now.Add(backoff(briefest, one.looks))
-			one.looks++
+			p.nextLook = now.Add(backoff(afterCut, p.cuts))
+			p.cuts++
+		case p.isKernel:
+			p.nextLook = now.Add(backoff(briefest, p.looks))
+			p.looks++
 		default:
-			one.looks++
-			one.next = now.Add(backoff(soonest, one.looks))
+			p.looks++
+			p.nextLook = now.Add(backoff(soonest, p.looks))
 		}
-		s.seen[f.PID] = one
+		s.suspects[f.PID] = p
 		if wanted {
 			s.found(*f.Python)
 		}
 	}
 }
 
-// compare updates the list of processes, and returns those that are to be looked at.
-func (s *scout) compare(now time.Time) (due []int) {
-	whole := s.welcome(now)
-	if !whole || s.swept.IsZero() || !now.Before(s.swept.Add(sweepEvery)) {
-		s.swept = now
+// update brings the suspects up to date, and returns the process IDs of those whose look is due.
+func (s *scout) update(now time.Time) (due []int) {
+	complete := s.takeBirths(now)
+	if !complete || s.lastSweep.IsZero() || !now.Before(s.lastSweep.Add(sweepEvery)) {
+		s.lastSweep = now
 		s.sweep(now)
 	}
-	again := s.takeAgain()
-	for pid, one := range s.seen {
-		infant := one.born && !now.Before(one.next)
-		if (one.kernel && !one.known || infant) && one.hasEnded(s.fs, pid) {
-			if one.kernel {
+	retries := s.takeRetries()
+	for pid, p := range s.suspects {
+		growsUp := p.newborn && !now.Before(p.nextLook)
+		awaited := p.isKernel && !p.handedOn
+		if (growsUp || awaited) && p.hasEnded(s.fs, pid) {
+			if p.isKernel {
 				s.missed()
 			}
-			delete(s.seen, pid)
+			delete(s.suspects, pid)
 			continue
 		}
-		if infant {
-			one.born = false
+		if growsUp {
+			p.newborn = false
 		}
-		if again[pid] {
-			one.known, one.next = false, now.Add(retryAfter)
+		if retries[pid] {
+			p.handedOn, p.nextLook = false, now.Add(retryAfter)
 		}
-		if one.isYoung() && !now.Before(one.weighed.Add(youngEvery)) {
-			one = one.weigh(s.fs, pid, now)
+		if p.isYoung() && !now.Before(p.sizeRead.Add(youngEvery)) {
+			p = p.readSize(s.fs, pid, now)
 		}
-		s.seen[pid] = one
-		if one.is && !one.known && !one.asked && !now.Before(one.next) {
+		s.suspects[pid] = p
+		if p.isPython && !p.handedOn && !p.lookPending && !now.Before(p.nextLook) {
 			due = append(due, pid)
 		}
 	}
 	return due
 }
 
-// sweep goes through all processes.
+// sweep reads the list of all processes into suspects. It keeps kernels that have ended, for update to count.
 func (s *scout) sweep(now time.Time) {
 	pids, err := s.fs.PIDs()
 	if err != nil {
 		s.log.Warn("the list of processes cannot be read", "error", err)
 		return
 	}
-	before := s.seen
-	s.seen = make(map[int]suspect, len(pids))
+	before := s.suspects
+	s.suspects = make(map[int]suspect, len(pids))
 	for _, pid := range pids {
-		one := before[pid]
+		p := before[pid]
 		switch {
-		case !one.is && !now.Before(one.read):
-			one = one.meet(s.fs, pid, now)
-		case one.is && !one.known && !one.born:
-			one = one.weigh(s.fs, pid, now)
+		case !p.isPython && !now.Before(p.nextNameRead):
+			p = p.readName(s.fs, pid, now)
+		case p.isPython && !p.handedOn && !p.newborn:
+			p = p.readSize(s.fs, pid, now)
 		}
-		s.seen[pid] = one
+		s.suspects[pid] = p
 		delete(before, pid)
 	}
-	for pid, one := range before { // they have ended
-		if one.kernel && !one.known {
-			s.seen[pid] = one
+	for pid, p := range before { // the processes that have ended
+		if p.isKernel && !p.handedOn {
+			s.suspects[pid] = p
 		}
 	}
 }
 
-// welcome takes in the births since the last pass. whole is false where they are not noted, or some were missed.
-func (s *scout) welcome(now time.Time) (whole bool) {
+// takeBirths takes in the births since the last pass. complete is false if births are not noted, or some were missed.
+func (s *scout) takeBirths(now time.Time) (complete bool) {
 	if s.births == nil {
 		return false
 	}
@@ -189,87 +192,89 @@ func (s *scout) welcome(now time.Time) (whole bool) {
 	if err != nil {
 		s.log.Warn("the births cannot be read", "error", err)
 	}
-	if s.seen == nil {
-		s.seen = map[int]suspect{}
+	if s.suspects == nil {
+		s.suspects = map[int]suspect{}
 	}
 	if len(list) > 0 {
-		s.listen = now.Add(birthRest)
+		s.birthsHiddenUntil = now.Add(birthRest)
 	}
 	for _, b := range list {
-		before, listed := s.seen[b.PID]
-		if listed && before.started != b.Started && before.kernel && !before.known { // its pid is used again
+		before, listed := s.suspects[b.PID]
+		reused := listed && before.started != b.Started // the process ID of one that has ended
+		if reused && before.isKernel && !before.handedOn {
 			s.missed()
 		}
-		if b.Forked && listed && before.started == b.Started { // it has executed a Python since
+		alreadyKnown := listed && before.started == b.Started
+		if b.Forked && alreadyKnown { // the listed record is of an exec after this fork
 			continue
 		}
-		one := suspect{started: b.Started, is: true, kernel: !b.Forked && runsKernel(b.Arguments), born: true}
-		if one.next = now.Add(infancy); one.kernel {
-			one.next = now
+		p := suspect{started: b.Started, isPython: true, isKernel: !b.Forked && runsKernel(b.Arguments), newborn: true}
+		if p.nextLook = now.Add(infancy); p.isKernel {
+			p.nextLook = now
 		}
-		s.seen[b.PID] = one
+		s.suspects[b.PID] = p
 	}
 	return err == nil && missed == 0
 }
 
-// forget lets a kernel be found again, after a while: it could not be traced for a reason that may pass. It may be
-// called from any goroutine.
-func (s *scout) forget(pid int) {
+// retryLater lets a kernel be found again after retryAfter, because the reason why it is not traced may pass. Any
+// goroutine may call it.
+func (s *scout) retryLater(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.again == nil {
-		s.again = map[int]bool{}
+	if s.retry == nil {
+		s.retry = map[int]bool{}
 	}
-	s.again[pid] = true
-	s.poke()
+	s.retry[pid] = true
+	s.wakeUp()
 }
 
-func (s *scout) takeAgain() map[int]bool {
+func (s *scout) takeRetries() map[int]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	again := s.again
-	s.again = nil
+	again := s.retry
+	s.retry = nil
 	return again
 }
 
-// due returns when the next pass has something to do, if nobody wakes the scout. every is the interval of passes.
+// due returns when the next pass has something to do. every is the interval of passes while that depends on /proc.
 func (s *scout) due(now time.Time, every time.Duration) time.Time {
 	if s.births == nil {
 		return now.Add(every)
 	}
-	at := s.swept.Add(sweepEvery)
-	if now.Before(s.listen) {
-		at = earlier(at, s.listen)
+	at := s.lastSweep.Add(sweepEvery)
+	if now.Before(s.birthsHiddenUntil) {
+		at = earlier(at, s.birthsHiddenUntil)
 	}
-	for _, one := range s.seen {
+	for _, p := range s.suspects {
 		switch {
-		case !one.is || one.known:
+		case !p.isPython || p.handedOn:
 			continue
-		case one.kernel: // its end is to be seen
+		case p.isKernel: // nothing else tells of its end
 			at = earlier(at, now.Add(every))
 		}
-		if one.isYoung() {
-			at = earlier(at, one.weighed.Add(youngEvery))
+		if p.isYoung() {
+			at = earlier(at, p.sizeRead.Add(youngEvery))
 		}
-		if !one.asked {
-			at = earlier(at, one.next)
+		if !p.lookPending {
+			at = earlier(at, p.nextLook)
 		}
 	}
 	return at
 }
 
-// poke causes a pass soon. It may be called from any goroutine.
-func (s *scout) poke() {
+// wakeUp causes a pass soon. Any goroutine may call it.
+func (s *scout) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is to wake up already
+	default: // a pass is coming already
 	}
 }
 
-// betweenPasses is the least time from one pass to the next.
+// betweenPasses is the least time between the beginnings of two passes.
 const betweenPasses = 20 * time.Millisecond
 
-// run looks until the context ends, at the interval that every returns at most.
+// run makes passes until the context ends. every returns the interval for [scout.due].
 func (s *scout) run(ctx context.Context, every func() time.Duration) {
 	for {
 		now := time.Now()

@@ -137,7 +137,7 @@ func TestExecutedKernelIsLookedAtAtOnce(t *testing.T) {
 // Python waits.
 func TestYoungPythonsAreNotLookedInto(t *testing.T) {
 	n := newNursery(t)
-	sweep := n.scout.swept.Add(sweepEvery)
+	sweep := n.scout.lastSweep.Add(sweepEvery)
 	if at := n.scout.due(n.now, time.Second); !at.Equal(sweep) {
 		t.Errorf("without a Python the next pass is at %v, not %v", at, sweep)
 	}
@@ -232,7 +232,7 @@ func TestKernelsAreHandedOnOnce(t *testing.T) {
 	proc.has(10, "/usr/bin/python3.12", 90)
 	kernels[10] = 90
 	pass(time.Second, true, 10)
-	s.forget(10) // it had no room
+	s.retryLater(10) // it had no room
 	pass(time.Second, false)
 	pass(retryAfter, true, 10)
 }

@@ -74,7 +74,7 @@ func TestServeUsers(t *testing.T) {
 	}
 	a.metrics.mu.Lock()
 	delete(a.kernels, k.Slot)
-	a.metrics.drop(k)
+	a.metrics.dropKernel(k)
 	a.metrics.mu.Unlock()
 	traced(a, in, true)
 	traced(a, out, true)
@@ -125,11 +125,11 @@ func TestLateNotebook(t *testing.T) {
 	s := attributiontest.New(func(e event.Event) {
 		if start, is := e.(*event.Start); is {
 			a.start = start
-			a.meet(&event.Process{ProcessInfo: start.Processes[0]}, arrival{facts: f})
+			a.addKernel(&event.Process{ProcessInfo: start.Processes[0]}, arrival{facts: f})
 			a.kernels[start.Processes[0].Root].monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
 			return
 		}
-		a.take(e)
+		a.handle(e)
 	}, 1)
 	for n, notebook := range []string{"", "late.ipynb"} {
 		info := a.start.Processes[0]

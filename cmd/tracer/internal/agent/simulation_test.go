@@ -53,7 +53,7 @@ func (s *simulation) Start(start *event.Start, of telemetry.Kernel) *simulatedKe
 	})
 	k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
 	s.agent.kernels[s.next] = k
-	s.agent.metrics.add(k)
+	s.agent.metrics.addKernel(k)
 	return &simulatedKernel{s, k}
 }
 
@@ -70,7 +70,7 @@ func (k *simulatedKernel) Lull() { k.of.agent.lull() }
 func (k *simulatedKernel) End(how *model.Ending) {
 	k.Lull()
 	delete(k.of.agent.kernels, k.kernel.Slot)
-	k.of.agent.metrics.drop(k.kernel)
+	k.of.agent.metrics.dropKernel(k.kernel)
 	k.of.agent.metrics.death(k.kernel.Owner, how)
 }
 

@@ -34,14 +34,14 @@ func newWishes(t *testing.T) *wishes {
 // wants has a user want one more number, and reports whether there is one.
 func (w *wishes) wants(n int) bool {
 	of := user(n)
-	has := w.held(of)
-	if !of.may(has, w.config) {
+	has := w.countSlots(of)
+	if !of.mayTake(has, w.config) {
 		root, is := w.surplus(has.group)
 		if !is {
 			return false
 		}
-		gave := w.numbers[root]
-		for _, one := range w.numbers {
+		gave := w.slots[root]
+		for _, one := range w.slots {
 			if one.group == gave.group && one.joined > gave.joined {
 				w.Fatalf("number %d is not the newest of %s", root, gave.group)
 			}
@@ -49,13 +49,13 @@ func (w *wishes) wants(n int) bool {
 		w.given++
 		w.ends(root)
 	}
-	w.hold(w.free[0], of)
+	w.takeSlot(w.free[0], of)
 	w.free = w.free[1:]
 	return true
 }
 
 func (w *wishes) ends(root uint32) {
-	w.freed(root)
+	w.freeSlot(root)
 	w.free = append(w.free, root)
 }
 
@@ -84,7 +84,7 @@ func TestNewcomerGetsASurplusNumber(t *testing.T) {
 	if w.wants(999) || w.wants(0) {
 		t.Error("a number has only changed sides")
 	}
-	for root, one := range w.numbers { // 45 end, and the first users come back
+	for root, one := range w.slots { // 45 end, and the first users come back
 		for n := range 45 {
 			if one.holder == user(200+n) {
 				w.ends(root)
@@ -105,7 +105,7 @@ func TestNewcomerGetsASurplusNumber(t *testing.T) {
 // shares returns how many numbers each account has, the least first.
 func shares(of *arrivals) (all []int) {
 	by := map[string]int{}
-	for _, n := range of.numbers {
+	for _, n := range of.slots {
 		by[n.group]++
 	}
 	for _, n := range by {
@@ -122,7 +122,8 @@ func TestHeirWaitsForAFreeNumber(t *testing.T) {
 	var asked []int
 	join := func(id process.Identity) bool { asked = append(asked, id.PID); return true }
 	now := time.Unix(1000, 0)
-	if !all.inherits(10, 3, now) || all.inherits(11, 4, now.Add(heirPatience-1)) || !all.leaves(3) || all.leaves(4) {
+	if !all.setHeir(10, 3, now) || all.setHeir(11, 4, now.Add(heirPatience-1)) ||
+		!all.isLeaving(3) || all.isLeaving(4) {
 		t.Error("there is not one heir")
 	}
 	for _, pid := range []int{10, 12} {
@@ -133,12 +134,12 @@ func TestHeirWaitsForAFreeNumber(t *testing.T) {
 	if all.admit(join); !slices.Equal(asked, []int{12}) {
 		t.Errorf("asked %v before a number is free", asked)
 	}
-	all.freed(3)
-	if all.admit(join); !slices.Equal(asked, []int{12, 10}) || all.leaves(3) {
+	all.freeSlot(3)
+	if all.admit(join); !slices.Equal(asked, []int{12, 10}) || all.isLeaving(3) {
 		t.Errorf("asked %v", asked)
 	}
-	if !all.inherits(13, 5, now) || !all.inherits(14, 6, now.Add(heirPatience)) || all.heir.pid != 14 ||
-		!all.leaves(5) {
+	if !all.setHeir(13, 5, now) || !all.setHeir(14, 6, now.Add(heirPatience)) || all.heir.pid != 14 ||
+		!all.isLeaving(5) {
 		t.Errorf("the heir is %+v", all.heir)
 	}
 }

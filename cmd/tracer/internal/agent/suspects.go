@@ -11,34 +11,35 @@ import (
 )
 
 const (
-	// soonest and latest bound how long after a look at a Python without IPython the next one is made: a kernel loads
-	// IPython within seconds, a script may embed it at any time. A kernel by its arguments has its interpreter mapped
-	// after briefest.
+	// The time from one look at a Python without IPython to the next grows from soonest to latest: a kernel loads
+	// IPython within seconds, a script may embed it at any time. For a process with a kernel's arguments it grows from
+	// briefest, in which its interpreter is mapped.
 	briefest, soonest, latest = 50 * time.Millisecond, 500 * time.Millisecond, 5 * time.Minute
-	// leastIPython is less than IPython takes as it is loaded, in bytes of resident memory.
+	// leastIPython is less than the resident memory, in bytes, by which a process grows when it loads IPython.
 	leastIPython = 8 << 20
-	// A Python that has been looked into fewer times than youngLooks is young: its size is read each second.
+	// A Python is young until its youngLooks-th look. While it is young, its size is read every youngEvery.
 	youngLooks, youngEvery = 7, time.Second
 )
 
-// backoff returns how long to wait after the n-th of several attempts.
+// backoff returns how long to wait after attempt n, from 0: the double each time, up to latest.
 func backoff(first time.Duration, n int) time.Duration { return min(latest, first<<min(n, 10)) }
 
 // suspect is a process that may be, or become, a kernel.
 type suspect struct {
-	started uint64
-	is      bool // a Python, by its name
-	kernel  bool // a kernel, by the arguments with which it was executed
-	born    bool // noted by the kernel half, and not looked into yet
-	asked   bool // a look at it is under way
-	known   bool // handed on, or of no use
-	looks   int
-	cuts    int       // looks that took too long
-	pages   int64     // that were resident when a look was last due
-	weighed time.Time // when they were read
-	met     int       // how often its name was read
-	read    time.Time // when it is to be read again: a shell may yet execute a Python
-	next    time.Time // when to look into a Python again
+	started     uint64 // as [process.Identity.StartTicks]
+	isPython    bool   // by the name of its program
+	isKernel    bool   // by the arguments with which it was executed
+	newborn     bool   // noted by the kernel half, and too young for a look
+	lookPending bool   // a look at it is under way
+	handedOn    bool   // it was found to be a kernel
+	looks       int    // that found no kernel
+	cuts        int    // looks that took too long
+
+	residentPages int64     // when its growth last caused a look
+	sizeRead      time.Time // when its size was last read
+	nameReads     int       // how often its name was read
+	nextNameRead  time.Time // a shell may yet execute a Python
+	nextLook      time.Time
 }
 
 // runsKernel reports whether the arguments of a Python run a Jupyter kernel or IPython.
@@ -48,7 +49,7 @@ func runsKernel(arguments []byte) bool {
 
 // isYoung reports whether a Python may be loading IPython.
 func (s *suspect) isYoung() bool {
-	return s.is && !s.known && !s.born && s.looks < youngLooks
+	return s.isPython && !s.handedOn && !s.newborn && s.looks < youngLooks
 }
 
 // hasEnded reports whether a suspect is no longer there.
@@ -57,8 +58,8 @@ func (s *suspect) hasEnded(fs process.FS, pid int) bool {
 	return err != nil || stat.StartTicks != s.started || stat.Ended()
 }
 
-// meet reads the name of a process's program.
-func (s suspect) meet(fs process.FS, pid int, now time.Time) suspect {
+// readName returns the suspect with isPython by the present name of the process's program.
+func (s suspect) readName(fs process.FS, pid int, now time.Time) suspect {
 	stat, err := fs.Proc(pid).Stat()
 	if err != nil {
 		return suspect{}
@@ -67,26 +68,26 @@ func (s suspect) meet(fs process.FS, pid int, now time.Time) suspect {
 		s = suspect{started: stat.StartTicks}
 	}
 	exe, err := fs.Proc(pid).ExeName()
-	s.is = err == nil && strings.HasPrefix(path.Base(exe), "python")
-	s.met++
-	s.read = now.Add(backoff(soonest, s.met))
+	s.isPython = err == nil && strings.HasPrefix(path.Base(exe), "python")
+	s.nameReads++
+	s.nextNameRead = now.Add(backoff(soonest, s.nameReads))
 	return s
 }
 
-// weigh has a Python without IPython looked into soon if it has grown by as much as IPython takes, and by an eighth: a
-// script that grows all the time is not looked into at each sweep.
-func (s suspect) weigh(fs process.FS, pid int, now time.Time) suspect {
-	s.weighed = now
+// readSize returns the suspect with a look due now if the process has grown by as much as IPython takes. The growth
+// must also be an eighth of its size, so that a script that always grows does not get a look at each sweep.
+func (s suspect) readSize(fs process.FS, pid int, now time.Time) suspect {
+	s.sizeRead = now
 	stat, err := fs.Proc(pid).Stat()
 	if err != nil || stat.StartTicks != s.started {
 		return s
 	}
-	if s.pages == 0 {
-		s.pages = stat.ResidentPages
+	if s.residentPages == 0 {
+		s.residentPages = stat.ResidentPages
 	}
-	grown := (stat.ResidentPages - s.pages) * int64(os.Getpagesize())
-	if grown >= leastIPython && stat.ResidentPages-s.pages >= s.pages/8 {
-		s.pages, s.next = stat.ResidentPages, earlier(s.next, now)
+	grown := stat.ResidentPages - s.residentPages
+	if grown*int64(os.Getpagesize()) >= leastIPython && grown >= s.residentPages/8 {
+		s.residentPages, s.nextLook = stat.ResidentPages, earlier(s.nextLook, now)
 	}
 	return s
 }
@@ -98,7 +99,11 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// isWanted reports whether a process that was found is to be followed. A kernel is before it has loaded IPython.
+// isWanted reports whether to follow a process: one with IPython, or a kernel or a worker of Dask that has not loaded
+// it.
 func isWanted(p *inventory.Python) bool {
-	return p.IPython != "" || (p.Worker || p.Kernel) && p.Python != ""
+	if p.IPython != "" {
+		return true
+	}
+	return (p.Worker || p.Kernel) && p.Python != ""
 }

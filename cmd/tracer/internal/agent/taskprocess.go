@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds of the experiments that are kept until a worker has asked for them.
+// Bounds on the number of experiments that are kept until a worker has asked for them.
 const (
 	maxOfProcess = 1024
 	maxOfAll     = 1 << 13
@@ -17,111 +17,115 @@ const (
 // ended are the experiments of a process that have ended, until it has asked for them.
 type ended struct {
 	kept    []model.Window
-	endings int // so far, with those that are not kept
+	endings int // how many experiments have ended so far, kept or not
 }
 
-// add adds one.
-func (e *ended) add(w *model.Window) {
-	one := *w
-	one.ChildrenUnlisted, one.Children = one.ChildrenUnlisted+len(one.Children), []model.Child{}
-	one.Allocations, one.Coverage, one.Refused = nil, nil, nil
+// addEnded keeps an experiment, without what may be large.
+func (e *ended) addEnded(w *model.Window) {
+	small := *w
+	small.ChildrenUnlisted, small.Children = small.ChildrenUnlisted+len(small.Children), []model.Child{}
+	small.Allocations, small.Coverage, small.Refused = nil, nil, nil
 	if len(e.kept) >= maxOfProcess {
-		e.drop(1)
+		e.dropOldest(1)
 	}
-	e.kept = append(e.kept, one)
+	e.kept = append(e.kept, small)
 	e.endings++
 }
 
-// lose counts n more endings whose windows were lost. They are later than all windows that were added.
-func (e *ended) lose(n int) {
+// addLost counts n more experiments whose windows were lost. They ended later than all kept ones, which it forgets: no
+// experiment may be missing between two that are kept.
+func (e *ended) addLost(n int) {
 	e.kept = nil
 	e.endings += n
 }
 
-// drop drops the oldest.
-func (e *ended) drop(n int) {
+// dropOldest forgets the n oldest experiments.
+func (e *ended) dropOldest(n int) {
 	e.kept = append(e.kept[:0], e.kept[n:]...)
 }
 
-// after returns experiments behind the first n, as [companion.Windows] has it. Those before them have arrived, and are
-// dropped.
-func (e *ended) after(n, limit int) (all []model.Window, lost int) {
+// after returns the experiments behind the first n, as [companion.Windows.ExperimentsAfter] does. It forgets the first
+// n, which have arrived.
+func (e *ended) after(n, limit int) (windows []model.Window, lost int) {
 	n = min(max(n, 0), e.endings)
-	first := e.endings - len(e.kept)
-	if n > first {
-		e.drop(n - first)
-		first = n
+	firstKept := e.endings - len(e.kept)
+	if n > firstKept {
+		e.dropOldest(n - firstKept)
+		firstKept = n
 	}
-	return e.kept[:min(limit, len(e.kept)):min(limit, len(e.kept))], first - n
+	count := min(limit, len(e.kept))
+	return e.kept[:count:count], firstKept - n
 }
 
 // Bounds of what is kept of a process.
 const (
-	maxBegun     = 1 << 11 // tasks that run, or wait to be handed on
-	maxSubmitted = 16      // markers of cells that run
+	maxRunning     = 1 << 11 // tasks that run, or wait to be handed on
+	maxSubmissions = 16      // of cells that run
 )
 
 // contexts are the trace contexts of a process's tasks, and of the cells that it runs.
 type contexts struct {
-	now   telemetry.TraceContext // of the tasks that begin now
-	begun map[taskBegin]telemetry.TraceContext
-	sent  []sent
+	current     telemetry.TraceContext // of the tasks that begin from now on
+	running     map[taskBegin]telemetry.TraceContext
+	submissions []submission // in the order of time
 }
 
-// taskBegin is the begin of a task.
+// taskBegin identifies a task by its name and the time when it began.
 type taskBegin struct {
 	name string
 	at   event.Nanoseconds
 }
 
-// sent is a marker of a notebook that submits tasks.
-type sent struct {
+// submission is the context that a cell has given to the tasks it submits, and the time when it did.
+type submission struct {
 	context telemetry.TraceContext
 	at      event.Nanoseconds
 }
 
-// begin takes in the begin of an experiment.
+// begin takes in that an experiment began, whose name may be a marker with a context.
 func (c *contexts) begin(name string, at event.Nanoseconds) {
-	if text, is := strings.CutPrefix(name, from); is {
-		c.now, _ = parseContext(text)
+	if text, isFrom := strings.CutPrefix(name, fromMarker); isFrom {
+		c.current, _ = parseContext(text)
 		return
 	}
-	if strings.HasPrefix(name, submit) {
-		if of, ok := parseSubmit(name); ok && len(c.sent) < maxSubmitted {
-			c.sent = append(c.sent, sent{of, at})
+	if strings.HasPrefix(name, submitPrefix) {
+		if context, ok := parseSubmit(name); ok && len(c.submissions) < maxSubmissions {
+			c.submissions = append(c.submissions, submission{context, at})
 		}
 		return
 	}
-	if c.now == (telemetry.TraceContext{}) {
+	if c.current == (telemetry.TraceContext{}) {
 		return
 	}
-	if _, _, is := parseName(name); !is {
+	if _, _, isTask := parseName(name); !isTask {
 		return
 	}
-	if c.begun == nil || len(c.begun) >= maxBegun {
-		c.begun = map[taskBegin]telemetry.TraceContext{} // the tasks that run have no parents
+	if c.running == nil || len(c.running) >= maxRunning {
+		c.running = map[taskBegin]telemetry.TraceContext{} // the tasks that run get no parents
 	}
-	c.begun[taskBegin{name, at}] = c.now
+	c.running[taskBegin{name, at}] = c.current
 }
 
-// take removes the context of a task that has ended.
-func (c *contexts) take(name string, began event.Nanoseconds) telemetry.TraceContext {
-	of := c.begun[taskBegin{name, began}]
-	delete(c.begun, taskBegin{name, began})
-	return of
+// takeContext returns and removes the context of a task that has ended.
+func (c *contexts) takeContext(name string, began event.Nanoseconds) telemetry.TraceContext {
+	task := taskBegin{name, began}
+	context := c.running[task]
+	delete(c.running, task)
+	return context
 }
 
-// submitted removes what was submitted until the end of a cell, and returns the context that was sent first in it.
-func (c *contexts) submitted(began, ended event.Nanoseconds) (of telemetry.TraceContext) {
-	rest := c.sent[:0]
-	for _, one := range c.sent {
+// submitted returns the context of the first submission of a cell, zero if there is none. It removes all submissions
+// until the cell's end.
+func (c *contexts) submitted(began, ended event.Nanoseconds) (first telemetry.TraceContext) {
+	later := c.submissions[:0]
+	for _, s := range c.submissions {
 		switch {
-		case one.at > ended:
-			rest = append(rest, one)
-		case one.at >= began && of == (telemetry.TraceContext{}):
-			of = one.context
+		case s.at > ended:
+			later = append(later, s)
+		case s.at >= began && first == (telemetry.TraceContext{}):
+			first = s.context
 		}
 	}
-	c.sent = rest
-	return of
+	c.submissions = later
+	return first
 }

@@ -21,35 +21,35 @@ type taskOptions struct {
 }
 
 // taskKeeper keeps the experiments of workers until the workers have asked for them, and answers over the workers'
-// links. It is a [tracer.Companion]. It is also the [companion.Windows] of its links: it has the figures of
-// experiments. Any goroutine may call the methods of the first interface; the others are for one goroutine.
+// links. It is the session's [tracer.Companion], whose methods any goroutine may call, and the [companion.Windows] of
+// its links. All methods but those of tracer.Companion are for one goroutine.
 type taskKeeper struct {
 	options   taskOptions
 	hub       *companion.Hub
-	workers   map[uint32]int // roots that are workers: their processes
-	processes map[int]*workerProcess
+	workers   map[uint32]int         // the process IDs of workers, by root
+	processes map[int]*workerProcess // by process ID
 
 	mu       sync.Mutex
-	accepted map[int]owned // processes that get a link
+	accepted map[int]owned // processes that may have a link, by process ID
 }
 
-// owned is the root and the account of a process.
+// owned says whose a process is: the root of its tree, and the account that is charged for it.
 type owned struct {
 	root    uint32
 	account string
 }
 
-func (o owned) of() string { return o.account }
+func (o owned) accountName() string { return o.account }
 
 // workerProcess is a process that runs tasks, or submits them.
 type workerProcess struct {
 	owned
-	over bool // it has ended, and its last experiments may not have been handed on
+	hasEnded bool // it has ended, but may not have asked for its last experiments yet
 	contexts
 	ended
 }
 
-// maxProcesses is the most processes that are known. Other processes have no contexts and no link.
+// maxProcesses is the most processes that a keeper knows. Other processes have no contexts and no link.
 const maxProcesses = 1 << 10
 
 // newTaskKeeper returns a keeper without processes.
@@ -78,7 +78,7 @@ func (k *taskKeeper) Leave(root uint32) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	maps.DeleteFunc(k.accepted, func(_ int, of owned) bool { return of.root == root })
+	maps.DeleteFunc(k.accepted, func(_ int, owner owned) bool { return owner.root == root })
 }
 
 // Accepts implements [tracer.Companion]. Processes of workers have a link. Processes below a kernel have one if they
@@ -86,8 +86,8 @@ func (k *taskKeeper) Leave(root uint32) {
 func (k *taskKeeper) Accepts(pid int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	_, is := k.accepted[pid]
-	return is
+	_, accepted := k.accepted[pid]
+	return accepted
 }
 
 // Connected implements [tracer.Companion].
@@ -103,12 +103,13 @@ func (k *taskKeeper) accountOf(pid int) string {
 	return k.accepted[pid].account
 }
 
+// accept lets a process have a link, if there is room for its account.
 func (k *taskKeeper) accept(pid int, root uint32) {
-	of := k.ownerOf(root)
+	owner := k.ownerOf(root)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, is := k.accepted[pid]; is || hasRoom(k.accepted, of.account) {
-		k.accepted[pid] = of
+	if _, known := k.accepted[pid]; known || hasRoom(k.accepted, owner.account) {
+		k.accepted[pid] = owner
 	}
 }
 
@@ -128,24 +129,24 @@ func (k *taskKeeper) refuse(pid int) {
 	delete(k.accepted, pid)
 }
 
-// Note takes in an event. kernel is the process that was attached to in the tree of the event.
+// Note takes in an event. kernel is the ID of the process that was attached to in the event's tree.
 func (k *taskKeeper) Note(e event.Event, kernel int) {
 	k.hub.Note(e)
-	b, is := e.(*event.Boundary)
-	if !is {
+	b, isBoundary := e.(*event.Boundary)
+	if !isBoundary {
 		return
 	}
 	pid := int(b.PID)
 	_, ofWorker := k.workers[b.Root]
 	switch b.Kind {
-	case event.ProcessStart, event.ProcessExec:
+	case event.ProcessStart, event.ProcessExec: // a new program, without tasks so far
 		k.forget(pid)
 		if ofWorker {
 			k.accept(pid, b.Root)
 		}
 	case event.ProcessExit:
 		if p := k.processes[pid]; p != nil {
-			p.over = true
+			p.hasEnded = true
 		}
 		k.refuse(pid)
 	case event.ExperimentBegin:
@@ -161,21 +162,21 @@ func (k *taskKeeper) Note(e event.Event, kernel int) {
 	}
 }
 
-// process returns a process that runs tasks or submits them, nil where there is no room for one more.
+// process returns the record of a process that runs tasks or submits them. It makes a new one if there is room; else it
+// returns nil.
 func (k *taskKeeper) process(pid int, root uint32) *workerProcess {
 	p := k.processes[pid]
 	if p != nil {
 		return p
 	}
-	if of := k.ownerOf(root); hasRoom(k.processes, of.account) {
-		p = &workerProcess{owned: of}
+	if owner := k.ownerOf(root); hasRoom(k.processes, owner.account) {
+		p = &workerProcess{owned: owner}
 		k.processes[pid] = p
 	}
 	return p
 }
 
-// Submitted returns the context that a cell gave to the tasks that it submitted. It returns zero for a cell that
-// submitted none.
+// Submitted returns the trace context that a cell gave to the tasks that it submitted; zero if it submitted none.
 func (k *taskKeeper) Submitted(pid int, began, ended event.Nanoseconds) telemetry.TraceContext {
 	if p := k.processes[pid]; p != nil {
 		return p.submitted(began, ended)
@@ -186,26 +187,26 @@ func (k *taskKeeper) Submitted(pid int, began, ended event.Nanoseconds) telemetr
 // Ended keeps experiments that have ended in a tree until their processes have asked for them. lost counts, by process,
 // the experiments for which there was no room. Ended returns the tasks among the experiments. origin is the time that
 // [model.Window.StartNS] counts from.
-func (k *taskKeeper) Ended(root uint32, all []model.Window, lost map[int32]int, origin event.Nanoseconds) (
+func (k *taskKeeper) Ended(root uint32, windows []model.Window, lost map[int32]int, origin event.Nanoseconds) (
 	done []telemetry.Task) {
-	for i := range all {
-		w := &all[i]
+	for i := range windows {
+		w := &windows[i]
 		p := k.processes[w.PID]
 		if p == nil || p.root != root {
-			p = &workerProcess{} // there was no room for it
+			p = &workerProcess{} // there was no room for it: its experiments are counted and then forgotten
 		}
-		p.add(w)
-		if prefix, cell, is := parseName(w.Name); is {
-			parent := p.take(w.Name, origin+event.Nanoseconds(w.StartNS))
+		p.addEnded(w)
+		if prefix, cell, isTask := parseName(w.Name); isTask {
+			parent := p.takeContext(w.Name, origin+event.Nanoseconds(w.StartNS))
 			done = append(done, telemetry.Task{Window: w, Prefix: prefix, Cell: cell, Parent: parent})
 		}
 	}
 	for pid, n := range lost {
 		if p := k.processes[int(pid)]; p != nil && p.root == root {
-			p.lose(n)
+			p.addLost(n)
 		}
 	}
-	k.bound()
+	k.dropSurplus()
 	return done
 }
 
@@ -214,7 +215,7 @@ func (k *taskKeeper) Ended(root uint32, all []model.Window, lost map[int32]int, 
 func (k *taskKeeper) Answer() {
 	k.hub.Answer()
 	for pid, p := range k.processes {
-		if p.over {
+		if p.hasEnded {
 			delete(k.processes, pid)
 		}
 	}
@@ -232,7 +233,7 @@ func (k *taskKeeper) Running(pid int) []model.Window {
 }
 
 // ExperimentsAfter implements [companion.Windows].
-func (k *taskKeeper) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
+func (k *taskKeeper) ExperimentsAfter(pid, n, limit int) (windows []model.Window, lost int) {
 	if p := k.processes[pid]; p != nil {
 		return p.after(n, limit)
 	}
@@ -256,9 +257,10 @@ type TasksConfig struct {
 	PerUser int `yaml:"per_user"`
 }
 
-// defaultTasks returns the section without a file. mostPerUser is the greatest value of PerUser.
+// defaultTasks returns the section that is in force without a file.
 func defaultTasks() TasksConfig { return TasksConfig{PerUser: 8} }
 
+// mostPerUser is the greatest value of [TasksConfig.PerUser].
 const mostPerUser = 64
 
 // Check returns the field that is wrong, and why.
@@ -266,22 +268,22 @@ func (c *TasksConfig) Check() (field string, err error) {
 	return "per_user", telemetry.InRange(c.PerUser, 1, mostPerUser)
 }
 
-// hasRoom reports whether there is room for one more process of an account. Where all room is taken, a process of the
-// account with most processes gives way.
-func hasRoom[P interface{ of() string }](all map[int]P, account string) bool {
+// hasRoom reports whether one more process of an account may be added to all. If all is full, hasRoom makes room: it
+// removes a process of the account with most processes. It returns false if that is the given account.
+func hasRoom[P interface{ accountName() string }](all map[int]P, account string) bool {
 	if len(all) < maxProcesses {
 		return true
 	}
-	has := map[string]int{}
+	counts := map[string]int{} // of processes, by account
 	for _, p := range all {
-		has[p.of()]++
+		counts[p.accountName()]++
 	}
-	most, ok := companion.GivesWay(has, account)
+	most, ok := companion.GivesWay(counts, account)
 	if !ok {
 		return false
 	}
 	for pid, p := range all {
-		if p.of() == most {
+		if p.accountName() == most {
 			delete(all, pid)
 			return true
 		}
@@ -289,16 +291,16 @@ func hasRoom[P interface{ of() string }](all map[int]P, account string) bool {
 	return false
 }
 
-// bound drops experiments while there are too many. It takes them from the account with most experiments and there from
-// the process with most.
-func (k *taskKeeper) bound() {
-	n, has := 0, map[string]int{}
+// dropSurplus drops experiments while there are more than maxOfAll. Each time it chooses the account with most
+// experiments and its process with most, and drops the older half of that process's.
+func (k *taskKeeper) dropSurplus() {
+	total, byAccount := 0, map[string]int{}
 	for _, p := range k.processes {
-		n += len(p.kept)
-		has[p.account] += len(p.kept)
+		total += len(p.kept)
+		byAccount[p.account] += len(p.kept)
 	}
-	for n > maxOfAll {
-		account, _ := companion.GivesWay(has, "")
+	for total > maxOfAll {
+		account, _ := companion.GivesWay(byAccount, "")
 		var most *workerProcess
 		for _, p := range k.processes {
 			if p.account == account && (most == nil || len(p.kept) > len(most.kept)) {
@@ -306,7 +308,7 @@ func (k *taskKeeper) bound() {
 			}
 		}
 		half := (len(most.kept) + 1) / 2
-		most.drop(half)
-		n, has[account] = n-half, has[account]-half
+		most.dropOldest(half)
+		total, byAccount[account] = total-half, byAccount[account]-half
 	}
 }

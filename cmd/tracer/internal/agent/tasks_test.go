@@ -71,8 +71,8 @@ func TestParentIsTheContextMarkedLast(t *testing.T) {
 			t.Errorf("%s: parent %x, want %x", task.Window.Name, task.Parent, want[i])
 		}
 	}
-	if len(k.processes[worker].begun) != 0 {
-		t.Errorf("%d are kept", len(k.processes[worker].begun))
+	if len(k.processes[worker].running) != 0 {
+		t.Errorf("%d are kept", len(k.processes[worker].running))
 	}
 }
 
@@ -89,7 +89,7 @@ func TestSubmittingCellHasTheMarkersIds(t *testing.T) {
 		t.Errorf("%x", c)
 	}
 	for _, c := range []telemetry.TraceContext{k.Submitted(worker, 150, 350), k.Submitted(worker, 100, 399),
-		k.Submitted(worker, 100*maxSubmitted+1, 1<<40), k.Submitted(7, 0, 1<<40)} {
+		k.Submitted(worker, 100*maxSubmissions+1, 1<<40), k.Submitted(7, 0, 1<<40)} {
 		if c != (telemetry.TraceContext{}) {
 			t.Errorf("%x", c)
 		}
@@ -101,25 +101,25 @@ func TestSubmittingCellHasTheMarkersIds(t *testing.T) {
 func TestEndlessTasks(t *testing.T) {
 	k := keeper()
 	k.begins("dask:from@got:"+parent, 1)
-	for i := range 3 * maxBegun {
+	for i := range 3 * maxRunning {
 		name := fmt.Sprintf("dask:task%d In[1]", i)
 		k.begins(name, event.Nanoseconds(i))
 		k.Ended(root, []model.Window{ran(name, int64(i))}, nil, 0)
 		k.begins("dask:never "+name, event.Nanoseconds(i))
 	}
 	p := k.processes[worker]
-	if len(p.kept) != maxOfProcess || len(p.begun) > maxBegun {
-		t.Errorf("%d windows and %d begins are kept", len(p.kept), len(p.begun))
+	if len(p.kept) != maxOfProcess || len(p.running) > maxRunning {
+		t.Errorf("%d windows and %d begins are kept", len(p.kept), len(p.running))
 	}
 	all, lost := k.ExperimentsAfter(worker, 0, 200)
 	if all[0].Children == nil {
 		t.Error("its children are no list in JSON")
 	}
-	if len(all) != 200 || lost != 3*maxBegun-maxOfProcess || all[0].Name != fmt.Sprintf("dask:task%d In[1]", lost) {
+	if len(all) != 200 || lost != 3*maxRunning-maxOfProcess || all[0].Name != fmt.Sprintf("dask:task%d In[1]", lost) {
 		t.Errorf("%d windows, %d lost", len(all), lost)
 	}
 	k.Ended(root, []model.Window{ran("dask:x", 1)}, map[int32]int{worker: 9}, 0)
-	if all, lost := k.ExperimentsAfter(worker, 3*maxBegun, 200); len(all) != 0 || lost != 10 {
+	if all, lost := k.ExperimentsAfter(worker, 3*maxRunning, 200); len(all) != 0 || lost != 10 {
 		t.Errorf("%d windows, %d lost", len(all), lost)
 	}
 	for _, odd := range []int{-5, 1 << 40} {

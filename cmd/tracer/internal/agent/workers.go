@@ -6,13 +6,14 @@ import (
 	"ipytracer/tracer"
 )
 
-// Workers of Dask are followed as kernels are: what has the arguments of `dask worker` is attached to, with the
-// processes that it starts. Experiments of these, and of the processes below kernels, are tasks if their names say so.
+// Workers of Dask are followed like kernels. A worker is a process with the arguments of `dask worker`; it is traced
+// with all processes that it starts. An experiment of a worker, or of a process below a kernel, is a task if its name
+// says so.
 
 // maxHeldTasks is the most tasks that wait for a kernel's names.
 const maxHeldTasks = 256
 
-// keepTasks begins to follow workers and to answer their questions, unless that is off.
+// keepTasks begins to follow workers and to answer their questions, unless the configuration says dask.off.
 func keepTasks(a *Agent, o *tracer.Options) {
 	if a.options.Config.Dask.Off {
 		return
@@ -47,7 +48,7 @@ func noteTasks(a *Agent, root uint32, e event.Event) {
 	a.tasks.Note(e, kernel)
 }
 
-// takeTasks takes the tasks of a kernel that have ended.
+// takeTasks moves the tasks of a kernel that have ended from its monitor to k.tasks.
 func takeTasks(a *Agent, k *kernel) {
 	if a.tasks == nil {
 		return
@@ -57,7 +58,7 @@ func takeTasks(a *Agent, k *kernel) {
 		a.metrics.unseen.Add(float64(n))
 	}
 	k.tasks = append(k.tasks, a.tasks.Ended(k.Slot, all, lost, k.monitor.Origin())...)
-	if k.over {
+	if k.hasEnded {
 		a.tasks.Leave(k.Slot)
 	}
 }

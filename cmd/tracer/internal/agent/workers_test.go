@@ -17,7 +17,7 @@ func TestWorkersRoom(t *testing.T) {
 	all := newArrivals()
 	room := func(p *inventory.Python, of holder) bool {
 		one := arrival{Python: *p, facts: facts{account: of.account}}
-		return one.of() == of && of.may(all.held(of), &c)
+		return one.holder() == of && of.mayTake(all.countSlots(of), &c)
 	}
 	claims := &inventory.Python{UID: 1000, Python: "3.11.2", Worker: true}
 	kernel := &inventory.Python{UID: 1000, Python: "3.11.2", IPython: "9.0", Worker: true} // of dask worker's name
@@ -27,13 +27,13 @@ func TestWorkersRoom(t *testing.T) {
 		if !room(claims, worker) {
 			t.Errorf("no room after %d", n)
 		}
-		all.hold(uint32(n), worker)
+		all.takeSlot(uint32(n), worker)
 	}
 	if room(claims, worker) || !room(kernel, own) {
 		t.Error("a user has more than per_user, or no kernel")
 	}
 	for n := c.Dask.PerUser; n < c.Kernels*3/4; n++ {
-		all.hold(uint32(n), holder{at(2000 + n), true})
+		all.takeSlot(uint32(n), holder{at(2000 + n), true})
 	}
 	if other := (holder{at(1001), true}); room(&inventory.Python{UID: 1001, Worker: true}, other) {
 		t.Error("workers take the last quarter")

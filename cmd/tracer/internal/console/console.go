@@ -13,8 +13,8 @@ import (
 	"ipytracer/internal/report/text"
 )
 
-// lastWords bounds how long unread standard error may keep the program waiting.
-const lastWords = time.Second
+// drainTimeout bounds how long the program waits for a reader of standard error.
+const drainTimeout = time.Second
 
 // Console has the input and outputs of a command, and the signals to it.
 type Console struct {
@@ -29,18 +29,18 @@ func (c Console) Say(format string, values ...any) {
 	fmt.Fprintf(c.Err, "tracer: "+format+"\n", values...)
 }
 
-// Hold keeps the lines written to standard error until it is called with nil, and passes each to a function. It does
-// nothing if standard error has no queue.
+// Hold keeps the lines written to standard error in the queue, and passes each to tell, until it is called with nil. It
+// does nothing if standard error has no queue.
 func (c Console) Hold(tell func(string)) {
 	if m, ok := c.Err.(*messages); ok {
 		m.hold(tell)
 	}
 }
 
-// Drain waits until the lines written to standard error are printed, and returns what they were printed to.
+// Drain waits until the lines written to standard error are printed, and returns the file that they were printed to.
 func (c Console) Drain() io.Writer {
 	if m, ok := c.Err.(*messages); ok {
-		m.Drain(lastWords)
+		m.Drain(drainTimeout)
 		return m.to
 	}
 	return c.Err

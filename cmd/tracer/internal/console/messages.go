@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// messages is standard error while tracing: a queue that another goroutine prints. So an unread pipe, or a stopped
-// terminal, stops nothing. Lines for which there is no room are left out, and their number is printed in their place.
+// messages is standard error as a queue that another goroutine prints, so that a pipe that nobody reads, or a stopped
+// terminal, does not stop the program. It leaves out lines without room, and prints their number instead.
 type messages struct {
 	to io.Writer
 
-	mu      sync.Mutex
-	queue   []byte       // unprinted text
-	skipped int          // lines left out since the end of the queue
-	busy    bool         // a print is under way
-	held    func(string) // receives lines while the terminal shows something else; nil: they are printed
-	moved   *sync.Cond
+	mu       sync.Mutex
+	queue    []byte       // unprinted text
+	skipped  int          // lines left out since the end of the queue
+	busy     bool         // text is being printed
+	receiver func(string) // gets the lines while they must not be printed; nil: they are printed
+	changed  *sync.Cond   // of any field
 }
 
-// messageRoom is the most bytes that may wait.
+// messageRoom is the most bytes in the queue.
 const messageRoom = 256 << 10
 
-// NewMessages returns a queue. A goroutine prints the queue until the program ends.
+// NewMessages returns an empty queue, which a goroutine prints to to until the program ends.
 func NewMessages(to io.Writer) *messages {
 	m := &messages{to: to}
-	m.moved = sync.NewCond(&m.mu)
+	m.changed = sync.NewCond(&m.mu)
 	go m.print()
 	return m
 }
@@ -42,20 +42,19 @@ func (m *messages) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	m.queue = append(m.queue, p...)
-	if m.held != nil {
-		m.held(strings.TrimSpace(string(p)))
+	if m.receiver != nil {
+		m.receiver(strings.TrimSpace(string(p)))
 	}
-	m.moved.Broadcast()
+	m.changed.Broadcast()
 	return len(p), nil
 }
 
-// hold passes the waiting lines, and all lines from now on, to a function. If the function is nil, the lines are
-// printed.
+// hold stops printing, and passes each line from now on to tell. With nil, the lines are printed.
 func (m *messages) hold(tell func(string)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held = tell
-	m.moved.Broadcast()
+	m.receiver = tell
+	m.changed.Broadcast()
 }
 
 func (m *messages) print() {
@@ -64,7 +63,7 @@ func (m *messages) print() {
 		_, _ = m.to.Write(next) // an error cannot be reported
 		m.mu.Lock()
 		m.busy = false
-		m.moved.Broadcast()
+		m.changed.Broadcast()
 		m.mu.Unlock()
 	}
 }
@@ -73,8 +72,8 @@ func (m *messages) print() {
 func (m *messages) next() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.held != nil || len(m.queue) == 0 && m.skipped == 0 {
-		m.moved.Wait()
+	for m.receiver != nil || len(m.queue) == 0 && m.skipped == 0 {
+		m.changed.Wait()
 	}
 	next := m.queue
 	m.queue = nil
@@ -86,15 +85,14 @@ func (m *messages) next() []byte {
 	return next
 }
 
-// Drain waits until everything is printed, but only as long as printing makes progress: a reader that stops reading
-// does not hold it up.
+// Drain waits until everything is printed, but no longer than patience.
 func (m *messages) Drain(patience time.Duration) {
 	done := make(chan struct{})
 	go func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for m.busy || len(m.queue) > 0 || m.skipped > 0 {
-			m.moved.Wait()
+			m.changed.Wait()
 		}
 		close(done)
 	}()

@@ -11,18 +11,18 @@ import (
 // Patience is the time before progress is shown, so that quick steps do not flicker.
 const Patience = 300 * time.Millisecond
 
-// Progress shows on a terminal that work goes on, on a line that disappears at its end. The zero value shows nothing.
+// Progress shows a line on a terminal while work goes on. The zero value shows nothing.
 type Progress struct {
-	mu    sync.Mutex
-	to    io.Writer // nil: no display
-	doing string
-	began time.Time
-	timer *time.Timer
-	shown bool
-	over  bool
+	mu      sync.Mutex
+	to      io.Writer // nil: no display
+	doing   string
+	began   time.Time
+	timer   *time.Timer
+	shown   bool
+	stopped bool
 }
 
-// StartProgress names the work in progress, once it takes a while.
+// StartProgress shows the name of the work, if the work takes longer than [Patience].
 func StartProgress(w io.Writer, quiet bool, doing string) *Progress {
 	p := &Progress{}
 	p.Begin(w, quiet, doing)
@@ -30,7 +30,7 @@ func StartProgress(w io.Writer, quiet bool, doing string) *Progress {
 	return p
 }
 
-// Begin sets the name of the work, and the place at which it is shown.
+// Begin sets the name of the work, and where to show it. [Progress.Start] shows it.
 func (p *Progress) Begin(w io.Writer, quiet bool, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,22 +39,22 @@ func (p *Progress) Begin(w io.Writer, quiet bool, doing string) {
 	}
 }
 
-// Start shows the line after a while from now on, unless the work is over by then.
+// Start shows the line [Patience] from now, unless the work is over by then.
 func (p *Progress) Start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.to == nil || p.over {
+	if p.to == nil || p.stopped {
 		return
 	}
 	p.began = time.Now()
 	p.timer = time.AfterFunc(Patience, p.show)
 }
 
-// show writes the line, and from the first second on, each second, how long the work has taken.
+// show writes the line. After that it adds each second how long the work has taken.
 func (p *Progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over {
+	if p.stopped {
 		return
 	}
 	line, took := p.doing+" …", time.Since(p.began)
@@ -73,8 +73,8 @@ func (p *Progress) Stop() {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	if p.shown && !p.over {
+	if p.shown && !p.stopped {
 		_, _ = io.WriteString(p.to, "\r\x1b[K")
 	}
-	p.over = true
+	p.stopped = true
 }

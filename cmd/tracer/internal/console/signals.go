@@ -13,33 +13,37 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 )
 
+// ErrInterrupted is the cause with which the first signal cancels a command's context.
 var ErrInterrupted = status.Errorf(status.Failed, "interrupted")
 
-// Signals handles signals. The first that asks the program to end (Ctrl-C, SIGTERM, a closed terminal, …) ends a
-// session in good order, with its report. A second Ctrl-C ends the look at the objects of the traced processes.
-// Otherwise the second ends the program, or prints that a report is being written; then the third ends it, and Ctrl-\
-// does so at any time. In that case half-written files are removed. Errors of the output do not end the program:
-// SIGPIPE and SIGXFSZ are errors of the write.
+// Signals handles the signals that ask the program to end, such as Ctrl-C and SIGTERM:
+//
+//   - The first cancels the context: a session ends in good order, with its report.
+//   - The second ends the look at the objects of traced processes, if it is Ctrl-C during such a look. Otherwise it
+//     says that the report is on its way, or ends the program if there is none.
+//   - The third, or Ctrl-\ at any time, ends the program and removes half-written files.
+//
+// SIGPIPE and SIGXFSZ do not end the program: the write fails.
 type Signals struct {
 	cancel  context.CancelCauseFunc
 	words   io.Writer
 	signals chan os.Signal
 
-	mu     sync.Mutex
-	asked  int             // number of requests to end the program
-	report bool            // a report will come
-	files  []discarder     // half-written ones
-	hand   func(os.Signal) // takes the signals instead
-	look   func()          // ends the look that a second Ctrl-C ends first; nil without a look
-	hangup func()          // called for a SIGHUP, which ends nothing then; nil: it ends the program
+	mu       sync.Mutex
+	requests int             // number of signals that asked the program to end
+	report   bool            // a report will come
+	files    []discarder     // half-written files
+	taker    func(os.Signal) // takes the signals instead; nil for none
+	endLook  func()          // ends the look at objects; nil without a look
+	hangup   func()          // called for a SIGHUP; nil: SIGHUP ends the program
 }
 
-// always are caught even if the program was started with them ignored, as a shell does with SIGINT in the background.
-var always = []os.Signal{os.Interrupt, syscall.SIGTERM}
+// alwaysCaught are caught even if the program was started with them ignored, as a shell does for background programs.
+var alwaysCaught = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-// unlessIgnored would end the program, too, and are caught unless they are ignored, as SIGHUP is by nohup(1). SIGPROF,
-// SIGSYS and the signals of errors in the program itself are left to the runtime.
-var unlessIgnored = []os.Signal{
+// caughtUnlessIgnored would end the program as well. They are caught unless they are ignored, as SIGHUP is by nohup(1).
+// The others, such as SIGPROF and the signals of errors in the program itself, are left to Go's runtime.
+var caughtUnlessIgnored = []os.Signal{
 	syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGXFSZ, syscall.SIGXCPU, syscall.SIGUSR1,
 	syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGIO, syscall.SIGPWR, syscall.SIGSTKFLT,
 }
@@ -47,8 +51,8 @@ var unlessIgnored = []os.Signal{
 // WatchSignals catches signals until stop is called.
 func WatchSignals(cancel context.CancelCauseFunc, words io.Writer) *Signals {
 	e := &Signals{cancel: cancel, words: words, signals: make(chan os.Signal, 16)}
-	signal.Notify(e.signals, always...)
-	for _, s := range unlessIgnored {
+	signal.Notify(e.signals, alwaysCaught...)
+	for _, s := range caughtUnlessIgnored {
 		if !signal.Ignored(s) {
 			signal.Notify(e.signals, s)
 		}
@@ -61,12 +65,13 @@ func WatchSignals(cancel context.CancelCauseFunc, words io.Writer) *Signals {
 	return e
 }
 
+// Stop ends the handling.
 func (e *Signals) Stop() {
 	signal.Stop(e.signals)
 	close(e.signals)
 }
 
-// discarder is a file that is, or was, incomplete: discarding a complete one does no harm.
+// discarder is a file that may be incomplete. Discard does nothing to a complete file.
 type discarder interface{ Discard() }
 
 // RemoveOnExit registers a file to be removed if the program ends at once.
@@ -76,29 +81,29 @@ func (e *Signals) RemoveOnExit(f discarder) {
 	e.files = append(e.files, f)
 }
 
-// ExpectReport records that a report will be written, however the session ends.
+// ExpectReport notes that a report will be written when the session ends.
 func (e *Signals) ExpectReport() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report = true
 }
 
-// HandTo has another function take the signals. With nil, e takes them again.
+// HandTo makes another function take the signals. With nil, e takes them again.
 func (e *Signals) HandTo(hand func(os.Signal)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.hand = hand
+	e.taker = hand
 }
 
 // OnSecondInterrupt sets the function for a second Ctrl-C, nil for none. It must not wait.
 func (e *Signals) OnSecondInterrupt(end func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.look = end
+	e.endLook = end
 }
 
-// IgnoreStops prevents a terminal from stopping a session: in the background, where it may not write (SIGTTOU), and at
-// Ctrl-Z.
+// IgnoreStops prevents a terminal from stopping the program, by Ctrl-Z or because it writes in the background
+// (SIGTTOU).
 func (e *Signals) IgnoreStops() {
 	signal.Ignore(syscall.SIGTTOU)
 	if !signal.Ignored(syscall.SIGTSTP) {
@@ -106,8 +111,8 @@ func (e *Signals) IgnoreStops() {
 	}
 }
 
-// OnHangup calls a function for each SIGHUP from now on. SIGHUP then ends nothing, as in a service. The function must
-// not wait.
+// OnHangup calls a function for each SIGHUP from now on, which does not end the program then. The function must not
+// wait.
 func (e *Signals) OnHangup(do func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -115,7 +120,7 @@ func (e *Signals) OnHangup(do func()) {
 	signal.Notify(e.signals, syscall.SIGHUP)
 }
 
-// Take handles a signal, or one that stands for a user's wish.
+// Take handles a signal. A command may also call it for a user's request, such as the key that quits.
 func (e *Signals) Take(s os.Signal) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -126,37 +131,37 @@ func (e *Signals) Take(s os.Signal) {
 			"tracer: a tracer that is stopped would miss what happens: it goes on; Ctrl-C ends it, with the report")
 	case s == syscall.SIGHUP && e.hangup != nil:
 		e.hangup()
-	case e.hand != nil:
-		e.hand(s)
+	case e.taker != nil:
+		e.taker(s)
 	default:
-		e.asked++
+		e.requests++
 		e.end(s)
 	}
 }
 
-// end does what the user's requests so far ask for, of which s is the last.
+// end acts on the latest request s to end the program. The caller holds mu.
 func (e *Signals) end(s os.Signal) {
 	switch {
 	case s == syscall.SIGQUIT:
-		e.atOnce(s)
-	case e.asked == 1:
+		e.exitNow(s)
+	case e.requests == 1:
 		e.cancel(ErrInterrupted)
-	// Other signals may come in pairs, as when a terminal is closed.
-	case e.asked == 2 && e.look != nil && s == os.Interrupt:
-		e.look()
-	case e.asked == 2 && e.report:
+	// Only Ctrl-C: other signals may come in pairs, as when a terminal is closed.
+	case e.requests == 2 && e.endLook != nil && s == os.Interrupt:
+		e.endLook()
+	case e.requests == 2 && e.report:
 		fmt.Fprintln(e.words,
 			`tracer: the report is on its way; Ctrl-C once more, or Ctrl-\, ends the tracer without it`)
 	default:
-		e.atOnce(s)
+		e.exitNow(s)
 	}
 }
 
-// cleanupPatience bounds the removal of half-written files: they may be on a file system that does not answer.
-const cleanupPatience = time.Second
+// cleanupTimeout bounds the removal of half-written files, which may be on a file system that does not answer.
+const cleanupTimeout = time.Second
 
-// atOnce removes the half-written files and ends the program, with the status that a shell gives to the signal.
-func (e *Signals) atOnce(s os.Signal) {
+// exitNow removes the half-written files and ends the program, with the exit status that a shell gives to the signal.
+func (e *Signals) exitNow(s os.Signal) {
 	removed := make(chan struct{})
 	go func() {
 		for _, f := range e.files {
@@ -166,7 +171,7 @@ func (e *Signals) atOnce(s os.Signal) {
 	}()
 	select {
 	case <-removed:
-	case <-time.After(cleanupPatience):
+	case <-time.After(cleanupTimeout):
 	}
 	number, _ := s.(syscall.Signal)
 	os.Exit(128 + int(number))

@@ -27,8 +27,8 @@ func Colored(w io.Writer) bool {
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// Width returns the number of cells of a line. On a terminal it is the terminal's, in a file or a pipe it is COLUMNS.
-// In a file or a pipe without COLUMNS lines are not cut.
+// Width returns the number of columns of a line: of the terminal, or COLUMNS in a file or a pipe. It returns -1 for a
+// file or a pipe without COLUMNS, whose lines are not cut.
 func Width(w io.Writer) int {
 	const least, usual, unlimited = 60, 120, -1
 	f, isTerminal := Terminal(w)

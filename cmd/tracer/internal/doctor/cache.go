@@ -8,7 +8,7 @@ import (
 	"ipytracer/internal/words"
 )
 
-// cache describes the cache of earlier sessions, which only root may see.
+// cache describes the cache of the places of probes, which only root may see.
 func (d *Diagnosis) cache(folder string) {
 	const id, name = "cache", "kept between attaches"
 	if !d.Root {

@@ -51,7 +51,7 @@ func newDoctorCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-// runDoctor examines everything, or only the Python with this pid if it is not 0.
+// runDoctor examines everything, or the machine and the Python pid unless that is 0.
 func runDoctor(ctx context.Context, o doctorOptions, c console.Console, pid int) error {
 	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
@@ -162,8 +162,8 @@ func checkNames(only []string) error {
 	return nil
 }
 
-// choosePython queries the named Python, or, if a test needs one, the installed ones, which takes a second. It returns
-// nil if there is none, or none is needed.
+// choosePython returns the named Python, or else an installed one if a test needs one, which takes a second to find. It
+// returns nil if there is none, or none is needed.
 func choosePython(ctx context.Context, named string, only []string) (*selftest.Python, error) {
 	switch named {
 	case noPython:

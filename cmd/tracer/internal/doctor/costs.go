@@ -18,11 +18,12 @@ func (d *Diagnosis) measureUprobes(l *ledger.Ledger) {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("what a uprobe costs: %v", err))
 		return
 	}
-	d.hits(c)
+	d.addHitCosts(c)
 }
 
-// hits notes the measured costs of a hit, and says where they are higher than on most machines, or not certain.
-func (d *Diagnosis) hits(c ledger.Costs) {
+// addHitCosts adds the measured costs of a hit. It adds a finding if they are higher than on most machines, or
+// uncertain.
+func (d *Diagnosis) addHitCosts(c ledger.Costs) {
 	if c.AreDear() {
 		d.add("traps", "traps", Reduced, "%s", words.DearTraps(int64(c.Emulated), int64(c.Stepped), c.Noisy))
 	} else if c.Noisy {
@@ -34,11 +35,11 @@ func (d *Diagnosis) hits(c ledger.Costs) {
 		hit("uprobe.stepped", "uprobe, single-stepped instruction", float64(c.Stepped)))
 }
 
-// costPairs is the number of measurements with the probes and without, in turns.
+// costPairs is the number of pairs of measurements, each without and then with the probes.
 const costPairs = 15
 
-// measureHandlers times page faults and mmap/munmap pairs of two processes, of which one is traced, with the ledger's
-// probes attached and detached; all in turns, so that other work of the machine affects all.
+// measureHandlers measures page faults and mmap/munmap pairs in a traced and in an untraced process, each with the
+// ledger's probes and without. It takes turns, so that other work of the machine affects all measurements.
 func (d *Diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 	for root, m := range []struct{ loop, id, name string }{
 		{workload.LoopFaults, "page_fault", "page fault"},
@@ -54,7 +55,7 @@ func (d *Diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 	}
 }
 
-// pairs are measurements without and with the probes.
+// pairs are measurements in ns, without and with the probes.
 type pairs struct{ without, with []float64 }
 
 func (p pairs) cost(id, name string) Cost {
@@ -79,7 +80,7 @@ func quantile(values []float64, q float64) float64 {
 	return sorted[int(q*float64(len(sorted)-1)+0.5)]
 }
 
-// measureLoop returns the pairs of the traced process and of the other one.
+// measureLoop returns the pairs of a traced process and of an untraced one.
 func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name string) (out [2]pairs, err error) {
 	var loops [2]*workload.Loop
 	for i := range loops {
@@ -87,7 +88,7 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 			return out, err
 		}
 		defer loops[i].Close()
-		if _, err := loops[i].Ask(); err != nil { // the loop is running
+		if _, err := loops[i].Ask(); err != nil { // waits until the loop is running
 			return out, err
 		}
 	}
@@ -109,8 +110,8 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 	return out, nil
 }
 
-// askEach asks both loops. It discards the first answer of each: caches are cold, and garbage must be collected before
-// the measurement, not during it.
+// askEach measures both loops, after a collection of garbage. It discards the first answer of each loop, because caches
+// are cold.
 func askEach(loops [2]*workload.Loop, report func(i int, ns float64)) error {
 	runtime.GC()
 	for i, l := range loops {
@@ -126,9 +127,9 @@ func askEach(loops [2]*workload.Loop, report func(i int, ns float64)) error {
 	return nil
 }
 
-// PrintCosts prints for some operations their time in a traced process, and the time of the tracer's program for each
-// event, there and in another process; in nanoseconds. On an emulated machine with a clock that counts instructions
-// (scripts/cost.sh), the figures are instructions.
+// PrintCosts prints a line for some operations, with three times in ns: of the operation in a traced process, and of
+// the tracer's program for each event in that process and in an untraced one. On an emulated machine whose clock counts
+// instructions (scripts/cost.sh), the figures are instructions.
 func PrintCosts(w io.Writer) error {
 	l, err := ledger.Load(ledger.Options{})
 	if err != nil {
@@ -148,19 +149,19 @@ func PrintCosts(w io.Writer) error {
 		{workload.LoopFalls, l.Tracepoints.ResidentWork},
 		{workload.LoopMaps, l.Tracepoints.MappedWork},
 	} {
-		of, err := workload.StartLoop(context.Background(), c.loop)
+		loop, err := workload.StartLoop(context.Background(), c.loop)
 		if err != nil {
 			return err
 		}
-		defer of.Close()
-		_, other, err := perEvent(of, c.work)
+		defer loop.Close()
+		_, other, err := perEvent(loop, c.work)
 		if err != nil {
 			return err
 		}
-		if _, err := l.Processes.AttachProcess(uint32(root), of.PID(), 0); err != nil {
+		if _, err := l.Processes.AttachProcess(uint32(root), loop.PID(), 0); err != nil {
 			return err
 		}
-		operation, traced, err := perEvent(of, c.work)
+		operation, traced, err := perEvent(loop, c.work)
 		if err != nil {
 			return err
 		}
@@ -169,7 +170,7 @@ func PrintCosts(w io.Writer) error {
 	return nil
 }
 
-// perEvent returns the time of an operation, and the time of the program for each event meanwhile.
+// perEvent returns the time of an operation, and the time that the program took for each event meanwhile, in ns.
 func perEvent(l *workload.Loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
 	if _, err = l.Ask(); err != nil { // warm up
 		return 0, 0, err

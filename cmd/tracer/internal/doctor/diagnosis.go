@@ -26,7 +26,7 @@ type Diagnosis struct {
 	Unseen   []string          `json:"not_examined"`
 	Actions  []Action          `json:"actions"`
 
-	one bool // only one Python was looked at
+	onlyOne bool // the examination was of one Python, and of no other
 }
 
 // The states of a finding.
@@ -37,7 +37,7 @@ const (
 	Unknown = "unknown"
 )
 
-// Finding is one thing that the kernel, the privileges or the settings allow or forbid.
+// Finding is the judgement of one feature, privilege or setting.
 type Finding struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -45,12 +45,12 @@ type Finding struct {
 	Detail string `json:"detail"`
 }
 
-// MeterRung names the probe that serves a meter here.
+// MeterRung names the source of a meter's figures on this machine.
 type MeterRung struct {
 	ID     string `json:"id"`
 	Source string `json:"source"`
 	Exact  bool   `json:"exact"`
-	Bound  int64  `json:"bound"` // bytes for each thread, if it is not exact
+	Bound  int64  `json:"bound"` // bytes for each thread, if the figures are not exact; -1 for samples
 }
 
 // Action is a problem and the command against it.
@@ -70,9 +70,9 @@ func (d *Diagnosis) advise(command, problem string, args ...any) {
 	d.Actions = append(d.Actions, Action{Problem: fmt.Sprintf(problem, args...), Command: command})
 }
 
-// ask asks a process without rights to look. If it cannot, found stays as it is, and the diagnosis says which look is
-// missing.
-func (d *Diagnosis) ask(ctx context.Context, found any, what, title string) {
+// askLook makes a process without rights look, and decodes its answer into found. If that fails, it notes the look as
+// unseen, and leaves found unchanged.
+func (d *Diagnosis) askLook(ctx context.Context, found any, what, title string) {
 	if err := look.Ask(ctx, found, what); err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("%s: %v", title, err))
 	}
@@ -85,19 +85,18 @@ const (
 	files          = "files"
 )
 
-// Cost is the added time of a probe for one operation, on this machine, now.
+// Cost is the measured cost of a probe for one operation.
 type Cost struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Base is the operation without any probe, Added the probe's addition to it. Both are nanoseconds, medians over
-	// pairs, each of the quickest of some rounds.
-	Base  float64 `json:"base_ns"`
+	// Base is the time of the operation without any probe, in ns: a median over pairs of measurements.
+	Base float64 `json:"base_ns"`
+	// Added is the time that the probe adds, in ns: a median over pairs.
 	Added float64 `json:"added_ns"`
 	// Low and High are the quartiles of Added: a wide range says that the machine was busy.
 	Low  float64 `json:"added_low_ns"`
 	High float64 `json:"added_high_ns"`
-	// Ratio is the operation with the probe over the operation without, the median over pairs; 0 where there is
-	// no operation to compare with.
+	// Ratio is the time with the probe divided by the time without, a median over pairs; 0 if only Added was measured.
 	Ratio float64 `json:"ratio"`
 }
 
@@ -117,10 +116,10 @@ type RunningPython struct {
 // InstalledPython is an interpreter on disk.
 type InstalledPython struct {
 	Path        string       `json:"path"`
-	Interpreter string       `json:"interpreter"` // the file that holds it: itself or its libpython
+	Interpreter string       `json:"interpreter"` // the file that has the interpreter: Path's target, or its libpython
 	Version     string       `json:"version"`
 	Supported   bool         `json:"supported"`
-	Reason      string       `json:"reason"` // why not
+	Reason      string       `json:"reason"` // why it is not supported
 	Statements  bool         `json:"statement_windows"`
 	Probes      []ProbeSites `json:"probes"`
 }
@@ -130,6 +129,6 @@ type ProbeSites struct {
 	Group string   `json:"group"`
 	Found bool     `json:"found"`
 	Sites []string `json:"sites"` // symbol+delta
-	// Emulated: the kernel emulates the instruction under every one of them, which makes a hit cheap.
+	// Emulated says that Linux emulates the instruction at each place, which makes a hit cheap.
 	Emulated bool `json:"emulated"`
 }

@@ -13,15 +13,15 @@ import (
 	"ipytracer/tracer"
 )
 
-// Options are the scope of an examination.
+// Options say what to examine.
 type Options struct {
 	Tracer  string // the tracer's version
-	Measure bool   // measure the cost of probes, too, if that is permitted
+	Measure bool   // also measure the cost of probes, if this user may trace
 	PID     int    // examine the machine and this Python only; 0: everything
 }
 
 // Examine examines everything, or the machine and one Python. It reads facts about the machine from fs. An error is
-// about that one Python; the findings about the machine are there all the same.
+// about that Python; Examine returns the findings about the machine with it.
 func Examine(ctx context.Context, fs process.FS, o Options) (Diagnosis, error) {
 	facts := fs.Facts()
 	d := diagnose(facts)
@@ -36,7 +36,7 @@ func Examine(ctx context.Context, fs process.FS, o Options) (Diagnosis, error) {
 			"whether the probes load, which of them the kernel offers, and what they cost: that takes root")
 	}
 	if o.PID != 0 {
-		return d, d.judge(ctx, o.PID)
+		return d, d.judgePython(ctx, o.PID)
 	}
 	d.cache(filecache.Folder)
 	d.gpus(lookForGPUs(ctx, fs))
@@ -46,13 +46,13 @@ func Examine(ctx context.Context, fs process.FS, o Options) (Diagnosis, error) {
 	return d, nil
 }
 
-// judge says whether the cells of one running Python can be seen.
-func (d *Diagnosis) judge(ctx context.Context, pid int) error {
+// judgePython judges whether the cells of one running Python can be seen.
+func (d *Diagnosis) judgePython(ctx context.Context, pid int) error {
 	var r RunningPython
 	if err := look.Ask(ctx, &r, onePython, pid); err != nil {
 		return err
 	}
-	d.Running, d.one = append(d.Running, r), true
+	d.Running, d.onlyOne = append(d.Running, r), true
 	d.advisePythons()
 	if !r.Supported {
 		d.add("windows", "windows", Missing, "%s", r.Reason)
@@ -62,7 +62,7 @@ func (d *Diagnosis) judge(ctx context.Context, pid int) error {
 	return nil
 }
 
-// Looks are the looks that this process must support, by name ([look.For]).
+// Looks are the doctor's looks, by name, that a process started for looks must know.
 var Looks = map[string]look.For{
 	runningPythons: {
 		Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) { return findRunning(ctx, fs) },

@@ -91,6 +91,8 @@ func TestDiagnose(t *testing.T) {
 				t.Errorf("there is nothing to do, but: %+v", d.Actions)
 			case !strings.Contains(out.String(), c.advice):
 				t.Errorf("no advice with %q in\n%s", c.advice, out.String())
+			case strings.Contains(out.String(), "%load_ext ipytracer reads figures inside the kernel") == c.possible:
+				t.Errorf("possible %v, and what there is without a tracer:\n%s", c.possible, out.String())
 			}
 		})
 	}
@@ -145,7 +147,7 @@ func TestDearHits(t *testing.T) {
 		{ledger.Costs{Emulated: 900, Stepped: 11_000, Noisy: true}, Unknown, "did not agree"},
 	} {
 		d := Diagnosis{Possible: true}
-		d.hits(c.costs)
+		d.addHitCosts(c.costs)
 		at := slices.IndexFunc(d.Checks, func(f Finding) bool { return f.ID == "traps" })
 		if (at < 0) != (c.state == "") || at >= 0 && d.Checks[at].State != c.state {
 			t.Errorf("%+v: %+v", c.costs, d.Checks)

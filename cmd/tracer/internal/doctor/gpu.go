@@ -15,7 +15,7 @@ import (
 
 // gpuFacts are the visible facts about NVIDIA GPUs.
 type gpuFacts struct {
-	driver   string // the kernel's, "" if none is loaded
+	driver   string // the version of the loaded driver, "" if none is loaded
 	snapshot gpu.Snapshot
 	err      error  // of NVML
 	libcuda  string // path, "" if it was not found
@@ -32,9 +32,10 @@ func lookForGPUs(ctx context.Context, fs process.FS) (f gpuFacts) {
 	return f
 }
 
-// gpus judges the facts. Without a GPU nothing is missing; with a driver, everything unreadable is missing.
+// gpus judges the facts about GPUs. A machine without NVIDIA's driver lacks nothing. With the driver, what cannot be
+// read is missing.
 func (d *Diagnosis) gpus(f gpuFacts) {
-	var none *gpu.NoNVMLError
+	var noNVML *gpu.NoNVMLError
 	switch {
 	case f.err == nil:
 		names := make([]string, len(f.snapshot.Devices))
@@ -44,19 +45,19 @@ func (d *Diagnosis) gpus(f gpuFacts) {
 		d.add("nvml", "GPUs (NVML)", OK, "driver %s, CUDA up to %s, %s: %s",
 			cmp.Or(f.snapshot.Driver, f.driver, "unknown"), cmp.Or(f.snapshot.CUDA, "unknown"),
 			words.Plural(len(names), "GPU"), cmp.Or(strings.Join(names, ", "), "none"))
-	case !errors.As(f.err, &none):
+	case !errors.As(f.err, &noNVML):
 		d.add("nvml", "GPUs (NVML)", Unknown, "%v; a GPU may hang", f.err)
 		d.advise("sudo dmesg | grep NVRM", "%v", f.err)
-	case f.driver == "" && (none.Reason == gpu.NotBuiltIn || none.Reason == gpu.LibraryAbsent):
+	case f.driver == "" && (noNVML.Reason == gpu.NotBuiltIn || noNVML.Reason == gpu.LibraryAbsent):
 		d.add("nvml", "GPUs (NVML)", OK, "no NVIDIA driver is loaded; 'tracer gpu' has nothing to show")
 	case f.driver == "":
-		d.add("nvml", "GPUs (NVML)", Reduced, "%v", none)
-		d.advise("", "%v%s", none, status.NVMLHint(none.Reason))
+		d.add("nvml", "GPUs (NVML)", Reduced, "%v", noNVML)
+		d.advise("", "%v%s", noNVML, status.NVMLHint(noNVML.Reason))
 	default:
 		d.add("nvml", "GPUs (NVML)", Reduced,
 			"driver %s is loaded, but %v: 'tracer gpu' does not work, and NVML's figures of processes are missing",
-			f.driver, none)
-		d.advise("", "%v%s", none, status.NVMLHint(none.Reason))
+			f.driver, noNVML)
+		d.advise("", "%v%s", noNVML, status.NVMLHint(noNVML.Reason))
 	}
 	switch {
 	case f.libcuda != "":

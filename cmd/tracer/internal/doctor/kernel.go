@@ -65,8 +65,8 @@ func (d *Diagnosis) adviseLoad(err error) {
 	}
 }
 
-// either adds a finding about a feature that the probes can do without.
-func (d *Diagnosis) either(has bool, id, name, with, without string) {
+// addOptional adds a finding about a feature that the probes can do without.
+func (d *Diagnosis) addOptional(has bool, id, name, with, without string) {
 	if has {
 		d.add(id, name, OK, "%s", with)
 	} else {
@@ -74,7 +74,7 @@ func (d *Diagnosis) either(has bool, id, name, with, without string) {
 	}
 }
 
-// features looks up in the kernel's type information the functions that the programs use. It needs no privilege.
+// features judges which functions of the kernel the programs can use, by the kernel's type information.
 func (d *Diagnosis) features(f ledger.Features, err error) {
 	if err != nil {
 		d.add("kernel_types", "types of the kernel", Missing, "%v", err)
@@ -88,11 +88,12 @@ func (d *Diagnosis) features(f ledger.Features, err error) {
 		d.add("helpers", "BPF helpers", Missing, "no %s", names)
 		d.advise("", "this kernel has no %s: install one that has, such as 6.2 or newer", names)
 	}
-	d.either(f.Loop, "bpf_loop", "bpf_loop", "there", "not there: bpf_for_each_map_elem stands in")
-	d.either(f.Growing, "tables", "BPF hash tables", "can grow",
+	d.addOptional(f.Loop, "bpf_loop", "bpf_loop", "there", "not there: bpf_for_each_map_elem stands in")
+	d.addOptional(f.Growing, "tables", "BPF hash tables", "can grow",
 		"cannot grow: they are smaller, and take all their memory at the attach")
-	d.either(f.Cast, "rdonly_cast", "bpf_rdonly_cast", "there", "not there: each allocated or freed page costs more")
-	d.either(f.ExactResident, "rss_counters", "RSS counters", "per CPU",
+	d.addOptional(f.Cast, "rdonly_cast", "bpf_rdonly_cast", "there",
+		"not there: each allocated or freed page costs more")
+	d.addOptional(f.ExactResident, "rss_counters", "RSS counters", "per CPU",
 		"one for all CPUs; what each thread holds back of it is read from the threads")
 	if !f.ExactResident {
 		d.advise("", "cpu.resident is a bound: this kernel has one RSS counter for all CPUs; "+

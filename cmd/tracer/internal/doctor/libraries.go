@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer"
 )
 
-// cLibrary describes the machine's own C library; a container's may be another.
+// cLibrary judges the machine's own C library. A container may have another one.
 func (d *Diagnosis) cLibrary() {
 	for _, path := range cLibraries {
 		f, err := os.Open(path)
@@ -43,31 +43,37 @@ func siteNames(l tracer.Libc) string {
 	return strings.Join(names, ", ")
 }
 
-// numpyPlaces are the places of NumPy's extension module below the directory of a Python's executables.
-var numpyPlaces = []string{
+// numpyPatterns match the folders of packages, relative to the folder of a Python's executable.
+var numpyPatterns = []string{
 	"../lib/python3/dist-packages", "../lib/python3*/dist-packages", "../lib/python3*/site-packages",
 	"../lib64/python3*/site-packages",
 }
 
-// maxNumPy bounds the number of examined ones.
+// maxNumPy is the most NumPys that are examined.
 const maxNumPy = 8
 
-// numPy names the probes that would serve cpu.numpy, for each NumPy beside a Python that was found.
-func (d *Diagnosis) numPy() {
+// numPyFiles returns the extension modules of the NumPys beside the installed Pythons, each once.
+func (d *Diagnosis) numPyFiles() []string {
 	var files []string
 	var seen []os.FileInfo
 	for _, python := range d.Pythons {
-		for _, place := range numpyPlaces {
+		for _, place := range numpyPatterns {
 			pattern := filepath.Join(filepath.Dir(python.Path), place, "numpy/*core/_multiarray_umath.*.so")
 			for _, file := range glob(pattern) {
-				if info, err := os.Stat(file); err == nil &&
-					!slices.ContainsFunc(seen, func(i os.FileInfo) bool { return os.SameFile(i, info) }) {
+				info, err := os.Stat(file)
+				isSame := func(other os.FileInfo) bool { return os.SameFile(other, info) }
+				if err == nil && !slices.ContainsFunc(seen, isSame) {
 					files, seen = append(files, file), append(seen, info)
 				}
 			}
 		}
 	}
-	for _, file := range files[:min(len(files), maxNumPy)] {
+	return files[:min(len(files), maxNumPy)]
+}
+
+// numPy judges the probes for cpu.numpy, for each NumPy beside an installed Python.
+func (d *Diagnosis) numPy() {
+	for _, file := range d.numPyFiles() {
 		f, err := os.Open(file)
 		if err != nil {
 			continue

@@ -8,7 +8,7 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// diagnose judges the facts that can be read without side effects.
+// diagnose judges what can be found out without loading or executing anything.
 func diagnose(f process.Facts) Diagnosis {
 	d := Diagnosis{
 		Schema: Schema, Kernel: f.Kernel, CPUs: runtime.NumCPU(), Root: f.EUID == 0, Possible: true,
@@ -16,8 +16,8 @@ func diagnose(f process.Facts) Diagnosis {
 		Pythons: []InstalledPython{}, Unseen: []string{}, Actions: []Action{},
 	}
 	d.kernel(f)
-	d.translation(readCPUs())
-	at := platformOf(f.Kernel, there)
+	d.checkTranslation(readCPUs())
+	at := platformOf(f.Kernel, exists)
 	d.platform(at)
 	d.btf(f, at)
 	d.privileges(f)
@@ -25,10 +25,14 @@ func diagnose(f process.Facts) Diagnosis {
 	d.namespaces(f)
 	d.settings(f)
 	d.tracefs()
+	if !d.Possible {
+		d.advise("", "where tracing cannot be had: in a notebook, %%load_ext ipytracer reads figures inside the "+
+			"kernel, with their bounds, and '%%tracer counts on' counts NumPy's arrays to the byte (docs/alone.md)")
+	}
 	return d
 }
 
-// kernel judges the features of the kernel. Its number is shown, not judged: vendors backport.
+// kernel shows the kernel's release. It does not judge it, because vendors backport features.
 func (d *Diagnosis) kernel(f process.Facts) {
 	if f.Kernel == "" {
 		d.add("kernel", "kernel", Unknown, "its release cannot be read")
@@ -50,8 +54,8 @@ func (d *Diagnosis) btf(f process.Facts, at *platform) {
 	d.advise("", "the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
 }
 
-// privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes,
-// CAP_DAC_READ_SEARCH opens /proc/PID/mem and the libraries of other users.
+// privileges judges the capabilities that tracing takes: CAP_BPF and CAP_PERFMON to load and attach, CAP_SYS_PTRACE to
+// look into other users' processes, CAP_DAC_READ_SEARCH to open their /proc/PID/mem and their libraries.
 func (d *Diagnosis) privileges(f process.Facts) {
 	var missing []string
 	for _, c := range process.Tracing {
@@ -104,7 +108,7 @@ func (d *Diagnosis) namespaces(f process.Facts) {
 	}
 }
 
-// settings adds the settings that people look for here; root passes them all.
+// settings shows the settings that people suspect when tracing fails. Few of them bind root.
 func (d *Diagnosis) settings(f process.Facts) {
 	for _, s := range []struct {
 		id, name, about string
@@ -129,11 +133,10 @@ func (d *Diagnosis) settings(f process.Facts) {
 		d.advise("", "kernel.yama.ptrace_scope is 3: 'tracer run' cannot start a command; attach works; "+
 			"it takes a reboot to lower it")
 	}
-	switch {
-	case f.BPFJIT.Known && f.BPFJIT.Value == 0:
+	if f.BPFJIT.Known && f.BPFJIT.Value == 0 {
 		d.add("bpf_jit", "net.core.bpf_jit_enable", Reduced, "0: programs are interpreted, so every probe costs more")
 		d.advise("sudo sysctl net.core.bpf_jit_enable=1", "BPF programs are interpreted")
-	default:
+	} else {
 		d.add("bpf_jit", "net.core.bpf_jit_enable", OK, "%s", f.BPFJIT)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"ipytracer/internal/code/elffile"
 )
 
-// translated reports whether a /proc/cpuinfo is an arm64 processor's: its kernel has this program translated.
-func translated(cpuinfo string) bool { return strings.Contains(cpuinfo, "CPU implementer") }
+// isTranslated reports whether /proc/cpuinfo is an arm64 processor's: then this program is translated.
+func isTranslated(cpuinfo string) bool { return strings.Contains(cpuinfo, "CPU implementer") }
 
 // cLibraries are the paths of the C library in distributions: Debian's, Fedora's and Arch's glibc, Alpine's musl.
 var cLibraries = []string{

@@ -2,9 +2,8 @@ package doctor
 
 import "ipytracer/internal/code/elffile"
 
-// translated reports whether the kernel has this program translated for another processor: nobody does that to programs
-// for arm64.
-func translated(string) bool { return false }
+// isTranslated returns false: programs for arm64 are not translated.
+func isTranslated(string) bool { return false }
 
 // cLibraries are the paths of the C library in distributions: Debian's, Fedora's and Arch's glibc, Alpine's musl.
 var cLibraries = []string{

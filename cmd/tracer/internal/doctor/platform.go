@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// platform is a Linux in a virtual machine that a program for macOS or Windows brings along. Nobody has run the tracer
-// in one: what is said is read from the public configurations of their kernels (docs/kernels.md).
+// platform is a virtual machine with Linux that a program for macOS or Windows brings along. Nobody has run the tracer
+// in one: these texts follow from the public configurations of the kernels (docs/kernels.md).
 type platform struct {
 	name   string
-	kernel string   // part of the kernel's release; "" if the kernel is a distribution's
-	files  []string // one of these is there
-	where  string   // how a user gets into it as root
-	update string   // the command that brings a newer kernel and keeps everything; "" if none is known to
-	since  string   // the version from which on its kernel has all that is needed
+	kernel string   // a part of the kernel's release; "" if the kernel is a distribution's
+	files  []string // files of which the platform has one
+	where  string   // how a user gets a root shell in it
+	update string   // the command that installs a newer kernel and keeps everything else; "" if none is known
+	since  string   // the first version whose kernel has all that the tracer needs
 }
 
 var platforms = []platform{
@@ -45,7 +45,7 @@ var platforms = []platform{
 	},
 }
 
-// platformOf returns the platform of a machine, nil if it is none of these.
+// platformOf returns the platform that this machine is, nil if it is none of them.
 func platformOf(release string, exists func(path string) bool) *platform {
 	for i := range platforms {
 		p := &platforms[i]
@@ -61,13 +61,13 @@ func platformOf(release string, exists func(path string) bool) *platform {
 	return nil
 }
 
-// there reports whether a file is there.
-func there(path string) bool {
+// exists reports whether there is a file at a path.
+func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// platform names the platform, and says where to type the command there.
+// platform adds a finding that names the platform and says where to run the tracer.
 func (d *Diagnosis) platform(p *platform) {
 	if p == nil {
 		return
@@ -75,7 +75,7 @@ func (d *Diagnosis) platform(p *platform) {
 	d.add("platform", "virtual machine", OK, "%s (not tried by its makers; docs/kernels.md): %s", p.name, p.where)
 }
 
-// readCPUs returns the beginning of the kernel's description of the processors, "" if it cannot be read.
+// readCPUs returns the first 8 KiB of /proc/cpuinfo, "" if it cannot be read.
 func readCPUs() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
@@ -87,10 +87,10 @@ func readCPUs() string {
 	return string(head[:n])
 }
 
-// translation judges whether this program's instructions are translated for another processor, as by Rosetta or QEMU:
-// then the processes of this kernel are not what their files say, and no probe can be placed.
-func (d *Diagnosis) translation(cpuinfo string) {
-	if !translated(cpuinfo) {
+// checkTranslation judges whether this program is translated for another processor, as by Rosetta or QEMU. Then
+// processes do not run the instructions of their files, and no probe can be placed.
+func (d *Diagnosis) checkTranslation(cpuinfo string) {
+	if !isTranslated(cpuinfo) {
 		return
 	}
 	d.add("translation", "processor", Missing, "another one than this tracer's: its instructions are translated")

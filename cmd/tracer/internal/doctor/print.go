@@ -23,7 +23,7 @@ func Print(to io.Writer, d Diagnosis, color bool) error {
 	p.meters(d)
 	p.costs(d)
 	p.running(d)
-	if !d.one {
+	if !d.onlyOne {
 		p.installed(d)
 	}
 	if len(d.Unseen) > 0 {
@@ -52,7 +52,7 @@ func (p *printer) title(text string) {
 	p.line("\n%s", text)
 }
 
-// table prints a title and a table, a little to the right.
+// table prints a title and an indented table.
 func (p *printer) table(title string, t *doc.Listing) {
 	p.title(title)
 	for line := range strings.SplitSeq(t.String(), "\n") {
@@ -136,8 +136,7 @@ func (p *printer) installed(d Diagnosis) {
 	p.table(title, t)
 }
 
-// shownProbes counts the groups of probes with places, those at expensive places, and those without. --format json has
-// each place.
+// shownProbes says how many groups of probes have places, and which have expensive places or none.
 func shownProbes(supported bool, reason string, groups []ProbeSites) string {
 	if !supported {
 		return escape.Text(reason)

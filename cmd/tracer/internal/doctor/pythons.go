@@ -25,10 +25,10 @@ type runningList struct {
 	Unseen  []string
 }
 
-// lookAtRunning examines every Python process that this user may look into.
+// lookAtRunning adds every running Python that this user may look into.
 func (d *Diagnosis) lookAtRunning(ctx context.Context) {
 	var found runningList
-	d.ask(ctx, &found, runningPythons, "running Pythons")
+	d.askLook(ctx, &found, runningPythons, "running Pythons")
 	d.Running, d.Unseen = append(d.Running, found.Running...), append(d.Unseen, found.Unseen...)
 }
 
@@ -105,7 +105,7 @@ func (d *Diagnosis) advisePythons() {
 	}
 }
 
-// maxInstalled bounds the number of examined interpreters.
+// maxInstalled is the most interpreters that are found.
 const maxInstalled = 64
 
 // executableName matches the names of interpreters; "python3-config" is none.
@@ -120,10 +120,10 @@ type fileList struct {
 	Checks  []Finding
 }
 
-// lookAtFiles has a process without rights examine the installed Pythons, NumPys and C libraries.
+// lookAtFiles makes a process without rights examine the installed Pythons, NumPys and C libraries.
 func (d *Diagnosis) lookAtFiles(ctx context.Context) {
 	var found fileList
-	d.ask(ctx, &found, files, "installed Pythons")
+	d.askLook(ctx, &found, files, "installed Pythons")
 	d.Pythons, d.Checks = append(d.Pythons, found.Pythons...), append(d.Checks, found.Checks...)
 }
 
@@ -134,8 +134,8 @@ func findFiles(home string) fileList {
 	return fileList{d.Pythons, d.Checks}
 }
 
-// InstalledPythons searches the usual places of Pythons, also in a home, if it is not "". It executes nothing: it reads
-// the files.
+// InstalledPythons finds Pythons in the usual places, also in a home unless that is "". It reads files and executes
+// nothing.
 func InstalledPythons(home string) (out []InstalledPython) {
 	seen := map[string]bool{}
 	for _, path := range pythonPaths(home) {
@@ -155,7 +155,7 @@ func InstalledPythons(home string) (out []InstalledPython) {
 	return out
 }
 
-// pythonPaths returns candidates, the likeliest first.
+// pythonPaths returns the paths of possible interpreters, the likeliest first.
 func pythonPaths(home string) (paths []string) {
 	dirs := append([]string{"/usr/bin", "/usr/local/bin"}, filepath.SplitList(os.Getenv("PATH"))...)
 	for _, place := range []string{"/opt/*/bin", "/opt/*/envs/*/bin"} {
@@ -188,7 +188,7 @@ func glob(pattern string) []string {
 	return found
 }
 
-// examinePython looks into an executable; a file that is no ELF file, such as a shim, is no Python.
+// examinePython examines an executable. It returns false for a file that is no Python, such as a script.
 func examinePython(path, real string) (InstalledPython, bool) {
 	p := InstalledPython{Path: path, Interpreter: real, Probes: []ProbeSites{}}
 	err := p.inspect(real)
@@ -209,9 +209,9 @@ func examinePython(path, real string) (InstalledPython, bool) {
 		if errors.As(err, &unsupported) {
 			p.Version, p.Reason = unsupported.Version.String(), unsupported.Reason
 		}
-		if m := versionInName.FindStringSubmatch(p.Interpreter); m != nil &&
-			(unsupported == nil || unsupported.Version.Major == 0) {
-			p.Version = m[1] // the file itself has no version
+		hasVersion := unsupported != nil && unsupported.Version.Major != 0
+		if m := versionInName.FindStringSubmatch(p.Interpreter); m != nil && !hasVersion {
+			p.Version = m[1]
 		}
 	}
 	return p, true
@@ -247,7 +247,7 @@ func newProbeSites(g tracer.BuildGroup) ProbeSites {
 	return out
 }
 
-// openRegular opens a regular file only: a pipe or a device could block.
+// openRegular opens a regular file. It refuses others, because reading a pipe or a device could block.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -276,8 +276,8 @@ func sharedInterpreter(path string) string {
 	dirs := []string{}
 	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
 		for _, v := range elffile.DynamicTexts(f, tag) {
-			dirs = append(dirs,
-				strings.Split(strings.ReplaceAll(strings.ReplaceAll(v, "${ORIGIN}", dir), "$ORIGIN", dir), ":")...)
+			expanded := strings.NewReplacer("${ORIGIN}", dir, "$ORIGIN", dir).Replace(v)
+			dirs = append(dirs, strings.Split(expanded, ":")...)
 		}
 	}
 	dirs = append(dirs, filepath.Join(dir, "../lib"), "/usr/local/lib", "/usr/lib/"+elffile.Triplet, "/usr/lib64",

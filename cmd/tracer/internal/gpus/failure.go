@@ -12,10 +12,10 @@ import (
 	"ipytracer/internal/words"
 )
 
-// errLibraryUnread says that the tracer cannot see whether a process uses CUDA.
+// errLibraryUnread says that it cannot be seen whether a process uses CUDA.
 var errLibraryUnread = errors.New("the mappings of the process cannot be read")
 
-// errStopped says that a process is stopped: the driver's calls wait for a thread of the process.
+// errStopped says that a process is stopped. The driver's calls need a thread of the process to run.
 var errStopped = errors.New("the process is stopped")
 
 // moveError is a failed move of a process's memory, with the state of the process.
@@ -29,8 +29,9 @@ type moveError struct {
 func (e *moveError) Error() string { return e.err.Error() }
 func (e *moveError) Unwrap() error { return e.err }
 
-// inState describes the state of a process, and how to go on.
-func (e *moveError) inState() string {
+// describeState returns the state of the process and how to go on, to follow the message; "" if there is nothing to
+// say.
+func (e *moveError) describeState() string {
 	restore := fmt.Sprintf("'sudo tracer gpu restore %d'", e.pid)
 	switch {
 	case errors.Is(e.err, gpu.ErrGone), errors.Is(e.err, gpu.ErrGained):
@@ -50,7 +51,7 @@ func (e *moveError) inState() string {
 	return fmt.Sprintf("; the driver reports the state %q: another tool is moving it", e.out.After)
 }
 
-// Explain returns the exit status of a failed move of GPU memory, and the message.
+// Explain returns the exit status of a failed move and the message ([status.Explain]).
 func (e *moveError) Explain() (code int, message string) {
 	err := e.err
 	var none *gpu.NoCheckpointsError
@@ -83,25 +84,27 @@ func (e *moveError) Explain() (code int, message string) {
 		return status.CannotTrace, who + " has more rights than its user (it runs a set-user-ID program, " +
 			"has capabilities, or became another user): root may move it, in a shell of its own ('sudo su -')"
 	case errors.Is(err, console.ErrInterrupted):
-		return status.Failed, "interrupted" + e.inState()
+		return status.Failed, "interrupted" + e.describeState()
 	case errors.As(err, &state):
 		return status.Failed, notInState(who, e, state.State)
 	case errors.As(err, &failed):
 		code, why := driverFailed(e, failed)
-		return code, fmt.Sprintf("%s: %v%s%s", who, e.err, why, e.inState())
+		return code, fmt.Sprintf("%s: %v%s%s", who, e.err, why, e.describeState())
 	}
-	return status.Failed, fmt.Sprintf("%s: %v%s", who, e.err, e.inState())
+	return status.Failed, fmt.Sprintf("%s: %v%s", who, e.err, e.describeState())
 }
 
-// notInState describes a state of the process that does not allow the move.
+// notInState returns the message for a process whose state does not allow the move.
 func notInState(who string, e *moveError, s gpu.CUDAState) string {
 	if s == gpu.CUDALocked {
-		return fmt.Sprintf("%s is locked already, by another tool, or by a tracer that was killed%s", who, e.inState())
+		return fmt.Sprintf("%s is locked already, by another tool, or by a tracer that was killed%s", who,
+			e.describeState())
 	}
-	return fmt.Sprintf("%s cannot be moved%s", who, e.inState())
+	return fmt.Sprintf("%s cannot be moved%s", who, e.describeState())
 }
 
-// driverFailed explains a failure of the driver, and returns the exit status.
+// driverFailed returns the exit status of a failed call of the driver, and the likely reason in brackets, "" if
+// unknown.
 func driverFailed(e *moveError, failed *gpu.CUDAError) (code int, why string) {
 	switch failed.Code {
 	case gpu.CUDANotReady:

@@ -25,7 +25,7 @@ import (
 type gpuOptions struct{ Format string }
 
 func newGPUCommand(c console.Console) *cobra.Command {
-	var o gpuOptions
+	var options gpuOptions
 	cmd := &cobra.Command{
 		Use:   "gpu",
 		Short: "Show the GPUs: their memory, who holds it, and which has most of it free",
@@ -35,22 +35,22 @@ func newGPUCommand(c console.Console) *cobra.Command {
 			"Exit status: 0, or 3 where there is no NVML: no NVIDIA driver, or a build without a C compiler.",
 		Example: "  tracer gpu\n  sudo tracer gpu --format json",
 		Args:    status.Args(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runGPU(cmd.Context(), o, c) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runGPU(cmd.Context(), options, c) },
 	}
-	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT`: text or json")
+	cmd.Flags().StringVar(&options.Format, "format", "text", "the `FORMAT`: text or json")
 	cmd.AddCommand(newYieldCommand(c), newRestoreCommand(c))
 	return cmd
 }
 
-func runGPU(ctx context.Context, o gpuOptions, c console.Console) error {
-	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
+func runGPU(ctx context.Context, options gpuOptions, c console.Console) error {
+	if err := output.CheckFormat(options.Format, "text", "json"); err != nil {
 		return err
 	}
 	l, err := inventory.GPUs(ctx)
 	if err != nil {
 		return err
 	}
-	if o.Format == "json" {
+	if options.Format == "json" {
 		return console.PrintJSON(c.Out, l)
 	}
 	return printGPUs(c.Out, l)
@@ -59,24 +59,26 @@ func runGPU(ctx context.Context, o gpuOptions, c console.Console) error {
 // Commands returns the command about GPUs.
 func Commands(c console.Console) []*cobra.Command { return []*cobra.Command{newGPUCommand(c)} }
 
-// commandWidth is the shown length of a command line in the table.
+// commandWidth is the greatest length of a command line in the table, in characters.
 const commandWidth = 60
 
-// printGPUs prints the devices, the one with most room, the processes, and everything that could not be read.
+// printGPUs prints the devices, the device with most free memory, the processes, and what could not be read.
 func printGPUs(w io.Writer, l inventory.GPUListing) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n",
 		doc.Dash(l.Driver), doc.Dash(l.CUDA), words.Plural(len(l.GPUs), "GPU"))
-	if len(l.GPUs) == 0 {
-		_, err := io.WriteString(w, out.String())
-		return err
+	if len(l.GPUs) > 0 {
+		writeDevices(&out, l, console.Colored(w))
 	}
-	color := console.Colored(w)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func writeDevices(out *strings.Builder, l inventory.GPUListing, color bool) {
 	devices := doc.NewListing(color, 3, 4, 5, 6)
 	devices.Header("GPU", "NAME", "TOTAL", "USED", "FREE", "RESERVED", "PCI BUS ID", "UUID")
 	processes := doc.NewListing(color, 4)
 	processes.Header("GPU", "PID", "USER", "MEMORY", "KIND", "PYTHON", "IPYTHON", "FRONTEND", "COMMAND")
-	var unread []string
 	for _, u := range l.GPUs {
 		place := strconv.Itoa(u.Index)
 		devices.Row(append(append([]any{place, doc.Dash(u.Name)}, memoryCells(u.Memory)...), doc.Dash(u.PCIBusID),
@@ -88,35 +90,39 @@ func printGPUs(w io.Writer, l inventory.GPUListing) error {
 				doc.Dash(in.UUID))...)
 			appendProcesses(processes, place, in.Processes)
 		}
-		if u.MIGMode == "on" && len(u.MIG) == 0 {
-			unread = append(unread, fmt.Sprintf("GPU %d is in MIG mode and has no MIG device that can be seen",
-				u.Index))
-		}
-		for _, one := range u.Unread {
-			unread = append(unread, fmt.Sprintf("GPU %d: %s", u.Index, escape.Text(one)))
-		}
 	}
-	fmt.Fprintf(&out, "\n%s\n", devices)
+	fmt.Fprintf(out, "\n%s\n", devices)
 	if m := l.MostFree; m != nil {
 		place := strconv.Itoa(m.Index)
 		if m.MIG != nil {
 			place += ":" + strconv.Itoa(*m.MIG)
 		}
-		fmt.Fprintf(&out, "\nmost free memory: GPU %s (%s), %s\n", place, doc.Dash(m.Name), words.Bytes(m.Free))
+		fmt.Fprintf(out, "\nmost free memory: GPU %s (%s), %s\n", place, doc.Dash(m.Name), words.Bytes(m.Free))
 	}
 	if processes.Len() > 0 {
-		fmt.Fprintf(&out, "\n%s\n", processes)
+		fmt.Fprintf(out, "\n%s\n", processes)
 	} else {
 		out.WriteString("\nno process is known to hold GPU memory\n")
 	}
-	for i, one := range unread {
+	for i, line := range unreadLines(l.GPUs) {
 		if i == 0 {
 			out.WriteString("\nnot known:\n")
 		}
-		fmt.Fprintf(&out, "  %s\n", one)
+		fmt.Fprintf(out, "  %s\n", line)
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+}
+
+// unreadLines has a line for each thing that could not be read.
+func unreadLines(gpus []inventory.GPU) (lines []string) {
+	for _, u := range gpus {
+		if u.MIGMode == "on" && len(u.MIG) == 0 {
+			lines = append(lines, fmt.Sprintf("GPU %d is in MIG mode and has no MIG device that can be seen", u.Index))
+		}
+		for _, what := range u.Unread {
+			lines = append(lines, fmt.Sprintf("GPU %d: %s", u.Index, escape.Text(what)))
+		}
+	}
+	return lines
 }
 
 func memoryCells(m *inventory.Memory) []any {
@@ -151,7 +157,7 @@ func appendProcesses(t *doc.Listing, place string, list []inventory.GPUProcess) 
 	}
 }
 
-// shorten cuts a line that is printable already.
+// shorten cuts a printable line to commandWidth.
 func shorten(line string) string {
 	if utf8.RuneCountInString(line) <= commandWidth {
 		return line

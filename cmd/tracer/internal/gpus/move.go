@@ -25,7 +25,7 @@ type moveOptions struct {
 }
 
 func newYieldCommand(c console.Console) *cobra.Command {
-	var o moveOptions
+	var options moveOptions
 	cmd := &cobra.Command{
 		Use:   "yield PID",
 		Short: "Move a process's GPU memory to the host, so that others can have the GPU",
@@ -42,12 +42,12 @@ func newYieldCommand(c console.Console) *cobra.Command {
 		Example: "  sudo tracer gpu yield 4242\n  sudo tracer gpu restore 4242",
 		Args:    status.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runMove(cmd.Context(), c, o, gpu.AimOut, args)
+			return runMove(cmd.Context(), c, options, gpu.AimOut, args)
 		},
 	}
-	cmd.Flags().DurationVar(&o.Timeout, "timeout", 30*time.Second,
+	cmd.Flags().DurationVar(&options.Timeout, "timeout", 30*time.Second,
 		"wait this `TIME` at most for what runs on its GPUs, such as 30s or 2m")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "move it even where the host seems to have no room for it")
+	cmd.Flags().BoolVar(&options.Force, "force", false, "move it even where the host seems to have no room for it")
 	return cmd
 }
 
@@ -70,8 +70,8 @@ func newRestoreCommand(c console.Console) *cobra.Command {
 	}
 }
 
-// movable opens a process with memory that may be moved.
-func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
+// openMovable opens a process. It fails if the user may not move the process's memory, or the driver cannot.
+func openMovable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 	h, err := (process.FS{}).Open(pid)
 	var located *process.Error
 	if errors.As(err, &located) && located.Leader != 0 {
@@ -97,8 +97,8 @@ func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 	return h, nil
 }
 
-// mayMove fails with an [*invoker.Refusal] for a process that the user of the command may not move, and with
-// [gpu.ErrGained] for one that has more rights than its user.
+// mayMove returns nil if the user of the command may move a process's memory. Otherwise it returns an
+// [*invoker.Refusal], or [gpu.ErrGained] for a process with more rights than its user.
 func mayMove(who *invoker.Invoker, h *process.Handle) error {
 	pid := h.Identity().PID
 	status, err := (process.FS{}).Proc(pid).Status()
@@ -118,41 +118,41 @@ func mayMove(who *invoker.Invoker, h *process.Handle) error {
 	return err
 }
 
-func runMove(ctx context.Context, c console.Console, o moveOptions, aim gpu.Aim, args []string) error {
+func runMove(ctx context.Context, c console.Console, options moveOptions, aim gpu.Aim, args []string) error {
 	pids, err := status.ParsePIDs(args)
 	if err != nil {
 		return err
 	}
-	if o.Timeout <= 0 {
+	if options.Timeout <= 0 {
 		return status.Usagef("--timeout must be more than 0")
 	}
 	who, err := invoker.Find()
 	if err != nil {
 		return err
 	}
-	h, err := movable(who, pids[0])
+	h, err := openMovable(who, pids[0])
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	held := &held{pids[0]}
-	shown := newMoveProgress(c, pids[0], held)
+	memory := &memoryReader{pids[0]}
+	shown := newMoveProgress(c, pids[0], memory)
 	defer shown.stop()
-	regret, left := make(chan struct{}), make(chan struct{})
-	takeSignals(c, shown, aim, regret, left)
+	undo, leave := make(chan struct{}), make(chan struct{})
+	takeSignals(c, shown, aim, undo, leave)
 	defer c.Signals.HandTo(nil)
 	began := time.Now()
-	worker, err := gpu.StartWorker(h.Identity(), who.UID, aim, left, gpu.Limits{Ask: quickCall, Move: longMove})
+	worker, err := gpu.StartWorker(h.Identity(), who.UID, aim, leave, gpu.Limits{Ask: quickCall, Move: longMove})
 	if err != nil {
 		return &moveError{pid: pids[0], aim: aim, err: err}
 	}
 	defer worker.Close()
-	if aim == gpu.AimOut && !o.Force {
-		if err := checkRoom(ctx, shown, held, pids[0]); err != nil {
+	if aim == gpu.AimOut && !options.Force {
+		if err := checkRoom(ctx, shown, memory, pids[0]); err != nil {
 			return err
 		}
 	}
-	mover := gpu.Mover{Driver: worker, Patience: o.Timeout, Tell: shown.step, Regret: regret}
+	mover := gpu.Mover{Driver: worker, Patience: options.Timeout, Tell: shown.step, Regret: undo}
 	move := mover.Out
 	if aim == gpu.AimBack {
 		move = mover.Back
@@ -165,35 +165,35 @@ func runMove(ctx context.Context, c console.Console, o moveOptions, aim gpu.Aim,
 	if err != nil {
 		return &moveError{pid: pids[0], aim: aim, out: out, err: err}
 	}
-	return sayMoved(ctx, c, pids[0], aim, out, held, time.Since(began))
+	return sayMoved(ctx, c, pids[0], aim, out, memory, time.Since(began))
 }
 
-// takeSignals catches requests to end the program: the first closes regret, the second left.
-func takeSignals(c console.Console, shown *moveProgress, aim gpu.Aim, regret, left chan struct{}) {
+// takeSignals catches requests to end the program. The first closes undo, the second closes leave.
+func takeSignals(c console.Console, shown *moveProgress, aim gpu.Aim, undo, leave chan struct{}) {
 	var mu sync.Mutex
-	asked := 0
+	requests := 0
 	c.Signals.HandTo(func(os.Signal) {
 		mu.Lock()
 		defer mu.Unlock()
-		asked++
+		requests++
 		switch {
-		case asked == 1 && aim == gpu.AimOut:
-			close(regret)
+		case requests == 1 && aim == gpu.AimOut:
+			close(undo)
 			shown.say("tracer: a call of the driver cannot be interrupted; the move is undone as soon as the call " +
 				"has ended. Ctrl-C once more leaves without waiting")
-		case asked == 1:
-			close(regret)
+		case requests == 1:
+			close(undo)
 			shown.say("tracer: the restore goes on, or the process would wait for ever. " +
 				"Ctrl-C once more leaves without waiting")
-		case asked == 2:
-			close(left)
+		case requests == 2:
+			close(leave)
 		}
 	})
 }
 
-// checkRoom refuses to move memory that the host has no room for: the OOM killer might end the process, or another one.
-func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) error {
-	bytes, err := held.now(ctx)
+// checkRoom returns an error if the host has no room for the process's GPU memory: the OOM killer might end a process.
+func checkRoom(ctx context.Context, shown *moveProgress, memory *memoryReader, pid int) error {
+	bytes, err := memory.read(ctx)
 	if err != nil {
 		shown.say(fmt.Sprintf("tracer: could not check whether the host has room: %v", err))
 		return nil
@@ -204,7 +204,8 @@ func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) er
 	return nil
 }
 
-func sayMoved(ctx context.Context, c console.Console, pid int, aim gpu.Aim, out gpu.Outcome, held *held,
+// sayMoved prints the result of a move.
+func sayMoved(ctx context.Context, c console.Console, pid int, aim gpu.Aim, out gpu.Outcome, memory *memoryReader,
 	took time.Duration) error {
 	if out.Before == out.After {
 		if aim == gpu.AimOut {
@@ -216,7 +217,7 @@ func sayMoved(ctx context.Context, c console.Console, pid int, aim gpu.Aim, out 
 		return err
 	}
 	now := ""
-	if bytes, err := held.now(ctx); err == nil {
+	if bytes, err := memory.read(ctx); err == nil {
 		now = fmt.Sprintf("; it holds %s on its GPUs now", words.Bytes(bytes))
 	}
 	text := fmt.Sprintf("process %d: its GPU memory is on the host, after %s%s\n"+

@@ -14,18 +14,18 @@ import (
 	"ipytracer/internal/words"
 )
 
-// Time limits of the driver: quick calls, and those that copy all of a GPU's memory. 10 GiB took 7.3 s on an H200.
+// Time limits of the driver's calls.
 const (
 	quickCall = 30 * time.Second
-	longMove  = 30 * time.Minute
+	longMove  = 30 * time.Minute // for a copy of a GPU's memory; 10 GiB took 7.3 s on an H200
 )
 
-// held reads a process's memory on its GPUs, by NVML.
-type held struct{ pid int }
+// memoryReader reads from NVML how much GPU memory a process holds.
+type memoryReader struct{ pid int }
 
-var errNotSaid = errors.New("NVML does not say how much the process holds")
+var errUnknownMemory = errors.New("NVML does not say how much the process holds")
 
-func (h *held) now(ctx context.Context) (int64, error) {
+func (h *memoryReader) read(ctx context.Context) (int64, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, quickCall, errors.New("NVML does not answer"))
 	defer cancel()
 	s, err := gpu.Read(limited)
@@ -34,29 +34,29 @@ func (h *held) now(ctx context.Context) (int64, error) {
 	}
 	bytes, ok := s.UsedBy(h.pid)
 	if !ok {
-		return 0, errNotSaid
+		return 0, errUnknownMemory
 	}
 	return bytes, nil
 }
 
-// moveProgress shows on a terminal the present step of a move, and the memory that the process still holds on its GPUs.
-// Elsewhere it shows nothing.
+// moveProgress shows the present step of a move, and the GPU memory that the process still holds. It shows them only on
+// a terminal.
 type moveProgress struct {
 	c      console.Console
 	pid    int
-	held   *held
+	memory *memoryReader
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu    sync.Mutex
-	doing string
-	since time.Time
-	shown int // columns of the visible line
+	mu      sync.Mutex
+	doing   string
+	since   time.Time
+	columns int // columns of the visible line
 }
 
-func newMoveProgress(c console.Console, pid int, held *held) *moveProgress {
+func newMoveProgress(c console.Console, pid int, memory *memoryReader) *moveProgress {
 	p := &moveProgress{
-		c: c, pid: pid, held: held, done: make(chan struct{}), doing: "asking the driver", since: time.Now(),
+		c: c, pid: pid, memory: memory, done: make(chan struct{}), doing: "asking the driver", since: time.Now(),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
@@ -64,7 +64,7 @@ func newMoveProgress(c console.Console, pid int, held *held) *moveProgress {
 		close(p.done)
 		return p
 	}
-	go p.show(ctx)
+	go p.run(ctx)
 	return p
 }
 
@@ -86,13 +86,13 @@ func (p *moveProgress) step(s gpu.Step) {
 func (p *moveProgress) stop() {
 	p.cancel()
 	<-p.done
-	p.c.Drain() // the result goes to standard output
+	p.c.Drain() // before the result goes to standard output
 }
 
-// refresh is the interval of updates; NVML takes at most a fifth of the time.
+// refresh is the least interval of updates. It grows so that NVML takes at most a fifth of the time.
 const refresh = 500 * time.Millisecond
 
-func (p *moveProgress) show(ctx context.Context) {
+func (p *moveProgress) run(ctx context.Context) {
 	defer close(p.done)
 	for wait := console.Patience; ; {
 		select {
@@ -102,7 +102,7 @@ func (p *moveProgress) show(ctx context.Context) {
 		case <-time.After(wait):
 		}
 		began := time.Now()
-		bytes, err := p.held.now(ctx)
+		bytes, err := p.memory.read(ctx)
 		wait = max(refresh, 5*time.Since(began))
 		p.draw(bytes, err == nil)
 	}
@@ -116,20 +116,20 @@ func (p *moveProgress) draw(bytes int64, known bool) {
 		line += fmt.Sprintf(" · %s on its GPUs", words.Bytes(bytes))
 	}
 	line += fmt.Sprintf(" · %.0f s", time.Since(p.since).Seconds())
-	fmt.Fprintf(p.c.Err, "\r%-*s", p.shown, line)
-	p.shown = max(p.shown, len([]rune(line)))
+	fmt.Fprintf(p.c.Err, "\r%-*s", p.columns, line)
+	p.columns = max(p.columns, len([]rune(line)))
 }
 
 func (p *moveProgress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shown > 0 {
-		fmt.Fprintf(p.c.Err, "\r%s\r", strings.Repeat(" ", p.shown))
-		p.shown = 0
+	if p.columns > 0 {
+		fmt.Fprintf(p.c.Err, "\r%s\r", strings.Repeat(" ", p.columns))
+		p.columns = 0
 	}
 }
 
-// say prints a line in its place.
+// say prints a line in place of the progress.
 func (p *moveProgress) say(line string) {
 	p.clear()
 	fmt.Fprintln(p.c.Err, line)

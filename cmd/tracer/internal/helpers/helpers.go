@@ -36,7 +36,7 @@ func Commands(c console.Console) []*cobra.Command {
 	return []*cobra.Command{
 		newFilesCommand(), newNVMLCommand(), newLookCommand(c), newBareCommand(),
 		status.Hidden(limit.GuardCommand+" UID GID", "Keep a session's limits; started by tracer itself",
-			cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error { return guard(c, args) }),
+			cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error { return guard(args) }),
 		status.Hidden(serving.PorterCommand,
 			"Have connections open for a server until killed; started by tracer itself",
 			cobra.NoArgs, func(*cobra.Command, []string) error {
@@ -57,17 +57,18 @@ func Commands(c console.Console) []*cobra.Command {
 	}
 }
 
-// guard sets the limits of a session's processes, as their owner, and takes them away when the session has ended.
-func guard(c console.Console, args []string) error {
-	uid, err1 := invoker.ParseID(args[0])
-	gid, err2 := invoker.ParseID(args[1])
-	if err := errors.Join(err1, err2); err != nil {
+// guard sets the limits of a session's processes, as the processes' owner, and takes them away when the session has
+// ended.
+func guard(args []string) error {
+	uid, uidErr := invoker.ParseID(args[0])
+	gid, gidErr := invoker.ParseID(args[1])
+	if err := errors.Join(uidErr, gidErr); err != nil {
 		return status.Usage(err)
 	}
 	return limit.Serve(limit.User{UID: uid, GID: gid}, os.Stdin, os.Stdout)
 }
 
-// runWorkload runs a workload or a loop of known costs.
+// runWorkload runs a workload of the self-test, or measures the costs of probes for the doctor.
 func runWorkload(c console.Console, name string) error {
 	if name == "costs" {
 		return doctor.PrintCosts(c.Out)
@@ -100,8 +101,8 @@ func newLookCommand(c console.Console) *cobra.Command {
 	maps.Copy(looks, inventory.Looks)
 	return status.Hidden(look.Command, "Look into processes; started by tracer itself", cobra.RangeArgs(1, 2),
 		func(cmd *cobra.Command, args []string) error {
-			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // its parent ends it
-			what, ok := looks[args[0]]
+			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // the parent ends this process
+			kind, ok := looks[args[0]]
 			if !ok {
 				return status.Usagef("%q is not a kind of look", args[0])
 			}
@@ -109,12 +110,13 @@ func newLookCommand(c console.Console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return look.Serve(cmd.Context(), c.In, c.Out, what, append(pids, 0)[0])
+			pid := append(pids, 0)[0] // 0 without one
+			return look.Serve(cmd.Context(), c.In, c.Out, kind, pid)
 		})
 }
 
-// newFilesCommand returns the command that opens and reads files for a session: files on file systems that may
-// never answer, and files that the session has given up the right to open.
+// newFilesCommand returns the command that opens and reads files for a session: files that the session has given up the
+// right to open, and files on file systems that may never answer.
 func newFilesCommand() *cobra.Command {
 	var scope string
 	var signals, first bool
@@ -147,9 +149,9 @@ func newFilesCommand() *cobra.Command {
 	return cmd
 }
 
-// confineHelper leaves the helper the rights to read the files and the memory of other processes, to send them signals,
-// and to set the nice values of a keeper, if there is one.
-func confineHelper(signals bool, first *processor.Priority) error {
+// confineHelper leaves the helper only the rights to read the files and the memory of other processes, to send them
+// signals if signals is true, and to set the nice values of priority unless that is nil.
+func confineHelper(signals bool, priority *processor.Priority) error {
 	keep := []uint{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH}
 	mapped := process.FS{}.TryMapFiles
 	if confine.WithOnly(keep, mapped) != nil && mapped() == nil {
@@ -158,7 +160,7 @@ func confineHelper(signals bool, first *processor.Priority) error {
 	if signals {
 		keep = append(keep, unix.CAP_KILL)
 	}
-	if first != nil {
+	if priority != nil {
 		keep = append(keep, unix.CAP_SYS_NICE)
 	}
 	if err := confine.KeepCapabilities(keep...); err != nil {
@@ -169,7 +171,7 @@ func confineHelper(signals bool, first *processor.Priority) error {
 			unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_GETSOCKOPT),
 		[]confine.Rule{
 			confine.OneOf(unix.SYS_KILL, 1, 0),
-			// A line to a notebook, over a socket pair of the notebook's.
+			// The link to a notebook is one end of a socket pair.
 			confine.OneOf(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX),
 			{
 				Call: unix.SYS_SETSOCKOPT,
@@ -182,8 +184,8 @@ func confineHelper(signals bool, first *processor.Priority) error {
 			rules = append(rules, confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(s)))
 		}
 	}
-	if first != nil {
-		usual, raised := first.Values()
+	if priority != nil {
+		usual, raised := priority.Values()
 		for _, nice := range []int{usual, raised} {
 			rules = append(rules, confine.Rule{Call: unix.SYS_SETPRIORITY, When: [][]confine.Test{
 				{confine.Is(0, unix.PRIO_PROCESS), confine.Is(2, uint32(nice))}}})
@@ -196,8 +198,8 @@ func confineHelper(signals bool, first *processor.Priority) error {
 	return err
 }
 
-// newBareCommand returns a command for the benchmark: probes that do nothing, at the places where a session would place
-// its own.
+// newBareCommand returns a command for the benchmark. It places probes that do nothing where a session would place its
+// own.
 func newBareCommand() *cobra.Command {
 	var ready string
 	cmd := status.Hidden("bare-probes PID LIBRARY",
@@ -241,31 +243,39 @@ func runBare(ctx context.Context, pid int, library, ready string) error {
 		return err
 	}
 	defer l.Close()
-	enter, leave := ledger.Placement{Program: ledger.CalibrateEntry}, ledger.Placement{Program: ledger.CalibrateReturn}
-	placements := []ledger.Placement{}
-	for _, site := range sites.Driver {
-		enter.Offsets, leave.Offsets = append(enter.Offsets, site.Offset), append(leave.Offsets, site.Offset)
-	}
-	if len(leave.Offsets) > 0 {
-		placements = append(placements, leave)
-	}
-	if sites.Report.Symbol != "" {
-		enter.Offsets = append(enter.Offsets, sites.Report.Offset)
-	}
-	probes, err := l.Probes.Probe(f, pid, append(placements, enter))
+	probes, err := l.Probes.Probe(f, pid, barePlacements(sites))
 	if err != nil {
 		return err
 	}
 	defer probes.Close()
 	if ready != "" {
-		sign, err := rights.Create(ready, false)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(sign.Commit(), sign.Close()); err != nil {
+		if err := createEmpty(rights, ready); err != nil {
 			return err
 		}
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// barePlacements returns the placements of probes that do nothing, at the functions of a GPU library.
+func barePlacements(sites cuda.Sites) []ledger.Placement {
+	enter, leave := ledger.Placement{Program: ledger.CalibrateEntry}, ledger.Placement{Program: ledger.CalibrateReturn}
+	for _, site := range sites.Driver {
+		enter.Offsets, leave.Offsets = append(enter.Offsets, site.Offset), append(leave.Offsets, site.Offset)
+	}
+	if sites.Report.Symbol != "" {
+		enter.Offsets = append(enter.Offsets, sites.Report.Offset)
+	}
+	if len(leave.Offsets) == 0 {
+		return []ledger.Placement{enter}
+	}
+	return []ledger.Placement{leave, enter}
+}
+
+func createEmpty(rights *invoker.Rights, path string) error {
+	f, err := rights.Create(path, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Commit(), f.Close())
 }

@@ -12,63 +12,62 @@ import (
 	"ipytracer/tracer"
 )
 
-// Looks are the looks that this process must support, by name ([look.For]).
+// Looks are the kinds of looks, by name, that a process started for looks must know.
 var Looks = map[string]look.For{
-	kernels: {Examiner: examinerOf(kernels)},
-	workers: {Examiner: examinerOf(workers)},
-	all:     {Examiner: examinerOf(all)},
+	lookKernels: {Examiner: examinerOf(lookKernels)},
+	lookWorkers: {Examiner: examinerOf(lookWorkers)},
+	lookAll:     {Examiner: examinerOf(lookAll)},
 }
 
 // question asks a worker about a process.
 type question struct {
 	PID     int
 	Started uint64
-	Refused []filecache.FileState // of its user, that are not to be examined
-	Silent  []uint64              // file systems of its user, that are not to be asked
-	Near    bool                  // nor any other that might not answer
+	Refused []filecache.FileState // files that must not be examined
+	Silent  []uint64              // file systems that must not be asked
+	Near    bool                  // ask only file systems that are sure to answer
 }
 
-// findings are the answer.
+// findings are the answer to a question.
 type findings struct {
-	Row    *foundKernel // nil: of no use
-	Hidden bool
-	Silent []uint64 // file systems that did not answer; the helper waits for them
-	Cut    bool     // it may be of use: its files could not be read
+	Row    *foundKernel // nil: the process is not of the wanted kind
+	Hidden bool         // as in [Finding]
+	Silent []uint64     // file systems that did not answer; the helper waits for them
+	Cut    bool         // the process's files could not be read, so its kind is unknown
 }
 
-// noted is what an examiner is busy with.
-type noted struct {
+// activity is what an examiner is busy with, for the case that the look must be ended.
+type activity struct {
 	File   *filecache.FileState
-	Helper process.Identity // that opens files, and may wait for one
+	Helper process.Identity // the process that opens files, and may be waiting for one
 }
 
 // examiner looks at one process after another, in a process without rights.
 type examiner struct {
 	fs       process.FS
-	what     string
+	kind     string
 	note     func(any)
 	refused  []filecache.FileState
 	search   *process.Search
 	describe *tracer.Describer
 }
 
-// examinerOf returns the maker of an examiner's answers, for kernels alone, for workers of Dask as well, or for all
-// Pythons.
-func examinerOf(what string) func(fs process.FS, note func(any)) func(json.RawMessage) (any, error) {
+// examinerOf returns a function that makes an examiner for a kind of looks, and returns the examiner's method answer.
+func examinerOf(kind string) func(fs process.FS, note func(any)) func(json.RawMessage) (any, error) {
 	return func(fs process.FS, note func(any)) func(json.RawMessage) (any, error) {
-		e := &examiner{fs: fs, what: what, note: note, describe: tracer.NewDescriber(fs)}
+		e := &examiner{fs: fs, kind: kind, note: note, describe: tracer.NewDescriber(fs)}
 		e.search = fs.NewSearch(e.isPython)
 		return e.answer
 	}
 }
 
-// isPython reports whether a file is a Python interpreter. It says first which file it is.
+// isPython reports whether a file is a Python interpreter. Before it examines the file, it notes which one it is.
 func (e *examiner) isPython(f *process.MappedFile) bool {
 	state := filecache.StateOf(&f.Stat)
 	if slices.Contains(e.refused, state) {
 		return false
 	}
-	e.note(noted{&state, e.fs.Helper.Process()})
+	e.note(activity{&state, e.fs.Helper.Process()})
 	return tracer.IsPython(f.File)
 }
 
@@ -78,7 +77,7 @@ func (e *examiner) answer(text json.RawMessage) (any, error) {
 		return nil, err
 	}
 	e.refused = q.Refused
-	e.note(noted{Helper: e.fs.Helper.Process()})
+	e.note(activity{Helper: e.fs.Helper.Process()})
 	e.fs.Helper.Mute(q.Silent, q.Near)
 	found, err := e.look(q)
 	for _, key := range e.fs.Helper.Silent() {
@@ -100,8 +99,9 @@ func (e *examiner) look(q question) (findings, error) {
 		return findings{Hidden: hidden, Cut: errors.Is(err, process.ErrNoAnswer)}, nil
 	}
 	seen, _ := e.describe.Describe(p) // unknown facts are empty
-	kernel := seen.IPython != "" || p.Kind != process.Script
-	if e.what != all && !kernel && (e.what != workers || !p.Worker) {
+	isKernel := seen.IPython != "" || p.Kind != process.Script
+	isWanted := e.kind == lookAll || isKernel || e.kind == lookWorkers && p.Worker
+	if !isWanted {
 		return findings{}, nil
 	}
 	row := Python{

@@ -11,26 +11,29 @@ import (
 	"ipytracer/internal/host/look"
 )
 
-// Finder looks at processes that may be kernels. Each look happens in a process without rights that can be killed
-// ([look.Worker]). The time of a look counts to the holder of the process, so that nobody's processes keep others up. A
-// process whose look takes too long ends its worker and nothing else. The file at which the worker was busy is not
-// examined for that holder again until the file changes, or a while is over. A file system that does not answer ends
-// the worker, too. It is not asked for that holder again while the worker's helper waits for it.
+// Finder looks at processes that may be kernels. Each look happens in a worker ([look.Worker]), which is a process
+// without rights that can be killed. The process's holder is charged for the time, so that nobody's processes hold up
+// others.
+//
+// A look that takes too long ends only its worker. The finder does not examine the file at which the worker was busy
+// again for that holder, until the file changes or refusedFor is over. A file system that does not answer ends the
+// worker, too. The finder does not ask that file system again for that holder while the worker's helper still waits for
+// it.
 type Finder struct {
-	what    string
+	kind    string // of looks, as in [Looks]
 	ctx     context.Context
 	deliver func(Finding)
 	start   func(ctx context.Context, what string) (worker, error)
 
 	mu      sync.Mutex
 	turns   *turns
-	workers int // that run
-	slow    int // of these, that have been busy with one process for a while
+	workers int // workers that run
+	slow    int // workers that have been busy with one process for slowAfter
 	timer   *time.Timer
-	idle    chan struct{} // the last worker has ended
+	idle    chan struct{} // receives when the last worker has ended
 	refused filecache.Refusals[Holder]
 	waiters waiters
-	most    look.Limits // of the look at one process
+	limits  look.Limits // of the look at one process
 }
 
 // worker is a [look.Worker].
@@ -39,14 +42,14 @@ type worker interface {
 	Close()
 }
 
-// Finding is what is known of a candidate.
+// Finding is the result of a look at a candidate.
 type Finding struct {
 	Candidate
-	Python *Python // nil: no Python, or not of the wanted kind
-	Hidden bool    // it has a name of Python's and may not be looked into
-	Cut    bool    // it took too long, or there was no time for it: it may be a kernel
-	Err    error   // why nothing could be looked at
-	Took   time.Duration
+	Python *Python       // nil: no Python, or not of the wanted kind
+	Hidden bool          // this user may not look into it, and its name is a Python's
+	Cut    bool          // the look took too long, or there was no time for it: the candidate may be a kernel
+	Err    error         // why looks are not possible
+	Took   time.Duration // processor time
 }
 
 const (
@@ -55,46 +58,48 @@ const (
 	slowAfter = 200 * time.Millisecond
 	// retryStart is the time from a worker that could not be started to the next try.
 	retryStart = time.Second
-	// maxRefused is the largest number of a holder's files that are not examined again, and refusedFor is for how long.
-	maxRefused, refusedFor = 32, 10 * time.Minute
+	// maxRefused is the most files of a holder that are not examined again.
+	maxRefused = 32
+	// refusedFor is how long such a file is not examined.
+	refusedFor = 10 * time.Minute
 )
 
-// mostProcessor bounds the look at one process: an interpreter takes a tenth of a second of processor time.
-const mostProcessor = time.Second
+// maxLookProcessor is the most processor time of a look. An interpreter takes a tenth of a second.
+const maxLookProcessor = time.Second
 
-// NewFinder returns a finder for kernels or, with workers, also for workers of Dask. It calls deliver once for each
-// candidate, from several goroutines and within Look, until ctx is done.
+// NewFinder returns a finder for kernels, and for workers of Dask if withWorkers is true. Until ctx is done, it calls
+// deliver once for each candidate, from several goroutines and within Look.
 func NewFinder(ctx context.Context, withWorkers bool, deliver func(Finding)) *Finder {
-	what := kernels
+	kind := lookKernels
 	if withWorkers {
-		what = workers
+		kind = lookWorkers
 	}
-	return newFinder(ctx, what, lasting, deliver)
+	return newFinder(ctx, kind, forAgent, deliver)
 }
 
-func newFinder(ctx context.Context, what string, most bounds, deliver func(Finding)) *Finder {
+func newFinder(ctx context.Context, kind string, most bounds, deliver func(Finding)) *Finder {
 	return &Finder{
-		what: what, ctx: ctx, deliver: deliver, turns: newTurns(most), idle: make(chan struct{}, 1),
-		most:    look.Limits{Processor: mostProcessor, Wait: most.wait},
+		kind: kind, ctx: ctx, deliver: deliver, turns: newTurns(most), idle: make(chan struct{}, 1),
+		limits:  look.Limits{Processor: maxLookProcessor, Wait: most.wait},
 		refused: filecache.Refusals[Holder]{MostOf: maxRefused, Lasts: refusedFor},
-		start:   func(ctx context.Context, what string) (worker, error) { return look.Start(ctx, what) },
+		start:   func(ctx context.Context, kind string) (worker, error) { return look.Start(ctx, kind) },
 	}
 }
 
 // Look queues processes to be looked at.
-func (f *Finder) Look(all ...Candidate) {
+func (f *Finder) Look(candidates ...Candidate) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, c := range all {
-		if left, is := f.turns.add(c); is {
-			f.deliver(Finding{Candidate: left, Cut: true})
+	for _, c := range candidates {
+		if dropped, ok := f.turns.add(c); ok {
+			f.deliver(Finding{Candidate: dropped, Cut: true})
 		}
 	}
-	f.employ()
+	f.startWorker()
 }
 
-// employ starts a worker if all others are slow and there is something to do. The caller holds mu.
-func (f *Finder) employ() {
+// startWorker starts a worker if all others are slow and a process has its turn. The caller holds mu.
+func (f *Finder) startWorker() {
 	if f.workers > f.slow || f.workers >= maxWorkers || f.ctx.Err() != nil {
 		return
 	}
@@ -102,28 +107,28 @@ func (f *Finder) employ() {
 	c, ok, at := f.turns.next(now, f.workers >= maxWorkers/2)
 	if !ok {
 		if !at.IsZero() {
-			f.later(at.Sub(now))
+			f.startWorkerLater(at.Sub(now))
 		}
 		return
 	}
 	f.workers++
-	go f.work(c) // maxWorkers
+	go f.runWorker(c) // maxWorkers
 }
 
-// later starts a worker after a while. The caller holds mu.
-func (f *Finder) later(after time.Duration) {
+// startWorkerLater calls startWorker after a while. The caller holds mu.
+func (f *Finder) startWorkerLater(after time.Duration) {
 	if f.timer != nil {
 		f.timer.Stop()
 	}
 	f.timer = time.AfterFunc(after, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.employ()
+		f.startWorker()
 	})
 }
 
-// work looks at the process c, and then at the next ones, until no process waits for its turn.
-func (f *Finder) work(c Candidate) {
+// runWorker looks at the process c, and then at others, until no process has its turn.
+func (f *Finder) runWorker(c Candidate) {
 	var w worker
 	defer func() {
 		if w != nil {
@@ -131,17 +136,18 @@ func (f *Finder) work(c Candidate) {
 		}
 	}()
 	for ok := true; ok; {
-		over := f.watch()
+		over := f.watchSlowness()
 		began := time.Now()
 		found, cut := f.examine(&w, c)
 		f.deliver(found)
 		over()
-		c, ok = f.after(found, time.Since(began), cut)
+		c, ok = f.finishLook(found, time.Since(began), cut)
 	}
 }
 
-// watch starts another worker if this one is still busy after a while. The caller calls over at the end of a look.
-func (f *Finder) watch() (over func()) {
+// watchSlowness counts this worker as slow, and starts another one, if its look lasts longer than slowAfter. The caller
+// calls over at the end of the look.
+func (f *Finder) watchSlowness() (over func()) {
 	isSlow, isOver := false, false
 	timer := time.AfterFunc(slowAfter, func() {
 		f.mu.Lock()
@@ -149,7 +155,7 @@ func (f *Finder) watch() (over func()) {
 		if !isOver {
 			isSlow = true
 			f.slow++
-			f.employ()
+			f.startWorker()
 		}
 	})
 	return func() {
@@ -162,9 +168,9 @@ func (f *Finder) watch() (over func()) {
 	}
 }
 
-// after counts the time that a look took. It returns the next process for the worker; ok is false if the worker is to
+// finishLook charges the holder for a look. It returns the next process for the worker; ok is false if the worker must
 // end.
-func (f *Finder) after(found Finding, took time.Duration, cut bool) (next Candidate, ok bool) {
+func (f *Finder) finishLook(found Finding, took time.Duration, cut bool) (next Candidate, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, at := time.Now(), time.Time{}
@@ -176,9 +182,9 @@ func (f *Finder) after(found Finding, took time.Duration, cut bool) (next Candid
 	}
 	f.workers--
 	if !at.IsZero() {
-		f.later(at.Sub(now))
+		f.startWorkerLater(at.Sub(now))
 	}
-	if f.employ(); f.workers == 0 {
+	if f.startWorker(); f.workers == 0 {
 		select {
 		case f.idle <- struct{}{}:
 		default:
@@ -187,46 +193,53 @@ func (f *Finder) after(found Finding, took time.Duration, cut bool) (next Candid
 	return next, false
 }
 
-// examine looks at a process. slow reports whether it took too long, or ended the worker.
+// examine looks at a process with the worker *w, which it starts if that is nil. slow reports whether the look took too
+// long; then *w is nil again.
 func (f *Finder) examine(w *worker, c Candidate) (found Finding, slow bool) {
 	found.Candidate = c
 	q := question{PID: c.PID, Started: c.StartTicks}
 	q.Refused = f.refused.Files(c.Holder, time.Now())
-	q.Silent, q.Near = f.waiters.of(c.Holder, isThere)
+	q.Silent, q.Near = f.waiters.silentFor(c.Holder, isRunning)
 	if *w == nil {
-		one, err := f.start(f.ctx, f.what)
+		started, err := f.start(f.ctx, f.kind)
 		if err != nil {
 			found.Err, found.Cut = err, true
 			time.Sleep(retryStart)
 			return found, false
 		}
-		*w = one
+		*w = started
 	}
-	var a findings
-	cost, err := (*w).Ask(q, &a, f.most)
-	found.Took, found.Hidden, found.Cut = cost.Processor, a.Hidden, a.Cut
-	var busy noted
+	var answer findings
+	cost, err := (*w).Ask(q, &answer, f.limits)
+	found.Took, found.Hidden, found.Cut = cost.Processor, answer.Hidden, answer.Cut
+	var busy activity
 	if cost.Note != nil {
 		_ = json.Unmarshal(cost.Note, &busy)
 	}
 	if errors.Is(err, look.ErrSlow) || errors.Is(err, look.ErrEnded) {
 		*w = nil
 		found.Cut = true
-		switch spent := errors.Is(err, look.ErrEnded) || cost.Processor >= mostProcessor; {
-		case f.ctx.Err() == nil && busy.File != nil && spent:
-			f.refused.Add(c.Holder, *busy.File, err, time.Now())
-		case !spent:
-			f.waiters.add(c.Holder, busy.Helper, 0)
-		}
+		f.blame(c.Holder, busy, errors.Is(err, look.ErrEnded) || cost.Processor >= maxLookProcessor, err)
 		return found, true
 	}
-	if len(a.Silent) > 0 {
-		f.waiters.add(c.Holder, busy.Helper, a.Silent...)
+	if len(answer.Silent) > 0 {
+		f.waiters.add(c.Holder, busy.Helper, answer.Silent...)
 		(*w).Close()
 		*w = nil
 	}
-	if a.Row != nil {
-		found.Python = a.Row.python()
+	if answer.Row != nil {
+		found.Python = answer.Row.python()
 	}
-	return found, len(a.Silent) > 0
+	return found, len(answer.Silent) > 0
+}
+
+// blame notes what to leave out of later looks for a holder, after a look that took too long: the file at which the
+// worker was busy, if the look used up its processor time, or else a file system that does not answer.
+func (f *Finder) blame(holder Holder, busy activity, usedUp bool, err error) {
+	switch {
+	case f.ctx.Err() == nil && busy.File != nil && usedUp:
+		f.refused.Add(holder, *busy.File, err, time.Now())
+	case !usedUp:
+		f.waiters.add(holder, busy.Helper, 0)
+	}
 }

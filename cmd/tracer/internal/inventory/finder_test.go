@@ -58,7 +58,7 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 		return cost, look.ErrEnded
 	}
 	if fs := w.silent[one.PID]; fs != 0 {
-		cost.Note, _ = json.Marshal(noted{Helper: own})
+		cost.Note, _ = json.Marshal(activity{Helper: own})
 		if *found.(*findings) = (findings{Cut: true}); !slices.Contains(one.Silent, fs) {
 			found.(*findings).Silent = []uint64{fs}
 		}
@@ -68,10 +68,10 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 	return cost, nil
 }
 
-// finds starts a finder in a scene. What it finds comes from the channel.
+// finds starts a finder in a scene. The channel receives its findings.
 func (s *scene) finds(t *testing.T) (*Finder, chan Finding) {
 	found := make(chan Finding, 4096)
-	f := newFinder(t.Context(), kernels, lasting, func(one Finding) { found <- one })
+	f := newFinder(t.Context(), lookKernels, forAgent, func(one Finding) { found <- one })
 	s.refused, s.muted = map[int][]filecache.FileState{}, map[int][]uint64{}
 	f.start = func(context.Context, string) (worker, error) {
 		s.mu.Lock()
@@ -99,8 +99,8 @@ func next(t *testing.T, found chan Finding) Finding {
 	}
 }
 
-// TestCostlyUser: beside 500 processes of one user, each of which takes 0.13 s, the process of another is the second to
-// be looked at, though it is the oldest. The first user has no more than the burst, and the next look is 1.6 s later.
+// TestCostlyUser: one user has 500 processes whose looks take 0.13 s each. The only process of another user gets the
+// second look, although it is the oldest. After the burst, the first user's next look is 1.6 s later.
 func TestCostlyUser(t *testing.T) {
 	s := &scene{cost: map[int]time.Duration{}}
 	f, found := s.finds(t)
@@ -149,10 +149,10 @@ func TestHungProcesses(t *testing.T) {
 	}
 }
 
-// TestUserOfAHangingProcessWaits: a user with a process that hung gets no turn while half of the workers are busy, and
-// others do.
+// TestUserOfAHangingProcessWaits: while half of the workers are busy, a user with a process that hung gets no turn, but
+// other users do.
 func TestUserOfAHangingProcessWaits(t *testing.T) {
-	turns, now := newTurns(lasting), time.Unix(1000, 0)
+	turns, now := newTurns(forAgent), time.Unix(1000, 0)
 	turns.add(of(1, 10))
 	c, _, _ := turns.next(now, true)
 	turns.done(c.Holder, 0, true, now)
@@ -169,14 +169,14 @@ func TestUserOfAHangingProcessWaits(t *testing.T) {
 	}
 }
 
-// TestTwoSlowLooksEndAUsersList: in a list no more of a user is looked at once two looks took too long, though the time
-// would do, and others are.
+// TestTwoSlowLooksEndAUsersList: for a list, a user's processes get no more looks after two that took too long,
+// although there is time. Other users' do.
 func TestTwoSlowLooksEndAUsersList(t *testing.T) {
-	turns, now := newTurns(ofList), time.Unix(1000, 0)
-	for pid := range ofList.cuts + 1 {
+	turns, now := newTurns(forList), time.Unix(1000, 0)
+	for pid := range forList.cuts + 1 {
 		turns.add(of(1, 10+pid))
 	}
-	for range ofList.cuts {
+	for range forList.cuts {
 		c, ok, _ := turns.next(now, false)
 		if !ok {
 			t.Fatal("nobody has a turn")
@@ -192,13 +192,13 @@ func TestTwoSlowLooksEndAUsersList(t *testing.T) {
 	}
 }
 
-// TestTurnsOfUsersByTheirTime: a user who has used up the burst has the next turn when a twentieth of a core has made
-// up for it; a user with many processes that wait loses the oldest.
+// TestTurnsOfUsersByTheirTime: a user who has used up the burst has the next turn when a twentieth of a core has
+// refilled it. If too many processes of a user wait, the oldest is dropped.
 func TestTurnsOfUsersByTheirTime(t *testing.T) {
-	turns, now := newTurns(lasting), time.Unix(1000, 0)
+	turns, now := newTurns(forAgent), time.Unix(1000, 0)
 	turns.add(of(1, 10))
 	c, _, _ := turns.next(now, false)
-	turns.done(c.Holder, lasting.burst+100*time.Millisecond, false, now)
+	turns.done(c.Holder, forAgent.burst+100*time.Millisecond, false, now)
 	turns.add(of(1, 11))
 	_, ok, at := turns.next(now, false)
 	if wait := at.Sub(now); ok || wait < 2*time.Second || wait > 3*time.Second {
@@ -217,8 +217,8 @@ func TestTurnsOfUsersByTheirTime(t *testing.T) {
 	}
 }
 
-// TestRefusedFiles: a file that ended a worker is not examined again for its user, and for others it is. The next
-// process is found by another worker.
+// TestRefusedFiles: a file that ended a worker is not examined again for its user, but it is for other users. Another
+// worker finds the next process.
 func TestRefusedFiles(t *testing.T) {
 	s := &scene{ends: map[int]filecache.FileState{}}
 	f, found := s.finds(t)
@@ -244,8 +244,8 @@ func TestRefusedFiles(t *testing.T) {
 // own is a process that lives.
 var own, _ = process.FS{}.Identity(os.Getpid())
 
-// TestSilentFileSystems: a file system that does not answer is not asked again for its user, by another worker, and for
-// others it is. The processes that were to be read count as not looked at.
+// TestSilentFileSystems: a file system that does not answer is not asked again for the same user, but it is for other
+// users. The processes with files on it count as not examined.
 func TestSilentFileSystems(t *testing.T) {
 	s := &scene{silent: map[int]uint64{10: 7, 11: 7, 12: 7}}
 	f, found := s.finds(t)
@@ -265,38 +265,38 @@ func TestSilentFileSystems(t *testing.T) {
 	}
 }
 
-// TestSilentFileSystemsAreKnownByUser: the file systems that helpers wait for are known for each user until the helpers
-// have ended. With many, no others are asked.
+// TestSilentFileSystemsAreKnownByUser: for each user, the file systems that helpers wait for are known until the
+// helpers have ended. While many wait, only file systems that are sure to answer are asked.
 func TestSilentFileSystemsAreKnownByUser(t *testing.T) {
 	var w waiters
 	ended := map[int]bool{}
 	lives := func(id process.Identity) bool { return !ended[id.PID] }
 	user := Holder{UID: 1}
 	for i := range maxWaiters {
-		if silent, most := w.of(user, lives); len(silent) != max(0, i-1) || most {
+		if silent, most := w.silentFor(user, lives); len(silent) != max(0, i-1) || most {
 			t.Errorf("%d: %v, %v", i, silent, most)
 		}
 		w.add(user, process.Identity{PID: i}, uint64(i)) // the first is not known
 	}
-	if silent, most := w.of(user, lives); len(silent) != maxWaiters-1 || !most {
+	if silent, most := w.silentFor(user, lives); len(silent) != maxWaiters-1 || !most {
 		t.Errorf("%v, %v", silent, most)
 	}
-	if silent, most := w.of(Holder{UID: 2}, lives); len(silent) > 0 || most {
+	if silent, most := w.silentFor(Holder{UID: 2}, lives); len(silent) > 0 || most {
 		t.Errorf("another user's: %v, %v", silent, most)
 	}
 	ended[3] = true
-	if silent, most := w.of(user, lives); slices.Contains(silent, 3) || most {
+	if silent, most := w.silentFor(user, lives); slices.Contains(silent, 3) || most {
 		t.Errorf("one has ended: %v, %v", silent, most)
 	}
 	for i := range maxWaiters {
 		ended[i] = true
 	}
-	if w.of(user, lives); len(w.all) > 0 {
-		t.Errorf("left: %v", w.all)
+	if w.silentFor(user, lives); len(w.byHolder) > 0 {
+		t.Errorf("left: %v", w.byHolder)
 	}
 }
 
-// TestNoWorker: where no worker can be started, each process is answered for.
+// TestNoWorker: if no worker can be started, each process gets a finding.
 func TestNoWorker(t *testing.T) {
 	s := &scene{}
 	f, found := s.finds(t)
@@ -307,7 +307,7 @@ func TestNoWorker(t *testing.T) {
 	}
 }
 
-// TestListIsCut: what was found when the time is over stays, and what was not looked at is counted.
+// TestListIsCut: when the time is over, the list has what was found, and counts what was not examined.
 func TestListIsCut(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)

@@ -14,11 +14,11 @@ import (
 // GPUSchema is the version of the JSON object of a [GPUListing].
 const GPUSchema = "ipytracer/gpu/v1"
 
-// GPUListing lists the GPUs of a machine, as of now. Its JSON is public. Sizes are bytes; nil is unknown to NVML.
+// GPUListing lists the GPUs of a machine. Its JSON is public. Sizes are in bytes; nil if NVML does not know one.
 type GPUListing struct {
 	Schema   string `json:"schema"`
 	Driver   string `json:"driver"`
-	CUDA     string `json:"cuda"` // the newest that the driver serves
+	CUDA     string `json:"cuda"` // the newest version that the driver supports
 	NVML     string `json:"nvml"`
 	MostFree *Room  `json:"most_free"` // null if no device has the figure
 	GPUs     []GPU  `json:"gpus"`
@@ -43,8 +43,8 @@ type GPU struct {
 	Memory    *Memory      `json:"memory"`
 	MIGMode   string       `json:"mig_mode"`
 	MIG       []MIGDevice  `json:"mig_devices"`
-	Processes []GPUProcess `json:"processes"` // those in a MIG device are there
-	Unread    []string     `json:"not_read"`  // and why
+	Processes []GPUProcess `json:"processes"` // without those of MIG devices
+	Unread    []string     `json:"not_read"`  // what NVML could not say, and why
 }
 
 // MIGDevice is a part of a device that is used as a device of its own.
@@ -63,7 +63,7 @@ type Memory struct {
 	Total    int64  `json:"total"`
 	Used     int64  `json:"used"`
 	Free     int64  `json:"free"`
-	Reserved *int64 `json:"reserved"` // by the driver; null: it is in used
+	Reserved *int64 `json:"reserved"` // by the driver; null: used has it
 }
 
 // GPUProcess is a process that NVML names. Its texts are hostile.
@@ -71,9 +71,10 @@ type GPUProcess struct {
 	PID   int      `json:"pid"`
 	Used  *int64   `json:"used"`
 	Kinds []string `json:"kinds"`
-	// Seen: the process is visible. false: it has ended, or lives in another pid namespace; then the rest is empty
+	// Seen says that the process is visible. Otherwise it has ended, or is in another process ID namespace, and the
+	// rest is empty.
 	Seen     bool   `json:"seen"`
-	InnerPID int    `json:"namespace_pid"` // its pid in its own pid namespace, such as a container's
+	InnerPID int    `json:"namespace_pid"` // in the process's own namespace, such as a container's
 	User     string `json:"user"`
 	Python   string `json:"python"`
 	IPython  string `json:"ipython"`
@@ -81,16 +82,16 @@ type GPUProcess struct {
 	Command  string `json:"command"`
 }
 
-// patience is the time limit of NVML: waking all GPUs of a large machine takes some seconds.
-const patience = 30 * time.Second
+// nvmlTimeout is the time limit of NVML. Waking all GPUs of a large machine takes some seconds.
+const nvmlTimeout = 30 * time.Second
 
 // ErrSlow says that NVML has not answered.
 var ErrSlow = errors.New("NVML has not answered within 30 s; a GPU may hang: 'sudo dmesg | grep NVRM' says so")
 
-// GPUs queries NVML, and looks at the processes that NVML names, as far as this process may. It fails as [gpu.Read]
-// does, and with [ErrSlow].
+// GPUs queries NVML, and looks at the processes that NVML names, as far as this process may. Its errors are those of
+// [gpu.Read], and [ErrSlow].
 func GPUs(ctx context.Context) (GPUListing, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, patience, ErrSlow)
+	limited, cancel := context.WithTimeoutCause(ctx, nvmlTimeout, ErrSlow)
 	defer cancel()
 	s, err := gpu.Read(limited)
 	if err != nil {
@@ -107,7 +108,7 @@ func newGPUListing(s gpu.Snapshot, who owners) GPUListing {
 		u := GPU{
 			Index: d.Index, UUID: d.UUID, PCIBusID: d.PCIBusID, Name: d.Name, Memory: newMemory(d.Memory),
 			MIGMode: d.MIG.String(),
-			MIG:     []MIGDevice{}, Processes: who.all(d.Processes), Unread: append([]string{}, d.Unread...),
+			MIG:     []MIGDevice{}, Processes: who.describeAll(d.Processes), Unread: append([]string{}, d.Unread...),
 		}
 		if d.Minor >= 0 {
 			u.Minor = &d.Minor
@@ -115,7 +116,8 @@ func newGPUListing(s gpu.Snapshot, who owners) GPUListing {
 		for _, in := range d.Instances {
 			u.MIG = append(u.MIG, MIGDevice{
 				Index: in.Index, UUID: in.UUID, Name: in.Name, GPUInstance: in.GPUInstance,
-				ComputeInstance: in.ComputeInstance, Memory: newMemory(in.Memory), Processes: who.all(in.Processes),
+				ComputeInstance: in.ComputeInstance, Memory: newMemory(in.Memory),
+				Processes: who.describeAll(in.Processes),
 			})
 		}
 		l.GPUs = append(l.GPUs, u)
@@ -135,8 +137,8 @@ func newMemory(m gpu.Memory) *Memory {
 	return out
 }
 
-// mostFree returns the usable device with most free memory; of several the first. A device in MIG mode can be used
-// through its MIG devices only.
+// mostFree returns the first usable device with most free memory. A device in MIG mode is usable only by its MIG
+// devices.
 func mostFree(devices []gpu.Device) *Room {
 	var best *Room
 	offer := func(m gpu.Memory, r Room) {
@@ -157,14 +159,14 @@ func mostFree(devices []gpu.Device) *Room {
 
 // owners describes the processes that NVML names.
 type owners struct {
-	fs      process.FS
-	initial bool // this pid namespace is the machine's
-	pythons map[int]process.Python
+	fs        process.FS
+	isMachine bool // this process ID namespace is the machine\'s
+	pythons   map[int]process.Python
 }
 
-// newOwners looks at the Python processes, if NVML names any process at all.
+// newOwners looks for Pythons, if NVML names any process.
 func newOwners(ctx context.Context, fs process.FS, s gpu.Snapshot) owners {
-	o := owners{fs: fs, initial: fs.Facts().InitialPIDNamespace, pythons: map[int]process.Python{}}
+	o := owners{fs: fs, isMachine: fs.Facts().InitialPIDNamespace, pythons: map[int]process.Python{}}
 	named := false
 	for _, d := range s.Devices {
 		named = named || len(d.Processes) > 0
@@ -184,7 +186,7 @@ func newOwners(ctx context.Context, fs process.FS, s gpu.Snapshot) owners {
 	return o
 }
 
-func (o owners) all(list []gpu.Process) []GPUProcess {
+func (o owners) describeAll(list []gpu.Process) []GPUProcess {
 	out := []GPUProcess{}
 	for _, p := range list {
 		out = append(out, o.describe(p))
@@ -192,14 +194,14 @@ func (o owners) all(list []gpu.Process) []GPUProcess {
 	return out
 }
 
-// describe adds the owner of a process. In a container an older driver gives the host's pids, which mean another
-// process here or none. There a process counts as the right one only if it holds one of NVIDIA's devices open.
+// describe adds the owner and the command of a process. In a container, an older driver gives process IDs of the host,
+// which stand for other processes here. So in a container a process counts only if it has an NVIDIA device open.
 func (o owners) describe(p gpu.Process) GPUProcess {
 	out := GPUProcess{PID: p.PID, Kinds: p.Kinds.Strings()}
 	if p.UsedKnown {
 		out.Used = &p.Used
 	}
-	if !o.initial {
+	if !o.isMachine {
 		if held, err := o.fs.Proc(p.PID).GPUs(); err != nil || len(held) == 0 {
 			return out
 		}

@@ -8,10 +8,10 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// A pid of another namespace is no process here, unless the process holds a GPU.
+// TestOwnersInContainer: a process ID of another namespace counts as a process here only if that process holds a GPU.
 func TestOwnersInContainer(t *testing.T) {
 	self := gpu.Process{PID: os.Getpid(), Kinds: gpu.Compute}
-	if p := (owners{fs: process.FS{}, initial: true}).describe(self); !p.Seen || p.User == "" {
+	if p := (owners{fs: process.FS{}, isMachine: true}).describe(self); !p.Seen || p.User == "" {
 		t.Errorf("%+v", p)
 	}
 	if p := (owners{fs: process.FS{}}).describe(self); p.Seen || p.User != "" || p.Command != "" {

@@ -14,46 +14,43 @@ import (
 
 // Listing is the result of a look at all processes.
 type Listing struct {
-	Rows   []Python // by pid
-	Hidden int      // other users' Pythons that may not be read
-	// Processes is how many there were. Of these, Cut are Pythons by name for which there was no time; any of them may
-	// be a kernel.
-	Processes, Cut int
+	Rows      []Python // in the order of process IDs
+	Hidden    int      // number of other users' Pythons that this user may not look into
+	Processes int      // number of processes
+	Cut       int      // number of Pythons, by name, for which there was no time; any of them may be a kernel
 }
 
 const (
-	// maxProcessor is the processor time for all processes together, and maxTime bounds a list on a machine that has
-	// none to give.
-	maxProcessor = 5 * time.Second
-	maxTime      = 15 * time.Second
+	maxProcessor = 5 * time.Second  // processor time of all looks
+	maxTime      = 15 * time.Second // for a list, on a machine without free processors
 )
 
-// List lists the running kernels, with their versions once they have begun; with others also Pythons that run no
-// IPython. Beyond [ofList], the processes of one user are not looked at. What was found when the time is over stays.
+// List lists the running kernels, and with others also Pythons that run no IPython. It leaves out processes of a user
+// whose looks exceed [forList]. When the time is over, it returns what it has found.
 func List(ctx context.Context, others bool) (Listing, error) {
-	what := kernels
+	kind := lookKernels
 	if others {
-		what = all
+		kind = lookAll
 	}
-	candidates, named, err := candidatesOf(process.FS{})
+	candidates, pythonNames, err := candidatesOf(process.FS{})
 	if err != nil {
 		return Listing{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
 	found := make(chan Finding, len(candidates))
-	finder := newFinder(ctx, what, ofList, func(one Finding) { found <- one })
+	finder := newFinder(ctx, kind, forList, func(f Finding) { found <- f })
 	finder.Look(candidates...)
-	return collect(ctx, finder, found, candidates, named)
+	return collect(ctx, finder, found, candidates, pythonNames)
 }
 
-// candidatesOf returns all processes, and which of them have a name of Python's.
-func candidatesOf(fs process.FS) (candidates []Candidate, named map[int]bool, err error) {
+// candidatesOf returns all processes, and the process IDs of those whose name is a Python's.
+func candidatesOf(fs process.FS) (candidates []Candidate, pythonNames map[int]bool, err error) {
 	stats, err := fs.Stats()
 	if err != nil {
 		return nil, nil, err
 	}
-	named = map[int]bool{}
+	pythonNames = map[int]bool{}
 	for _, st := range stats {
 		if st.Ended() || st.KernelThread() {
 			continue
@@ -61,41 +58,41 @@ func candidatesOf(fs process.FS) (candidates []Candidate, named map[int]bool, er
 		c := Candidate{Identity: process.Identity{PID: st.PID, StartTicks: st.StartTicks}}
 		status, err := fs.Proc(st.PID).Status()
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		c.Holder.UID = status.UID
 		candidates = append(candidates, c)
-		named[st.PID] = fs.NamedLikePython(st)
+		pythonNames[st.PID] = fs.NamedLikePython(st)
 	}
-	return candidates, named, nil
+	return candidates, pythonNames, nil
 }
 
-// collect takes in findings until there are no more, or the time is over.
-func collect(ctx context.Context, f *Finder, found <-chan Finding, candidates []Candidate, named map[int]bool) (
+// collect makes a list of the findings, until all candidates are examined, no worker is left, or the time is over.
+func collect(ctx context.Context, f *Finder, found <-chan Finding, candidates []Candidate, pythonNames map[int]bool) (
 	list Listing, err error) {
 	list = Listing{Rows: []Python{}, Processes: len(candidates)}
-	left := map[int]bool{}
+	unexamined := map[int]bool{}
 	for _, c := range candidates {
-		left[c.PID] = true
+		unexamined[c.PID] = true
 	}
 	var took time.Duration
-	take := func(one Finding) {
-		took += one.Took
-		err = cmp.Or(err, one.Err)
-		if !one.Cut {
-			delete(left, one.PID)
+	add := func(finding Finding) {
+		took += finding.Took
+		err = cmp.Or(err, finding.Err)
+		if !finding.Cut {
+			delete(unexamined, finding.PID)
 		}
-		if one.Hidden {
+		if finding.Hidden {
 			list.Hidden++
 		}
-		if one.Python != nil {
-			list.Rows = append(list.Rows, *one.Python)
+		if finding.Python != nil {
+			list.Rows = append(list.Rows, *finding.Python)
 		}
 	}
-	for idle := false; len(left) > 0 && !idle && err == nil && took < maxProcessor; {
+	for idle := false; len(unexamined) > 0 && !idle && err == nil && took < maxProcessor; {
 		select {
-		case one := <-found:
-			take(one)
+		case finding := <-found:
+			add(finding)
 		case <-f.idle:
 			idle = true
 		case <-ctx.Done():
@@ -103,10 +100,10 @@ func collect(ctx context.Context, f *Finder, found <-chan Finding, candidates []
 		}
 	}
 	for len(found) > 0 {
-		take(<-found)
+		add(<-found)
 	}
-	for pid := range left {
-		if named[pid] {
+	for pid := range unexamined {
+		if pythonNames[pid] {
 			list.Cut++
 		}
 	}

@@ -71,7 +71,7 @@ func runKernels(ctx context.Context, o kernelsOptions, c console.Console) error 
 	return printKernels(c.Out, rows)
 }
 
-// sayCut reports how far the look came if there was no time for some Pythons. Any of them may be a kernel.
+// sayCut reports the Pythons for which there was no time. Any of them may be a kernel.
 func sayCut(c console.Console, list *Listing) {
 	if list.Cut > 0 {
 		c.Say("of %s, %d with a name of Python's could not be examined in time and may be "+
@@ -113,7 +113,8 @@ func gpuList(gpus []int) string {
 	return strings.Join(parts, ",")
 }
 
-// Choose finds the kernels of a command without a pid.
+// Choose returns the kernels for a command without a process ID: the only one, all of them if all is true, or the one
+// that the user chooses on the terminal.
 func Choose(ctx context.Context, c console.Console, all bool, command string) ([]process.Identity, error) {
 	list, err := List(ctx, false)
 	if err != nil {
@@ -155,7 +156,7 @@ func Choose(ctx context.Context, c console.Console, all bool, command string) ([
 // Commands returns the command that lists processes.
 func Commands(c console.Console) []*cobra.Command { return []*cobra.Command{newKernelsCommand(c)} }
 
-// printChoice prints several kernels with what tells them apart.
+// printChoice prints a numbered list of kernels.
 func printChoice(w io.Writer, ready []Python) error {
 	t := doc.NewListing(console.Colored(w), 2)
 	t.Header("", "PID", "USER", "FRONTEND", "MEMORY", "STARTED", "LAST RAN", "DIRECTORY", "NOTEBOOK")
@@ -168,7 +169,7 @@ func printChoice(w io.Writer, ready []Python) error {
 	return err
 }
 
-// startedAt returns when a process started: the time of the day, with the date if it was on another.
+// startedAt returns when a process started: the time of day, with the date unless that is today's.
 func startedAt(id process.Identity, now time.Time) string {
 	var up unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &up); err != nil {
@@ -182,7 +183,7 @@ func startedAt(id process.Identity, now time.Time) string {
 	return began.Format("2006-01-02 15:04")
 }
 
-// lastRan returns for how long a process has had nothing to do.
+// lastRan returns how long ago a process last ran.
 func lastRan(pid int) string {
 	switch ago, ok := (process.FS{}).Proc(pid).LastRan(); {
 	case !ok:
@@ -196,7 +197,7 @@ func lastRan(pid int) string {
 	}
 }
 
-// ask lets the user choose on the terminal, by a number of the list or a pid, until the answer is one of these.
+// ask asks the user for a number of the list, or a process ID in it, until the answer is one of these.
 func ask(c console.Console, ready []Python) ([]process.Identity, error) {
 	if err := printChoice(c.Err, ready); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type Python struct {
 	Python   string `json:"python"`
 	IPython  string `json:"ipython"`
 	Frontend string `json:"frontend"`
-	Notebook string `json:"notebook,omitempty"` // path of the notebook, by the kernel itself
+	Notebook string `json:"notebook,omitempty"` // the path of the notebook, as the kernel says
 	Cwd      string `json:"cwd"`
 	Resident int64  `json:"resident"`
 	GPUs     []int  `json:"gpus"`
@@ -23,20 +23,22 @@ type Python struct {
 
 	Identity process.Identity `json:"-"`
 	UID      uint32           `json:"-"`
-	// Worker and Kernel: by its arguments, which its user chooses, it is a worker of Dask or a program that starts
-	// some, and a kernel or IPython.
-	Worker, Kernel bool `json:"-"`
+	// Worker says that its arguments, which its user chooses, are those of a worker of Dask, or of a program that
+	// starts workers.
+	Worker bool `json:"-"`
+	// Kernel says that its arguments are those of a kernel or of IPython.
+	Kernel bool `json:"-"`
 }
 
 // The names of the looks that a process without rights makes.
 const (
-	kernels = "kernels"
-	workers = "workers"
-	all     = "all"
+	lookKernels = "kernels"
+	lookWorkers = "workers"
+	lookAll     = "all"
 )
 
-// foundKernel is a row with fields that its public JSON lacks, or has in another form: JSON has no bytes that are not
-// UTF-8.
+// foundKernel is a row as a worker sends it, with the fields that the row's public JSON lacks. Cwd and Command are
+// bytes, because JSON's texts cannot have invalid UTF-8.
 type foundKernel struct {
 	Row            Python
 	Worker, Kernel bool
@@ -54,7 +56,7 @@ func (f *foundKernel) python() *Python {
 	return &row
 }
 
-// Named returns the processes with pids that the user typed, of any owner.
+// Named returns the processes with the given process IDs, whenever they started.
 func Named(pids []int) (who []process.Identity) {
 	for _, pid := range pids {
 		who = append(who, process.Identity{PID: pid})
@@ -62,6 +64,7 @@ func Named(pids []int) (who []process.Identity) {
 	return who
 }
 
+// Describe returns "process 1" or "processes 1, 2".
 func Describe(who []process.Identity) string {
 	if len(who) == 1 {
 		return fmt.Sprintf("process %d", who[0].PID)

@@ -16,12 +16,12 @@ import (
 // attachOptions are the flags of `tracer attach`.
 type attachOptions struct {
 	session.Options
-	All bool
-	// Started is the start time of the intended process, in 1/100 s since boot; 0: any process with the pid.
+	All bool // attach to every kernel
+	// Started is when the intended process started, in 1/100 s since boot; 0: any process with the process ID.
 	Started uint64
-	// Owner is the user that must own the processes, -1 for any.
+	// Owner is the user that must own the processes; -1: any.
 	Owner int64
-	// LeftAt is the path at which a server keeps the report, which notebooks show; "" for none.
+	// LeftAt is the path at which a server will keep the report, which notebooks show; "" for none.
 	LeftAt string
 }
 
@@ -92,7 +92,7 @@ func runAttach(ctx context.Context, o attachOptions, c console.Console, args []s
 	return s.Conclude(tracker)
 }
 
-// Commands returns the commands that trace programs which run.
+// Commands returns the commands attach, run, top and limit.
 func Commands(c console.Console) []*cobra.Command {
 	return []*cobra.Command{newAttachCommand(c), newRunCommand(c), newTopCommand(c), newLimitCommand(c)}
 }

@@ -86,8 +86,8 @@ func setLimit(c console.Console, id process.Identity, text string) error {
 	return nil
 }
 
-// becomeOwner makes this program the user of the process, if that is another user and the invoker may change the
-// process. So it needs no CAP_SYS_RESOURCE, and cannot change other users' processes.
+// becomeOwner makes this program run as the owner of a process. It fails if the invoker may not change that process. As
+// the owner, this program needs no CAP_SYS_RESOURCE, and cannot change other users' processes.
 func becomeOwner(pid int) error {
 	owner, err := limit.UserOf(pid)
 	if err != nil {
@@ -101,7 +101,7 @@ func becomeOwner(pid int) error {
 		return err
 	}
 	if os.Geteuid() != 0 {
-		return nil // the kernel decides
+		return nil // Linux decides
 	}
 	if err := limit.Become(owner); err != nil {
 		return &limit.Error{PID: pid, Kind: err}
@@ -109,6 +109,7 @@ func becomeOwner(pid int) error {
 	return nil
 }
 
+// printLimit prints the data that a process has mapped, and its limit.
 func printLimit(to io.Writer, pid int) error {
 	limits, err := (process.FS{}).Proc(pid).Rlimits()
 	if err != nil {

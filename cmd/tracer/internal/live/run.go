@@ -33,6 +33,11 @@ func newRunCommand(c console.Console) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), o, c, args) },
 	}
 	o.AddFlags(cmd.Flags())
+	cmd.Flags().Lookup("heap").Usage = "count every malloc and free, as the meter cpu.heap: COMMAND loads a library " +
+		"that does; where it cannot, and in the programs that it starts, probes do, which slow down those that call " +
+		"them often"
+	cmd.Flags().BoolVar(&o.NoPreload, "no-preload", false,
+		"with --heap: load no library into COMMAND, but see each malloc and free by probes")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -55,7 +60,7 @@ func runRun(ctx context.Context, o session.Options, c console.Console, args []st
 	options.Companion = s.Listen(tracker, findings, "")
 	var child *os.Process
 	live, err := s.Begin(options, func(options tracer.Options) (live *tracer.Session, err error) {
-		c.Signals.HandTo(handOn(signals, detach))
+		c.Signals.HandTo(signalHandler(signals, detach))
 		options.Confine.Signals = true
 		child, live, err = startTraced(s, args, options)
 		return live, err
@@ -67,7 +72,7 @@ func runRun(ctx context.Context, o session.Options, c console.Console, args []st
 	if err != nil {
 		return errors.Join(err, live.Signal(child.Pid, unix.SIGKILL))
 	}
-	go passOn(signals, live, child.Pid)
+	go forwardSignals(signals, live, child.Pid)
 	session.SayLimits(c, live, o.Quiet)
 	if !o.Quiet {
 		session.WarnHeap(c, live)
@@ -75,30 +80,30 @@ func runRun(ctx context.Context, o session.Options, c console.Console, args []st
 	if err := s.Follow(within, live.Pending); err != nil {
 		return err
 	}
-	if within.Err() != nil { // the report comes first, and the command goes on
-		failed := s.Conclude(tracker)
-		return errors.Join(failed, ended(child, args[0]))
+	if within.Err() != nil { // SIGUSR1: the command goes on, so the report comes first
+		reportErr := s.Conclude(tracker)
+		return errors.Join(reportErr, waitForCommand(child, args[0]))
 	}
-	code := ended(child, args[0])
+	exit := waitForCommand(child, args[0])
 	c.Signals.HandTo(nil)
 	if err := s.Conclude(tracker); err != nil {
 		return err
 	}
-	return code
+	return exit
 }
 
-// ended waits for a command, and returns its exit status as an error; nil for 0.
-func ended(child *os.Process, name string) error {
+// waitForCommand waits for a command, and returns its exit status as an error; nil for 0.
+func waitForCommand(child *os.Process, name string) error {
 	state, err := child.Wait()
 	if err != nil {
 		return fmt.Errorf("wait for %s: %w", name, err)
 	}
-	return exitOf(state)
+	return exitError(state)
 }
 
-// handOn returns the function that takes signals: only SIGUSR1 ends the session before the command ends, and none the
-// tracer.
-func handOn(signals chan<- os.Signal, detach func()) func(os.Signal) {
+// signalHandler returns a handler for the tracer's signals. On SIGUSR1 it ends the session by detach, and it sends any
+// other signal to the channel: no signal ends the tracer.
+func signalHandler(signals chan<- os.Signal, detach func()) func(os.Signal) {
 	return func(s os.Signal) {
 		if s == syscall.SIGUSR1 {
 			detach()
@@ -106,13 +111,13 @@ func handOn(signals chan<- os.Signal, detach func()) func(os.Signal) {
 		}
 		select {
 		case signals <- s:
-		default: // the channel is full of waiting signals
+		default: // enough signals are waiting
 		}
 	}
 }
 
-// passOn forwards SIGTERM and SIGHUP to the command. Ctrl-C reaches it from the terminal itself.
-func passOn(signals <-chan os.Signal, live *tracer.Session, pid int) {
+// forwardSignals forwards SIGTERM and SIGHUP to the command. Ctrl-C reaches it from the terminal itself.
+func forwardSignals(signals <-chan os.Signal, live *tracer.Session, pid int) {
 	for s := range signals {
 		if s == syscall.SIGTERM || s == syscall.SIGHUP {
 			_ = live.Signal(pid, s.(syscall.Signal))
@@ -120,21 +125,21 @@ func passOn(signals <-chan os.Signal, live *tracer.Session, pid int) {
 	}
 }
 
-// exitOf turns a command's ending into a shell's exit status.
-func exitOf(state *os.ProcessState) error {
-	code, ok := state.Sys().(syscall.WaitStatus)
+// exitError returns the exit status of a command, as a shell has it, as an error; nil for 0.
+func exitError(state *os.ProcessState) error {
+	wait, ok := state.Sys().(syscall.WaitStatus)
 	switch {
-	case ok && code.Signaled():
-		return status.Silent(128 + int(code.Signal()))
+	case ok && wait.Signaled():
+		return status.Silent(128 + int(wait.Signal()))
 	case state.ExitCode() != 0:
 		return status.Silent(state.ExitCode())
 	}
 	return nil
 }
 
-// startTraced starts a command stopped at its exec (ptrace), attaches, and lets it go.
+// startTraced starts a command, attaches while ptrace holds it at its exec, and lets it run.
 func startTraced(s *session.Session, args []string, options tracer.Options) (*os.Process, *tracer.Session, error) {
-	cmd, err := typed(s, args)
+	cmd, err := typedCommand(s, args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,19 +151,19 @@ func startTraced(s *session.Session, args []string, options tracer.Options) (*os
 	return cmd.Process, live, err
 }
 
-// typed returns the typed command, to run as the invoking user, with the terminal.
-func typed(s *session.Session, args []string) (*exec.Cmd, error) {
+// typedCommand returns the command that the user has typed. It runs as the invoking user, on the terminal.
+func typedCommand(s *session.Session, args []string) (*exec.Cmd, error) {
 	cmd, err := s.UserCommand(context.Background(), args...)
 	if err != nil {
 		return nil, err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil {
-		// the companion waits for the first answer of this tracer
+		// The companion waits for this tracer's first answer.
 		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", startedBy, self.PID, self.StartTicks))
 	}
 	return cmd, nil
 }
 
-// startedBy names, to the companion in a command and in its children, the tracer that will listen (docs/line.md).
+// startedBy is the environment variable by which the companion in a command learns of its tracer (docs/line.md).
 const startedBy = "IPYTRACER_STARTED_BY"

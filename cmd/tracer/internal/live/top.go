@@ -104,18 +104,19 @@ func runTop(ctx context.Context, o topOptions, c console.Console, args []string)
 	does := "prints the report"
 	if o.Once {
 		does = ""
-		o.onceAfter, s.Options.Duration = o.Duration, 0 // it belongs to the view
+		o.onceAfter, s.Options.Duration = o.Duration, 0 // the view ends the session, not the time
 	}
-	if err := s.Trace(ctx, who, options, does); !errors.Is(err, errGlanced) {
-		if err != nil {
-			return err
-		}
-		if o.Quiet && s.To.Path == "" {
-			s.To.Writer = io.Discard
-		}
-		return s.Conclude(tracker)
+	err = s.Trace(ctx, who, options, does)
+	switch {
+	case errors.Is(err, errGlanced):
+		return s.Deliver("screen", func(w io.Writer) error { return v.printOnce(w) })
+	case err != nil:
+		return err
 	}
-	return s.Deliver("screen", func(w io.Writer) error { return v.printOnce(w) })
+	if o.Quiet && s.To.Path == "" {
+		s.To.Writer = io.Discard
+	}
+	return s.Conclude(tracker)
 }
 
 // printOnce prints the screen of --once.
@@ -130,7 +131,7 @@ func (v *view) printOnce(w io.Writer) error {
 // glanceEvery is the interval of new figures.
 const glanceEvery = time.Second
 
-// errGlanced ends a session that was to print one screen.
+// errGlanced ends the session of --once: its screen is ready.
 var errGlanced = errors.New("one screen has been printed")
 
 // topOptions are the flags of `tracer top`.
@@ -145,8 +146,7 @@ type topOptions struct {
 	onceAfter time.Duration // --duration, with --once
 }
 
-// view is the screen of a session, or its single printed screen. All methods but press belong to the session's
-// goroutine.
+// view is the screen of a session, or the one screen of --once. All methods but press are for the session's goroutine.
 type view struct {
 	options *topOptions
 	console console.Console
@@ -157,11 +157,11 @@ type view struct {
 	display *display.Display  // nil until it begins
 	pressed chan live.Action
 
-	began  time.Time
-	next   time.Time     // time of the next look
-	asked  bool          // a look at variables was requested
-	glance *model.Glance // the last
-	past   live.History
+	began              time.Time
+	nextGlance         time.Time     // when the next glance is taken
+	variablesRequested bool          // by --variables
+	glance             *model.Glance // the last one
+	history            live.History
 }
 
 // Begin shows the screen.
@@ -180,7 +180,7 @@ func (v *view) Begin() (err error) {
 	return nil
 }
 
-// End restores the terminal and prints the messages since begin.
+// End restores the terminal, and prints the messages that were held since Begin.
 func (v *view) End() {
 	if v.display != nil {
 		v.display.Close()
@@ -189,9 +189,10 @@ func (v *view) End() {
 	}
 }
 
-// Closed adds windows that are over to the list of cells.
-func (v *view) Closed(windows []model.Window) { v.past.Add(windows) }
+// Closed adds windows that have ended to the list of cells.
+func (v *view) Closed(windows []model.Window) { v.history.Add(windows) }
 
+// Terminal implements [session.Screen].
 func (v *view) Terminal() (int, bool) {
 	if v.tty == nil {
 		return 0, false
@@ -207,56 +208,63 @@ func (v *view) press(action live.Action) {
 	}
 	select {
 	case v.pressed <- action:
-	default: // no user presses keys so fast
+	default: // nobody presses keys so fast
 	}
 }
 
-// The share of time that glances may take, as a reciprocal, and the least interval between two glances.
+// Bounds on the time that glances take.
 const (
-	glanceShare  = 50
-	soonestAgain = 250 * time.Millisecond
+	glanceShare   = 50 // the reciprocal of the share of time
+	leastInterval = 250 * time.Millisecond
 )
 
-// Update takes a new glance, if it is time, and shows it.
+// Update takes a new glance, if it is time, and shows it. With --once it returns errGlanced when the glance is
+// complete.
 func (v *view) Update() error {
 	for len(v.pressed) > 0 {
-		v.do(<-v.pressed)
-		v.next = time.Time{}
+		v.act(<-v.pressed)
+		v.nextGlance = time.Time{}
 	}
-	if v.options.Variables && !v.asked {
-		v.asked = true
+	if v.options.Variables && !v.variablesRequested {
+		v.variablesRequested = true
 		v.session.Running.Looks.FindVariables()
 	}
 	began := time.Now()
-	if began.Before(v.next) {
+	if began.Before(v.nextGlance) {
 		return nil
 	}
+	v.glance = v.takeGlance()
+	v.nextGlance = began.Add(max(leastInterval, glanceShare*time.Since(began)))
+	if v.display != nil {
+		v.display.Update(v.glance)
+		return nil
+	}
+	stillLooking := v.session.Running.Looks.FindsVariables()
+	if v.glance.ElapsedNS > 0 && !stillLooking && time.Since(v.began) >= v.options.onceAfter {
+		return errGlanced
+	}
+	return nil
+}
+
+// takeGlance returns the present figures of the session.
+func (v *view) takeGlance() *model.Glance {
 	glance := v.tracker.Glance()
 	if !v.options.Once || v.options.Cells > 0 {
 		for i := range glance.Kernels {
 			k := &glance.Kernels[i]
-			k.Cells, k.CellsUnlisted = v.past.Of(k.PID, v.options.Cells)
+			k.Cells, k.CellsUnlisted = v.history.Of(k.PID, v.options.Cells)
 		}
 	}
 	if v.options.NoSource {
 		glance = report.GlanceWithoutSource(glance)
 	}
 	glance.Own = session.OwnMemory(v.session.Running)
-	glance.GPUs, glance.Slower = modelGPUs(v.session), session.Slower(v.session.Running, words.ExpensiveProbes)
-	v.glance = glance
-	v.next = began.Add(max(soonestAgain, glanceShare*time.Since(began)))
-	if v.display != nil {
-		v.display.Update(glance)
-		return nil
-	}
-	if glance.ElapsedNS > 0 && !v.session.Running.Looks.FindsVariables() && time.Since(v.began) >= v.options.onceAfter {
-		return errGlanced
-	}
-	return nil
+	glance.GPUs, glance.Slower = knownGPUs(v.session), session.Slower(v.session.Running, words.ExpensiveProbes)
+	return glance
 }
 
-// do carries out the action of a key.
-func (v *view) do(action live.Action) {
+// act carries out the action of a key.
+func (v *view) act(action live.Action) {
 	switch action {
 	case live.Mark, live.Unmark:
 		v.tracker.Mark(action == live.Mark)
@@ -269,8 +277,8 @@ func (v *view) do(action live.Action) {
 
 func noColor() bool { return os.Getenv("NO_COLOR") != "" }
 
-// modelGPUs returns the GPUs known so far.
-func modelGPUs(s *session.Session) (out []model.GPU) {
+// knownGPUs returns the GPUs known so far.
+func knownGPUs(s *session.Session) (out []model.GPU) {
 	if s.Running == nil {
 		return nil
 	}
@@ -282,7 +290,7 @@ func modelGPUs(s *session.Session) (out []model.GPU) {
 	return out
 }
 
-// withoutTerminal adds to an error about a missing terminal how to do without one. It returns other errors as they are.
+// withoutTerminal adds the hint at --once to an error about a missing terminal. It returns other errors as they are.
 func withoutTerminal(err error) error {
 	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) ||
 		errors.Is(err, display.ErrBackground) {

@@ -16,8 +16,8 @@ import (
 )
 
 // TestAgreeOnComplete: JSON, the texts, Markdown, the page and --strict agree on whether a session's figures are
-// complete, and why not. A meter that was stepped down makes them incomplete, and no figure that is therefore only a
-// lower bound stands under a complete certificate.
+// complete, and why not. A meter that was paused makes them incomplete, so a certificate is never complete beside a
+// lower bound.
 func TestAgreeOnComplete(t *testing.T) {
 	complete, shed := 0, 0
 	for seed := range uint64(80) {

@@ -19,11 +19,11 @@ import (
 	"ipytracer/report"
 )
 
-// LeastLeak is the least size, in bytes, of a leak that an HTML page lists.
+// LeastLeak is the size in bytes from which on an HTML page lists a leak.
 const LeastLeak = 1 << 20
 
-// Report prints the report of a session by a function. findings are of the session's audit, nil unless the report has
-// leaks.
+// Report makes the report of a session and prints it by calling print. findings are the session's audit, nil unless the
+// report needs it.
 func (d *Document) Report(
 	tracker *attribution.Tracker, findings *attribution.Findings,
 	print func(io.Writer, *model.Report, *model.Audit) error,
@@ -39,8 +39,8 @@ func (d *Document) Report(
 			r.Advice = advice.Make(r, advice.Options{})
 		}
 		d.AnnounceSize(r)
-		if without := d.Options.unranked(r); without != "" {
-			d.Console.Say("%s", without)
+		if note := d.Options.missingMeterNote(r); note != "" {
+			d.Console.Say("%s", note)
 		}
 		return print(w, r, audit)
 	})
@@ -56,16 +56,17 @@ func (d *Document) Judge(r *model.Report) error {
 	return err
 }
 
-// place is a possible destination of a report.
-type place struct {
+// alternative is a place for a document whose own place has no room.
+type alternative struct {
 	name string
 	open func() (*Destination, error)
 }
 
-// Deliver prints to the requested place, else where there is room: on standard output, beside the recording, in the
-// folder for temporary files. It fails with an [elsewhereError] that names the other place.
+// Deliver prints a document to the requested place. If that fails and the document cannot be printed again later,
+// Deliver tries standard output, the folder of the recording, and the folder for temporary files. Its error names that
+// place.
 func (d *Document) Deliver(what string, print func(io.Writer) error) error {
-	err := d.To.take(print)
+	err := d.To.deliver(print)
 	if err == nil {
 		d.SayPartial()
 		return nil
@@ -74,8 +75,9 @@ func (d *Document) Deliver(what string, print func(io.Writer) error) error {
 	if errors.Is(err, export.ErrNoGPU) {
 		return err // another place would fail the same way
 	}
-	if !d.Once || d.To.partly && errors.Is(err, syscall.EPIPE) {
-		return why // the recording can be read again, and a reader that closed its end needs no more
+	readerHasEnough := d.To.partlyWritten && errors.Is(err, syscall.EPIPE)
+	if !d.Once || readerHasEnough {
+		return why
 	}
 	for _, p := range d.otherPlaces(what) {
 		to, err := p.open()
@@ -83,7 +85,7 @@ func (d *Document) Deliver(what string, print func(io.Writer) error) error {
 			continue
 		}
 		d.Console.Signals.RemoveOnExit(to)
-		if to.take(print) == nil {
+		if to.deliver(print) == nil {
 			return status.Elsewhere(why, p.name)
 		}
 		to.Discard()
@@ -91,11 +93,11 @@ func (d *Document) Deliver(what string, print func(io.Writer) error) error {
 	return why
 }
 
-// otherPlaces returns the alternatives to the requested place, the best first.
-func (d *Document) otherPlaces(what string) []place {
-	var places []place
+// otherPlaces returns the alternatives, the best first.
+func (d *Document) otherPlaces(what string) []alternative {
+	var places []alternative
 	if d.To.Path != "" && d.Options.forTerminal(d.Console.Out) == nil {
-		places = append(places, place{
+		places = append(places, alternative{
 			"on standard output", func() (*Destination, error) { return &Destination{Writer: d.Console.Out}, nil },
 		})
 	}
@@ -103,8 +105,8 @@ func (d *Document) otherPlaces(what string) []place {
 	if f := formatOf(d.Options.Format); f != nil {
 		extension = f.ending
 	}
-	file := func(path string) place {
-		return place{"in " + path, func() (*Destination, error) {
+	file := func(path string) alternative {
+		return alternative{"in " + path, func() (*Destination, error) {
 			f, err := d.Rights.Create(path, false)
 			if err != nil {
 				return nil, err
@@ -118,15 +120,17 @@ func (d *Document) otherPlaces(what string) []place {
 	return append(places, file(filepath.Join(os.TempDir(), "tracer-"+what+"-"+rand.Text()[:8]+extension)))
 }
 
-// errNoDriver refuses a format that would have nothing to show on this machine.
+// errNoDriver says that a format would be empty on this machine.
 var errNoDriver = status.Errorf(status.CannotTrace,
 	"--format memory-viz shows memory on GPUs, and this machine has no NVIDIA driver; print another format")
 
-// CheckGPU checks, before tracing begins, whether there can be no memory on a GPU. It does not look at processes: that
-// waits until the program has given up its rights.
+// CheckGPU returns an error, before tracing begins, if the format shows only GPU memory and this machine cannot have
+// any.
 func (o *Options) CheckGPU() error {
-	if o.Format != "memory-viz" || gpu.Loadable() || gpu.FindLibrary(gpu.CUDALibrary) != "" ||
-		gpu.LoadedDriver("/proc") != "" {
+	if o.Format != "memory-viz" {
+		return nil
+	}
+	if gpu.Loadable() || gpu.FindLibrary(gpu.CUDALibrary) != "" || gpu.LoadedDriver("/proc") != "" {
 		return nil
 	}
 	for _, dir := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
@@ -137,7 +141,7 @@ func (o *Options) CheckGPU() error {
 	return errNoDriver
 }
 
-// muchToWrite is the size, in bytes, from which on a report's size is announced.
+// muchToWrite is the size in bytes from which on a report's size is announced.
 const muchToWrite = 20 << 20
 
 // AnnounceSize announces the size of a large report, and how to make it smaller.
@@ -146,7 +150,7 @@ func (d *Document) AnnounceSize(r *model.Report) {
 	if f == nil || f.smaller == "" || d.Options.Quiet {
 		return
 	}
-	size, err := report.Size(d.Options.wanted(r), f.print)
+	size, err := report.Size(d.Options.reduced(r), f.print)
 	if err != nil || size < muchToWrite { // the report itself will have the error
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"ipytracer/model"
 )
 
-// TestSizeIsForetold: the size of a large report is announced, with a way to make it smaller; --cells does so.
+// TestSizeIsForetold: the size of a large report is announced, with a way to make it smaller, such as --cells.
 func TestSizeIsForetold(t *testing.T) {
 	large := reporttest.Empty()
 	large.Windows = append(large.Windows, reporttest.Rich().Windows[0])

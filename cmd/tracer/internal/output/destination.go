@@ -16,17 +16,17 @@ import (
 	"ipytracer/internal/host/invoker"
 )
 
-// Destination is the place of the report: standard output, a device or pipe as it is, or a file that appears whole or
-// not at all.
+// Destination is the place of a document: standard output, a device, a pipe, or a file that appears only when it is
+// complete.
 type Destination struct {
 	io.Writer
-	File    *invoker.File // has no name until it is complete
-	special *os.File
-	Path    string // "" for standard output
-	partly  bool   // a part was written
+	File          *invoker.File // without a name until it is complete; nil for any other place
+	special       *os.File      // a device or a named pipe
+	Path          string        // "" for standard output
+	partlyWritten bool          // a part was written
 }
 
-// open finds out at once whether the destination can be written, with the invoker's rights.
+// open opens the destination with the invoker's rights, so that an error is found at once.
 func (o *Options) open(rights *invoker.Rights, stdout io.Writer) (*Destination, error) {
 	if o.File == "" || o.File == "-" {
 		return &Destination{Writer: stdout}, o.forTerminal(stdout)
@@ -51,21 +51,21 @@ func (o *Options) open(rights *invoker.Rights, stdout io.Writer) (*Destination, 
 	return &Destination{Writer: f, File: f, Path: o.File}, nil
 }
 
-// forTerminal refuses to print a binary format on a terminal.
+// forTerminal returns an error if the format is binary and to is a terminal.
 func (o *Options) forTerminal(to io.Writer) error {
 	f := formatOf(o.Format)
 	if f == nil || !f.binary {
 		return nil
 	}
-	if _, is := console.Terminal(to); !is {
+	if _, isTerminal := console.Terminal(to); !isTerminal {
 		return nil
 	}
 	return status.Usagef("--format %s is not for terminals: name a file, such as -o report%s, "+
 		"or hand it to a program by a pipe", f.name, f.ending)
 }
 
-// Descriptor returns the descriptor behind names such as /dev/stdout, which the program was given and must not open.
-// Above standard error it accepts only pipes, which shells pass as >(command).
+// Descriptor returns the open file that a path such as /dev/stdout names, nil for other paths. Above standard error it
+// accepts only pipes, which a shell passes for >(command).
 func Descriptor(path string) *os.File {
 	switch path {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
@@ -83,7 +83,7 @@ func Descriptor(path string) *os.File {
 	return nil
 }
 
-// Override reports whether moving files to their places takes capabilities: for root itself, in folders of other users.
+// Override reports whether moving the files to their places takes capabilities, as for root in folders of other users.
 func Override(files ...*invoker.File) bool {
 	return slices.ContainsFunc(files, func(f *invoker.File) bool { return f != nil && f.NeedsOverride() })
 }
@@ -119,20 +119,20 @@ func (d *Destination) Discard() {
 	}
 }
 
-// take prints a document as a whole.
-func (d *Destination) take(print func(io.Writer) error) error {
+// deliver prints a document, and puts it in its place.
+func (d *Destination) deliver(print func(io.Writer) error) error {
 	if err := print(d); err != nil {
 		return err
 	}
 	return d.Commit()
 }
 
-// Write notes whether a reader has received a part of the document.
+// Write writes, and notes that a reader may have received a part of the document.
 func (d *Destination) Write(p []byte) (int, error) {
 	n, err := d.Writer.Write(p)
-	d.partly = d.partly || n > 0
+	d.partlyWritten = d.partlyWritten || n > 0
 	return n, err
 }
 
-// Behind returns the writer that the document goes through to.
+// Behind returns the underlying writer, for [console.Terminal].
 func (d *Destination) Behind() io.Writer { return d.Writer }

@@ -25,21 +25,20 @@ import (
 // Document is what a command prints, with everything that is needed to print it: the user who typed the command, that
 // user's rights, and the place of the output.
 type Document struct {
-	Options *Options
-	Console console.Console
-	Who     *invoker.Invoker
-	Rights  *invoker.Rights // the invoker's
-	To      *Destination
-	partial []partial // the recordings read that are not whole
-	Garbage garbage
-	// Beside is a recording of the session; "" for none. An output for which there is no room at its place goes beside
-	// the recording.
+	Options  *Options
+	Console  console.Console
+	Who      *invoker.Invoker
+	Rights   *invoker.Rights // the invoker's
+	To       *Destination
+	partials []partial // the recordings that are not whole
+	Garbage  garbage
+	// Beside is the session's recording; "" for none. Its folder is an alternative place for the output.
 	Beside string
-	// Once: there is no second chance to print it, because a session is over and not recorded.
+	// Once says that the output cannot be printed again, because it is of a session that is over.
 	Once bool
 }
 
-// NewDocument determines the user who typed the command, and checks whether the output can be written to its place.
+// NewDocument finds the user who typed the command, and opens the place of the output.
 func NewDocument(o *Options, c console.Console) (d *Document, err error) {
 	d = &Document{Options: o, Console: c}
 	if d.Who, err = invoker.Find(); err != nil {
@@ -58,7 +57,7 @@ func NewDocument(o *Options, c console.Console) (d *Document, err error) {
 	return d, nil
 }
 
-// Close gives up an output that was not completed.
+// Close removes an output that was not completed.
 func (d *Document) Close() {
 	d.To.Discard()
 	d.Rights.Close()
@@ -67,25 +66,25 @@ func (d *Document) Close() {
 // MaxNotebook is the largest size of a notebook, in bytes.
 const MaxNotebook = 1 << 30
 
-// ReadFile reads a file of bounded size with the invoker's rights.
-func (d *Document) ReadFile(path string, most int64) ([]byte, error) {
+// ReadFile reads a file of at most maxSize bytes with the invoker's rights.
+func (d *Document) ReadFile(path string, maxSize int64) ([]byte, error) {
 	f, err := d.Rights.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if int64(len(data)) > most {
-		return nil, fmt.Errorf("read %s: it has more than %s", path, words.Bytes(most))
+	if int64(len(data)) > maxSize {
+		return nil, fmt.Errorf("read %s: it has more than %s", path, words.Bytes(maxSize))
 	}
 	return data, nil
 }
 
-// UserCommand returns a command that runs as the invoking user. It is looked up with the user's rights, in the PATH
-// that sudo has left.
+// UserCommand returns a command that runs as the invoking user. It looks for the program with that user's rights, in
+// the PATH that sudo has left.
 func (d *Document) UserCommand(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	var path string
 	err := d.Rights.Do(func() (err error) {
@@ -101,8 +100,8 @@ func (d *Document) UserCommand(ctx context.Context, args ...string) (*exec.Cmd, 
 }
 
 // Seclude gives up, for good, all rights that printing a recording does not need, because a recording may come from any
-// source. It is called once the recording and the place of the report are open. The program can still read and write
-// open files, and move the report to its place, as the invoking user.
+// source. Call it once the recording and the place of the output are open. After that, the program can only read and
+// write open files, and move the output to its place as the invoking user.
 func (d *Document) Seclude() error {
 	return Seclude(d.Who, d.To.File, nil, func(err error) {
 		if os.Getuid() == 0 && !d.Options.Quiet {
@@ -111,18 +110,18 @@ func (d *Document) Seclude() error {
 	})
 }
 
-// Seclude leaves this program, for good, only the rights to read and write open files, to make further system calls,
-// and to move a file to its place; nil for no file. It calls absent with each restriction that Linux does not support.
-func Seclude(who *invoker.Invoker, to *invoker.File, further []confine.Rule, absent func(error)) error {
-	_, _ = time.Now().Zone() // the time zone is read while files can be
+// Seclude leaves this program, for good, only the rights to read and write open files, to make the further system
+// calls, and to move output to its place unless that is nil. It calls absent with each restriction that Linux lacks.
+func Seclude(who *invoker.Invoker, output *invoker.File, further []confine.Rule, absent func(error)) error {
+	_, _ = time.Now().Zone() // reads the file of the time zone, which cannot be opened later
 	user, keep := who.Heir(), []uint(nil)
-	if Override(to) {
+	if Override(output) {
 		user, keep = nil, []uint{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER}
 	}
 	var paths confine.Paths
 	rules := slices.Concat(confine.Program(), further)
-	if to != nil {
-		paths.Make, rules = []string{to.Folder()}, append(rules, confine.Making()...)
+	if output != nil {
+		paths.Make, rules = []string{output.Folder()}, append(rules, confine.Making()...)
 	}
 	if err := tracer.GiveUp(user, keep, paths, rules, absent); err != nil {
 		return fmt.Errorf("give up what is not needed: %w", err)
@@ -136,7 +135,7 @@ type partial struct {
 	extent recording.Extent
 }
 
-// String says in one sentence how far the recording goes and what its figures are.
+// String says in one sentence how far the recording goes.
 func (p partial) String() string {
 	return PartialText(p.path, p.extent.String())
 }
@@ -146,24 +145,24 @@ func PartialText(path, extent string) string {
 	return fmt.Sprintf("%s: %s; no figure of it is exact", escape.Bounded(path, 200), escape.Bounded(extent, 300))
 }
 
-// NotWhole records that a recording is not whole.
+// NotWhole notes that a recording is not whole.
 func (d *Document) NotWhole(path string, extent recording.Extent) {
-	if !slices.ContainsFunc(d.partial, func(p partial) bool { return p.path == path }) {
-		d.partial = append(d.partial, partial{path, extent})
+	if !slices.ContainsFunc(d.partials, func(p partial) bool { return p.path == path }) {
+		d.partials = append(d.partials, partial{path, extent})
 	}
 }
 
-// maxPartial is the largest number of recordings that are named because they are not whole.
+// maxPartial is the most recordings that [Document.SayPartial] names.
 const maxPartial = 5
 
-// SayPartial reports the recordings that are not whole, unless --strict does.
+// SayPartial reports the recordings that are not whole. With --strict, the error says so.
 func (d *Document) SayPartial() {
 	if d.Options.Strict.Any() {
 		return
 	}
-	for i, p := range d.partial {
+	for i, p := range d.partials {
 		if i == maxPartial {
-			d.Console.Say("… and %d more are not whole", len(d.partial)-i)
+			d.Console.Say("… and %d more are not whole", len(d.partials)-i)
 			break
 		}
 		d.Console.Say("%v", p)

@@ -16,59 +16,60 @@ import (
 
 // format is a format of reports. The help of --format, errors and docs/howto/export.md come from [formats].
 type format struct {
-	name   string
-	ending string // of files
-	open   string // programs that read it
-	has    string
-	lacks  string // facts that it cannot carry
-	binary bool   // not for terminals
-	// smaller says how to make its file smaller. The file grows with the session, and --cells chooses its content
-	// unless all is.
+	name       string
+	ending     string // of files
+	ownsEnding bool   // no other format has the ending, so -o FILE chooses this one without --format
+	readers    string // programs that read it
+	has        string // what it shows, for the documentation
+	lacks      string // what it cannot show
+	binary     bool   // not for terminals
+	// smaller says how to get a smaller file; "" if the file does not grow with the session.
 	smaller string
-	all     bool
-	own     bool // no other format has the ending: -o FILE chooses this one without --format
-	print   func(io.Writer, *model.Report) error
+	// alwaysWhole makes --cells leave nothing out.
+	alwaysWhole bool
+	print       func(io.Writer, *model.Report) error
 }
 
 // formats has every format but text, which depends on more flags.
 var formats = []format{
 	{
-		name: "text", ending: ".txt", open: "people", has: "what matters of a session; everything with --full",
+		name: "text", ending: ".txt", readers: "people", has: "what matters of a session; everything with --full",
 		lacks: "nothing with --full",
 	},
 	{
-		name: "json", ending: ".json", open: "programs", print: accountedJSON, all: true,
+		name: "json", ending: ".json", readers: "programs", print: accountedJSON, alwaysWhole: true,
 		smaller: "--format csv has its figures, --format html the heaviest cells, and both far less",
 		has:     "everything, by a published schema", lacks: "nothing",
 	},
 	{
-		name: "csv", ending: ".csv", open: "pandas, spreadsheets", print: report.CSV,
+		name: "csv", ending: ".csv", readers: "pandas, spreadsheets", print: report.CSV,
 		smaller: "--cells 500 keeps the 500 heaviest cells",
 		has:     "a row for each window and each time between cells, every figure of every meter",
 		lacks:   "who allocated, children, the tree's figures, the certificate",
 	},
 	{
-		name: "html", ending: ".html", open: "a browser: [the page](read-the-page.md)", binary: true, own: true,
+		name: "html", ending: ".html", readers: "a browser: [the page](read-the-page.md)",
+		binary: true, ownsEnding: true,
 		has: "cells with their sources, who allocated what was there at their peaks as graphs, leaks, variables, " +
 			"lines, processes, the certificate",
 		lacks: "in long sessions who allocated in lighter cells, and their statements; the page says how many",
 	},
 	{
-		name: "pprof", ending: ".pb.gz", open: "`go tool pprof`, speedscope, Pyroscope", binary: true, own: true,
-		print: export.Pprof,
+		name: "pprof", ending: ".pb.gz", readers: "`go tool pprof`, speedscope, Pyroscope",
+		binary: true, ownsEnding: true, print: export.Pprof,
 		has: "who allocated what was there at the peaks of the session, of experiments and of cells, of all meters; " +
 			"labels for cell, experiment, process",
 		lacks: "statements, the course of time, sources, children; certificate and bounds are comments and labels",
 	},
 	{
-		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: export.Allocations,
+		name: "allocations-csv", ending: ".csv", readers: "pandas, scripts for memray's CSV", print: export.Allocations,
 		smaller: "--cells 500 keeps the 500 heaviest cells; --format pprof has the same, packed",
 		has:     "memray's columns at the session's peak, and the same for experiments and cells",
 		lacks:   "threads (tid is the process), meters without single blocks, statements, the certificate",
 	},
 	{
-		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true,
-		print: export.Perfetto,
+		name: "perfetto", ending: ".pftrace", readers: "ui.perfetto.dev, trace_processor",
+		binary: true, ownsEnding: true, print: export.Perfetto,
 		smaller: "--cells 500 keeps the 500 heaviest cells. Perfetto's page needs two to four times a file's size " +
 			"in memory; with trace_processor --httpd it opens larger files",
 		has: "cells with their statements, experiments, and a counter for each meter with every turning point that " +
@@ -76,14 +77,14 @@ var formats = []format{
 		lacks: "who allocated, the certificate",
 	},
 	{
-		name: "memory-viz", ending: ".pickle", open: "PyTorch's memory_viz page", binary: true, own: true,
+		name: "memory-viz", ending: ".pickle", readers: "PyTorch's memory_viz page", binary: true, ownsEnding: true,
 		print: export.Snapshot,
 		has:   "what stood on each GPU at the session's peak: a block for each stack, with its cell",
 		lacks: "single blocks and their addresses (a block is all that a stack had), the course of time (its order " +
 			"is made up), the CPU; refused where no memory on a GPU was seen",
 	},
 	{
-		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true,
+		name: "markdown", ending: ".md", readers: "pull requests and issues on GitHub and GitLab", ownsEnding: true,
 		print: sheet.SessionMarkdown,
 		has: "the 15 heaviest cells, 10 experiments, the 10 lines of the notebook that held most at the session's " +
 			"peak, with all that they called (with --full the lines of libraries), what is not exact",
@@ -91,20 +92,21 @@ var formats = []format{
 	},
 }
 
-// gone are formats of earlier versions, with the ending that chose each, "" for none, and the format that is written
-// instead.
-var gone = []struct{ name, ending, instead, why string }{
+// retiredFormats are formats of earlier versions: each with the ending that chose it, "" for none, and the format to
+// use instead.
+var retiredFormats = []struct{ name, ending, instead, why string }{
 	{"speedscope", ".speedscope.json", "pprof", "which speedscope opens"},
 	{"collapsed", ".collapsed", "pprof", "which 'go tool pprof -http=:' draws as a flame graph"},
 	{"chrome", "", "perfetto", "which ui.perfetto.dev opens"},
 	{"parquet", ".parquet", "csv", "which has the same rows"},
 }
 
-func FormatNames() (all []string) {
+// FormatNames returns the names of all formats.
+func FormatNames() (names []string) {
 	for _, f := range formats {
-		all = append(all, f.name)
+		names = append(names, f.name)
 	}
-	return all
+	return names
 }
 
 // formatOf returns a format by its name, nil if there is none.
@@ -120,21 +122,21 @@ func accountedJSON(w io.Writer, r *model.Report) error { return report.JSON(w, A
 
 // Accounted returns a copy of a report with its accounts.
 func Accounted(r *model.Report) *model.Report {
-	one := *r
-	one.Accounts = text.Accounts(r)
-	return &one
+	copied := *r
+	copied.Accounts = text.Accounts(r)
+	return &copied
 }
 
-// FormatFor returns the format of a file's ending, text if there is none or several. An ending of a format that is gone
-// returns that format, which no command takes.
+// FormatFor returns the format that a file's ending chooses, else text. For the ending of a retired format it returns
+// that format, so that [CheckFormat] says what to use instead.
 func FormatFor(file string) string {
-	for _, f := range gone {
+	for _, f := range retiredFormats {
 		if f.ending != "" && strings.HasSuffix(file, f.ending) {
 			return f.name
 		}
 	}
 	for _, f := range formats {
-		if f.own && strings.HasSuffix(file, f.ending) {
+		if f.ownsEnding && strings.HasSuffix(file, f.ending) {
 			return f.name
 		}
 	}
@@ -148,7 +150,7 @@ func formatHelp() string {
 		strings.Join(names[:last], ", "), names[last])
 }
 
-// CheckFormat returns an error for a format that a command does not print.
+// CheckFormat returns an error for a format that is not one of known.
 func CheckFormat(format string, known ...string) error {
 	if slices.Contains(known, format) {
 		return nil
@@ -157,7 +159,7 @@ func CheckFormat(format string, known ...string) error {
 	if slices.Contains(status.NotebookFormats, format) {
 		return status.Usagef("--format %s: %s", format, status.IntoNotebook)
 	}
-	for _, f := range gone {
+	for _, f := range retiredFormats {
 		if f.name == format && slices.Contains(known, f.instead) {
 			return status.Usagef("format %s is not written any more: use --format %s, %s", f.name, f.instead,
 				f.why)

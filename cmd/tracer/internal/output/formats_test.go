@@ -16,7 +16,7 @@ import (
 	"ipytracer/internal/report/reporttest"
 )
 
-// TestFormatsAreDocumented: the page has a row for each format, in their order, and none else.
+// TestFormatsAreDocumented: the page has exactly one row for each format, in the same order.
 func TestFormatsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/howto/export.md")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestFormatsAreDocumented(t *testing.T) {
 	}
 	var want []string
 	for _, f := range formats {
-		want = append(want, fmt.Sprintf("| `%s` | `%s` | %s | %s | %s |", f.name, f.ending, f.open, f.has, f.lacks))
+		want = append(want, fmt.Sprintf("| `%s` | `%s` | %s | %s | %s |", f.name, f.ending, f.readers, f.has, f.lacks))
 	}
 	var got []string
 	for line := range strings.Lines(string(page)) {
@@ -58,17 +58,17 @@ func TestEndingsChoose(t *testing.T) {
 	}
 	for _, f := range formats {
 		for _, other := range formats {
-			if f.own && f.name != other.name && strings.HasSuffix(other.ending, f.ending) {
+			if f.ownsEnding && f.name != other.name && strings.HasSuffix(other.ending, f.ending) {
 				t.Errorf("%s has the ending of %s", other.name, f.name)
 			}
 		}
 	}
 }
 
-// TestGoneFormats: a format of an earlier version, or its ending, ends with one sentence that names another, which is
-// there; a command without that one says which it has.
+// TestGoneFormats: for a format of an earlier version, or its ending, one sentence names the format to use instead. A
+// command that lacks that format lists its own.
 func TestGoneFormats(t *testing.T) {
-	for _, f := range gone {
+	for _, f := range retiredFormats {
 		want := "format " + f.name + " is not written any more: use --format " + f.instead + ", " + f.why
 		asked := []Options{{Format: f.name}}
 		if f.ending != "" {
@@ -89,7 +89,7 @@ func TestGoneFormats(t *testing.T) {
 	}
 }
 
-// TestFormatsPrint: every fixture in every format, with and without sources; the same twice.
+// TestFormatsPrint: every fixture can be printed in every format, with and without sources, twice the same.
 func TestFormatsPrint(t *testing.T) {
 	for _, f := range formats {
 		for name, make := range reporttest.Reports {
@@ -117,7 +117,7 @@ func TestFormatsPrint(t *testing.T) {
 	}
 }
 
-// TestBinaryIsNotForTerminals: binary output to a terminal is refused, before anything is traced.
+// TestBinaryIsNotForTerminals: binary output to a terminal is refused before anything is traced.
 func TestBinaryIsNotForTerminals(t *testing.T) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

@@ -6,34 +6,37 @@ import (
 	"runtime/metrics"
 )
 
-// garbage bounds unused memory. Go's collector allows as much garbage as memory in use, which is right for a tracer of
-// some MiB. A tracer that has followed a notebook of ten thousand cells has tens of MiB in use. Then only half as much
-// garbage is allowed. That costs some percent more processor time, because packed data gives the collector little to
-// look at.
+// garbage bounds unused memory. By default, Go's collector allows as much garbage as memory in use, which is right for
+// a tracer of some MiB. A tracer that has followed a notebook of ten thousand cells has tens of MiB in use, and garbage
+// then allows half as much. That costs some percent more processor time.
 type garbage struct {
 	events  int
-	percent int // allowed garbage in percent, 0 for Go's default
+	percent int // of allowed garbage; 0: Go's default
 	live    []metrics.Sample
 }
 
 const (
-	muchLive     = 24 << 20 // bytes in use above which less garbage is allowed
-	littleLive   = 16 << 20 // bytes in use below which Go's default applies again
-	halfAsMuch   = 50
-	asMuch       = 100
-	aFourth      = 25
+	largeHeap = 24 << 20 // bytes in use from which on less garbage is allowed
+	smallHeap = 16 << 20 // bytes in use below which the usual percentage applies again
+
+	// The allowed garbage, in percent of the memory in use.
+	percentUsually   = 100
+	percentIfLarge   = 50
+	percentForReport = 25
+
 	paceInterval = 1 << 12 // events
 )
 
-// Pace is called at each event, and acts now and then. A GOGC set by the user wins.
+// Pace is called at each event. At each paceInterval-th one it adjusts the allowed garbage, unless the user has set
+// GOGC.
 func (g *garbage) Pace() {
 	if g.events++; g.events%paceInterval == 0 {
-		g.settle()
+		g.adjust()
 	}
 }
 
-// settle reads the memory in use, and sets the allowed garbage.
-func (g *garbage) settle() {
+// adjust sets the allowed garbage by the memory in use.
+func (g *garbage) adjust() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
@@ -50,21 +53,21 @@ func (g *garbage) settle() {
 	}
 }
 
-// print allows little garbage from now on: a report is made once, and takes more memory than anything before it.
+// print allows little garbage from now on, because making the report takes more memory than anything before.
 func (g *garbage) print() {
 	if os.Getenv("GOGC") == "" {
-		g.percent = aFourth
-		debug.SetGCPercent(aFourth)
+		g.percent = percentForReport
+		debug.SetGCPercent(percentForReport)
 	}
 }
 
-// percentFor returns the allowed garbage for a number of bytes in use, given the setting before.
+// percentFor returns the percentage for a number of bytes in use, if it was before until now.
 func percentFor(live uint64, before int) int {
 	switch {
-	case live >= muchLive:
-		return halfAsMuch
-	case live < littleLive || before == 0:
-		return asMuch
+	case live >= largeHeap:
+		return percentIfLarge
+	case live < smallHeap || before == 0:
+		return percentUsually
 	}
 	return before
 }

@@ -11,8 +11,9 @@ func TestGarbage(t *testing.T) {
 		live         uint64
 		before, want int
 	}{
-		{1 << 20, 0, asMuch}, {20 << 20, 0, asMuch}, {muchLive, asMuch, halfAsMuch},
-		{20 << 20, halfAsMuch, halfAsMuch}, {20 << 20, asMuch, asMuch}, {1 << 20, halfAsMuch, asMuch},
+		{1 << 20, 0, percentUsually}, {20 << 20, 0, percentUsually}, {largeHeap, percentUsually, percentIfLarge},
+		{20 << 20, percentIfLarge, percentIfLarge}, {20 << 20, percentUsually, percentUsually},
+		{1 << 20, percentIfLarge, percentUsually},
 	} {
 		if got := percentFor(one.live, one.before); got != one.want {
 			t.Errorf("%d MiB in use, %d %% before: %d %%, want %d", one.live>>20, one.before, got, one.want)

@@ -13,7 +13,7 @@ import (
 
 // Options are the flags for the format and place of a report.
 type Options struct {
-	// Format is the name of a format; "" is the one that the ending of File stands for, else text.
+	// Format is the name of a format; "": the one that the ending of File chooses, else text.
 	Format string
 	// File is the place of the report; "" and "-" are standard output.
 	File string
@@ -23,11 +23,11 @@ type Options struct {
 	Quiet bool
 	// Strict says which faults of a report end the command with status 4.
 	Strict Strictness
-	// Cells is how many cells a report shows, the heaviest; 0 is the format's own number.
+	// Cells is the number of the heaviest cells that a report shows; 0: the format's own number.
 	Cells int
-	// Lines is how many of these cells the text shows line by line.
+	// Lines is the number of cells that the text shows line by line.
 	Lines int
-	// By is the meter that ranks the cells; "" is the one nearest to its limit.
+	// By is the meter that ranks the cells; "": the one nearest to its limit.
 	By string
 	// Full leaves nothing out of the text.
 	Full bool
@@ -73,7 +73,7 @@ func (o *Options) hasAdvice() bool { return o.Format == "html" || o.Format == "m
 // HasLeaks reports whether a report in this format needs an audit of its session.
 func (o *Options) HasLeaks() bool { return o.Format == "html" }
 
-// CheckMeter refuses a --by meter that no session can have, before one is traced for it.
+// CheckMeter returns an error if no session can have the meter of --by.
 func CheckMeter(by string) error {
 	if _, ok := event.ParseMeter(by); ok || by == "" {
 		return nil

@@ -18,9 +18,9 @@ import (
 	"ipytracer/report"
 )
 
-// Print renders a report in the chosen format. audit has the leaks for HTML; nil for other formats.
+// Print prints a report in the chosen format. audit is for HTML, nil for other formats.
 func (o *Options) Print(w io.Writer, r *model.Report, audit *model.Audit) error {
-	r = o.wanted(r)
+	r = o.reduced(r)
 	if o.Format == "html" {
 		if o.NoSource && audit != nil {
 			audit = report.AuditWithoutSource(audit)
@@ -38,15 +38,15 @@ func (o *Options) Print(w io.Writer, r *model.Report, audit *model.Audit) error 
 
 // First returns the first part of the report as text for a terminal.
 func (o *Options) First(w io.Writer, r *model.Report) (string, error) {
-	return text.First(o.wanted(r), o.textOf(w, r))
+	return text.First(o.reduced(r), o.textOf(w, r))
 }
 
 // Rest prints what [Options.First] has left out of the report.
 func (o *Options) Rest(w io.Writer, r *model.Report, first string) error {
-	return text.Rest(w, o.wanted(r), o.textOf(w, r), first)
+	return text.Rest(w, o.reduced(r), o.textOf(w, r), first)
 }
 
-// textOf returns the options for printing the text of a report at its destination.
+// textOf returns the options for printing a report as text to w.
 func (o *Options) textOf(w io.Writer, r *model.Report) text.Options {
 	printed := console.TextOptions(w)
 	printed.Cells, printed.Statements, printed.By, printed.Full = o.Cells, o.Lines, o.by(r), o.Full
@@ -56,18 +56,18 @@ func (o *Options) textOf(w io.Writer, r *model.Report) text.Options {
 	return printed
 }
 
-// wanted returns the report without the parts that flags keep out of the chosen format.
-func (o *Options) wanted(r *model.Report) *model.Report {
+// reduced returns the report without what --no-source and --cells leave out of the chosen format.
+func (o *Options) reduced(r *model.Report) *model.Report {
 	if o.NoSource {
 		r = report.WithoutSource(r)
 	}
-	if f := formatOf(o.Format); f != nil && f.smaller != "" && !f.all && o.Cells > 0 {
+	if f := formatOf(o.Format); f != nil && f.smaller != "" && !f.alwaysWhole && o.Cells > 0 {
 		r = report.Heaviest(r, o.Cells, cmp.Or(o.by(r), r.Ranking(r.Nearest())))
 	}
 	return r
 }
 
-// by returns the meter of --by, "" if the report lacks it.
+// by returns the meter of --by, "" if the report has no figures of it.
 func (o *Options) by(r *model.Report) string {
 	if slices.Contains(r.AllMeters(), o.By) {
 		return o.By
@@ -75,8 +75,9 @@ func (o *Options) by(r *model.Report) string {
 	return ""
 }
 
-// unranked reports that the report lacks the meter of --by: a finished session is printed all the same.
-func (o *Options) unranked(r *model.Report) string {
+// missingMeterNote says that the report has no figures of the meter of --by, "" if it has. That is no error, because
+// the session is over and its report must be printed.
+func (o *Options) missingMeterNote(r *model.Report) string {
 	if o.By == "" || o.by(r) != "" {
 		return ""
 	}
@@ -84,7 +85,7 @@ func (o *Options) unranked(r *model.Report) string {
 		o.By, r.Ranking(r.Nearest()))
 }
 
-// Finding is what a command has found, with the functions that print it in each format.
+// Finding is a result of type T, with the functions that print it in each format.
 type Finding[T any] struct {
 	Found         *T
 	What          string // for people

@@ -38,7 +38,7 @@ func (s *Strictness) String() string {
 	return ""
 }
 
-// Set parses the value. pflag sets true for --strict alone.
+// Set parses the value. It takes true and false, too, as for any switch.
 func (s *Strictness) Set(text string) error {
 	switch text {
 	case strictFigures, "true":
@@ -64,104 +64,104 @@ func (s *Strictness) addFlag(f *pflag.FlagSet, usage string) {
 	f.Lookup("strict").NoOptDefVal = strictFigures
 }
 
-// Judge returns an error with the report's faults under --strict; nil without faults. note names faults outside of its
-// scope, "" for none.
+// Judge returns an error that names the faults in the scope of --strict, nil without faults. note names faults outside
+// of the scope, "" for none.
 func (s Strictness) Judge(r *model.Report) (note string, err error) {
 	c := &r.Certificate
 	figures, attribution := "", ""
 	if s.Figures {
-		figures = wanting(r)
+		figures = inexactParts(r)
 	}
 	if !c.Attribution.Complete {
-		attribution = reasons(c.Attribution.Incomplete)
+		attribution = summarizeReasons(c.Attribution.Incomplete)
 	}
-	var all []string
+	var faults []string
 	if figures != "" {
-		all = append(all, "--strict: not every figure and window is exact: "+figures)
+		faults = append(faults, "--strict: not every figure and window is exact: "+figures)
 	}
 	switch {
 	case attribution == "":
 	case s.attribution:
-		all = append(all, "--strict: who allocated is not known in full: "+attribution)
+		faults = append(faults, "--strict: who allocated is not known in full: "+attribution)
 	case s.Figures:
 		note = fmt.Sprintf("who allocated was not judged, and is not known in full: %s (--strict=%s judges it)",
 			attribution, strictAll)
 	}
-	if len(all) == 0 {
+	if len(faults) == 0 {
 		if note != "" {
 			note = "--strict: every figure and window is exact; " + note
 		}
 		return note, nil
 	}
 	if note != "" {
-		all = append(all, note)
+		faults = append(faults, note)
 	}
-	return "", status.Errorf(status.NotExact, "%s", strings.Join(all, "; "))
+	return "", status.Errorf(status.NotExact, "%s", strings.Join(faults, "; "))
 }
 
-// wanting names the figures and windows that are not exact; "" if all are.
-func wanting(r *model.Report) string {
-	var all []string
-	if n, first := bounds(r); n > 0 {
+// inexactParts describes which figures and windows are not exact; "" if all are.
+func inexactParts(r *model.Report) string {
+	var parts []string
+	if n, first := countBounds(r); n > 0 {
 		text := words.Plural(n, "figure") + " only a bound"
 		if n > 1 {
 			text = words.Plural(n, "figure") + " only bounds"
 		}
-		all = append(all, fmt.Sprintf("%s (the first: %s)", text, first))
+		parts = append(parts, fmt.Sprintf("%s (the first: %s)", text, first))
 	}
 	if !r.Certificate.Complete {
-		all = append(all, reasons(r.Certificate.Incomplete))
+		parts = append(parts, summarizeReasons(r.Certificate.Incomplete))
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(parts, "; ")
 }
 
-// reasons returns the first reason, and how many more there are.
-func reasons(all []string) string {
-	if len(all) == 0 {
+// summarizeReasons returns the first reason and the number of the others.
+func summarizeReasons(reasons []string) string {
+	if len(reasons) == 0 {
 		return "something is missing"
 	}
-	text := escape.Bounded(all[0], 300)
-	if more := len(all) - 1; more > 0 {
+	text := escape.Bounded(reasons[0], 300)
+	if more := len(reasons) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %s, see the report)", words.Plural(more, "more reason"))
 	}
 	return text
 }
 
-// bounds counts the figures of a report that are only bounds, and names the first.
-func bounds(r *model.Report) (n int, first string) {
-	inexact := func(figures map[string]model.Figure, of string) {
-		least := ""
+// countBounds counts the figures of a report that are only bounds, and names the first.
+func countBounds(r *model.Report) (n int, first string) {
+	count := func(figures map[string]model.Figure, name string) {
+		firstMeter := ""
 		for id, f := range figures {
 			if !f.Exact {
 				n++
-				if least == "" || id < least {
-					least = id
+				if firstMeter == "" || id < firstMeter {
+					firstMeter = id
 				}
 			}
 		}
-		if least != "" && first == "" {
-			first = words.Meter(least) + " of " + of
+		if firstMeter != "" && first == "" {
+			first = words.Meter(firstMeter) + " of " + name
 		}
 	}
 	for w := range r.AllPassing() {
-		of := nameOf(w)
-		inexact(w.Meters, of)
-		inexact(w.Tree, of+" with its children")
+		name := windowName(w)
+		count(w.Meters, name)
+		count(w.Tree, name+" with its children")
 		for i := range w.Children {
-			inexact(w.Children[i].Meters, fmt.Sprintf("child %d in %s", w.Children[i].PID, of))
+			count(w.Children[i].Meters, fmt.Sprintf("child %d in %s", w.Children[i].PID, name))
 		}
 	}
 	for b := range r.AllBetweenPassing() {
-		inexact(b.Meters, "the time "+b.Label)
+		count(b.Meters, "the time "+b.Label)
 	}
 	for i := range r.Processes {
-		inexact(r.Processes[i].Meters, fmt.Sprintf("pid %d", r.Processes[i].PID))
+		count(r.Processes[i].Meters, fmt.Sprintf("pid %d", r.Processes[i].PID))
 	}
 	return n, escape.Bounded(first, 200)
 }
 
-// nameOf returns the name of a window for people.
-func nameOf(w *model.Window) string {
+// windowName returns the name of a window for people.
+func windowName(w *model.Window) string {
 	switch w.Kind {
 	case model.Cell:
 		return words.CellOf(w)
@@ -178,10 +178,11 @@ func (o *Options) StrictFlag(f *pflag.FlagSet, usage string) {
 	f.BoolVar(&o.Strict.Figures, "strict", false, "exit with status 4 if "+usage)
 }
 
-// Proven returns the error of --strict, with the reasons, unless everything is exact and known in full.
-func (o *Options) Proven(everything bool, why []string) error {
-	if everything || !o.Strict.Figures {
+// Proven returns the error of --strict with the reasons, unless complete says that everything is exact and known in
+// full.
+func (o *Options) Proven(complete bool, why []string) error {
+	if complete || !o.Strict.Figures {
 		return nil
 	}
-	return status.Errorf(status.NotExact, "%s", "--strict: not every figure is exact: "+reasons(why))
+	return status.Errorf(status.NotExact, "%s", "--strict: not every figure is exact: "+summarizeReasons(why))
 }

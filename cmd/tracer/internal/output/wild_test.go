@@ -11,8 +11,8 @@ import (
 	"ipytracer/internal/report/reporttest"
 )
 
-// TestWildTexts: names that a format could take for its own syntax pass through each format, and stay names. make
-// test-viewers opens the same session in other programs.
+// TestWildTexts: names that look like a format's own syntax stay names in each format. `make test-viewers` opens the
+// same session in other programs.
 func TestWildTexts(t *testing.T) {
 	for _, f := range formats {
 		if f.name == "html" || f.name == "pprof" || f.name == "perfetto" || f.name == "memory-viz" {

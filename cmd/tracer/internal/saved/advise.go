@@ -96,8 +96,7 @@ func (o *adviseOptions) check() error {
 	if err := cmp.Or(o.CheckFinding(), output.CheckMeter(o.By), o.CheckDuration()); err != nil {
 		return err
 	}
-	switch {
-	case o.Cell < 0:
+	if o.Cell < 0 {
 		return status.Usagef("--cell %d: must be the number of a cell, the N of In[N]", o.Cell)
 	}
 	return nil

@@ -26,7 +26,8 @@ type auditOptions struct {
 	FailOver string
 	Check    bool
 
-	least, failOver int64 // bytes; failOver is -1 without a limit
+	least    int64 // what check has read from Least, in bytes
+	failOver int64 // what check has read from FailOver, in bytes; -1 for none
 }
 
 func (o *auditOptions) addFlags(flags *pflag.FlagSet) {
@@ -122,7 +123,7 @@ func (o *auditOptions) check() (err error) {
 	return nil
 }
 
-// size reads "100MiB", "1.5g" or a number of bytes; units are powers of 1024, as in every report.
+// size reads "100MiB", "1.5g" or a number of bytes. Units are powers of 1024.
 func size(flag, text string) (int64, error) {
 	n, err := words.ParseBytes(text)
 	if err != nil {
@@ -131,7 +132,7 @@ func size(flag, text string) (int64, error) {
 	return n, nil
 }
 
-// conclude prints the audit and returns its verdict as an error with a status.
+// conclude prints the audit, and returns an error with the exit status that --fail-over and --strict demand.
 func (o *auditOptions) conclude(a *model.Audit, s *session.Session) error {
 	err := output.DeliverFinding(s.Document, output.Finding[model.Audit]{
 		Found: a, What: "audit", WithoutSource: report.AuditWithoutSource, JSON: report.AuditJSON,

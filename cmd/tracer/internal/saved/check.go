@@ -32,13 +32,13 @@ import (
 	"ipytracer/tracer"
 )
 
-// forCheck are the flags of `tracer audit` that apply with --check.
-var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready-file", "verbose"}
+// checkFlagNames are the flags of `tracer audit` that may stand beside --check.
+var checkFlagNames = []string{"check", "format", "output", "quiet", "duration", "ready-file", "verbose"}
 
 // checkFlags returns the first mistake in the flags of `tracer audit --check`; nil if there is none.
 func checkFlags(o *session.Options, flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(flag *pflag.Flag) {
-		if err == nil && !slices.Contains(forCheck, flag.Name) {
+		if err == nil && !slices.Contains(checkFlagNames, flag.Name) {
 			err = status.Usagef("--check only looks which of the objects that were to be freed are there still: "+
 				"--%s does not go with it", flag.Name)
 		}
@@ -46,14 +46,14 @@ func checkFlags(o *session.Options, flags *pflag.FlagSet) (err error) {
 	return cmp.Or(err, o.CheckDuration(), output.CheckFormat(o.Format, "text", "json"))
 }
 
-// checking is a second look at processes. It finds which of the memory that an earlier look named has come back.
+// checking finds out, by a second look at processes, which memory has come back that an earlier look said to free.
 type checking struct {
 	session *session.Session
 	live    *tracer.Session
-	out     model.Check
+	result  model.Check
 }
 
-// runCheck looks again: at the processes of a recording, or at one process before and after its user has freed memory.
+// runCheck looks at the processes of a recording, or at one process before and after its user has freed memory.
 func runCheck(ctx context.Context, o session.Options, c console.Console, args []string) error {
 	s, err := session.New(&o, c, attribution.New())
 	if err != nil {
@@ -62,7 +62,7 @@ func runCheck(ctx context.Context, o session.Options, c console.Console, args []
 	defer s.Close()
 	k := &checking{
 		session: s,
-		out:     model.Check{Processes: []model.CheckProcess{}, Checked: []model.Checked{}, ToFree: []model.Freeing{}},
+		result:  model.Check{Processes: []model.CheckProcess{}, Checked: []model.Checked{}, ToFree: []model.Freeing{}},
 	}
 	who, known, err := k.targets(ctx, args)
 	if err != nil {
@@ -89,7 +89,7 @@ func runCheck(ctx context.Context, o session.Options, c console.Console, args []
 	return s.Deliver("check", func(w io.Writer) error { return k.print(w, &o) })
 }
 
-// targets returns the processes to look at. known has the promises about them, nil if there are none so far.
+// targets returns the processes to look at. known has what a recording promised about them, nil without a recording.
 func (k *checking) targets(ctx context.Context, args []string) (who []process.Identity, known []promise, err error) {
 	s := k.session
 	if len(args) == 0 {
@@ -100,7 +100,7 @@ func (k *checking) targets(ctx context.Context, args []string) (who []process.Id
 		pids, err := status.ParsePIDs(args)
 		return inventory.Named(pids), nil, err
 	}
-	all, err := promisedIn(ctx, s, args[0])
+	all, err := readPromises(ctx, s, args[0])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,7 +110,7 @@ func (k *checking) targets(ctx context.Context, args []string) (who []process.Id
 	}
 	for _, p := range all {
 		if isGone(p.Identity) {
-			k.out.Processes = append(k.out.Processes, model.CheckProcess{PID: p.PID, Ended: true})
+			k.result.Processes = append(k.result.Processes, model.CheckProcess{PID: p.PID, Ended: true})
 			continue
 		}
 		who, known = append(who, p.Identity), append(known, p)
@@ -122,8 +122,8 @@ func (k *checking) targets(ctx context.Context, args []string) (who []process.Id
 	return who, known, nil
 }
 
-func identities(all []promise) (who []process.Identity) {
-	for _, p := range all {
+func identities(promises []promise) (who []process.Identity) {
+	for _, p := range promises {
 		who = append(who, p.Identity)
 	}
 	return who
@@ -131,18 +131,20 @@ func identities(all []promise) (who []process.Identity) {
 
 // isGone reports whether a process has ended.
 func isGone(id process.Identity) bool {
-	now, err := process.FS{}.Identity(id.PID)
-	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
-		err == nil && now.StartTicks != id.StartTicks
+	current, err := process.FS{}.Identity(id.PID)
+	if err != nil {
+		return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie)
+	}
+	return current.StartTicks != id.StartTicks
 }
 
-// checkEvery is the interval at which a session checks whether Enter was pressed.
+// checkEvery is the interval of a session's events, after each of which [checking.wait] looks for the Enter key.
 const checkEvery = 250 * time.Millisecond
 
 // errEnded says that a process ended during a look.
 var errEnded = errors.New("it has ended")
 
-// look finds the names of a process, and checks which of some objects still exist.
+// look finds the names of a process, and which of the watched objects still exist.
 func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*event.Looked, error) {
 	progress := console.StartProgress(k.session.Console.Err, k.session.Options.Quiet, "looking at objects")
 	defer progress.Stop()
@@ -160,7 +162,8 @@ func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*eve
 	}
 }
 
-// next returns the next event. The user's request to end does not end the session: the second look is still to come.
+// next returns the session's next event. It takes no context: when the user ends the waiting, the second look is still
+// to come.
 func (k *checking) next() (event.Event, error) {
 	e, err := k.live.Next(context.Background())
 	if errors.Is(err, io.EOF) {
@@ -169,7 +172,7 @@ func (k *checking) next() (event.Event, error) {
 	return e, err
 }
 
-// promise looks at a process, prints the code to type, and waits until it may have been run.
+// promise looks at a process, prints the code that frees memory, and waits until the user may have run it.
 func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise, error) {
 	found, err := k.look(ctx, who.PID, nil)
 	if err != nil {
@@ -179,28 +182,28 @@ func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise
 		return nil, fmt.Errorf("process %d could not be looked at: %s",
 			who.PID, cmp.Or(found.Why, "nothing is known of its objects"))
 	}
-	one := promise{Identity: who}
-	one.Free, one.Pieces = checkable(session.ToFree(found.Variables))
-	one.Memory = found.Variables.Memory
-	if len(one.Free) == 0 {
-		return []promise{one}, nil
+	p := promise{Identity: who}
+	p.Free, p.Pieces = checkable(session.ToFree(found.Variables))
+	p.Memory = found.Variables.Memory
+	if len(p.Free) == 0 {
+		return []promise{p}, nil
 	}
 	c := k.session.Console
 	if !k.session.Options.Quiet {
-		if err := sheet.ToFree(one.Free).Text(c.Err, console.Screen(c.Err)); err != nil {
+		if err := sheet.ToFree(p.Free).Text(c.Err, console.Screen(c.Err)); err != nil {
 			return nil, err
 		}
 	}
-	return []promise{one}, k.wait(ctx)
+	return []promise{p}, k.wait(ctx)
 }
 
-// wait returns when the user presses Enter or ends the command, or when the time is over.
+// wait waits until the user presses Enter or Ctrl-C, or until --duration is over.
 func (k *checking) wait(ctx context.Context) error {
 	c, o := k.session.Console, k.session.Options
-	var over <-chan time.Time
+	var timeout <-chan time.Time
 	how := "Ctrl-C looks again"
 	if o.Duration > 0 {
-		over, how = time.After(o.Duration), "in "+words.Duration(int64(o.Duration))+" the tracer looks again"
+		timeout, how = time.After(o.Duration), "in "+words.Duration(int64(o.Duration))+" the tracer looks again"
 	}
 	entered := pressed(c.In)
 	if !o.Quiet {
@@ -212,7 +215,7 @@ func (k *checking) wait(ctx context.Context) error {
 			return nil
 		case <-ctx.Done():
 			return nil
-		case <-over:
+		case <-timeout:
 			return nil
 		default:
 		}
@@ -234,43 +237,44 @@ func pressed(in io.Reader) <-chan struct{} {
 	return out
 }
 
-// check finds the memory that came back in each process.
+// check looks at each process, and adds to the result which of its promised memory has come back.
 func (k *checking) check(ctx context.Context, known []promise) error {
-	if ctx.Err() != nil { // the end of the context has ended the waiting
+	if ctx.Err() != nil { // Ctrl-C has ended the waiting, and must not end the look
 		ctx = context.WithoutCancel(ctx)
 	}
 	for _, p := range known {
-		one := model.CheckProcess{PID: p.PID}
+		looked := model.CheckProcess{PID: p.PID}
 		found, err := k.look(ctx, p.PID, slices.Concat(p.Pieces...))
 		switch {
 		case errors.Is(err, errEnded) && isGone(p.Identity):
-			one.Ended = true
+			looked.Ended = true
 		case err != nil:
 			return err
 		case found.Variables == nil:
-			one.Why = cmp.Or(found.Why, "nothing is known of its objects")
+			looked.Why = cmp.Or(found.Why, "nothing is known of its objects")
 		default:
 			free, _ := session.ToFree(found.Variables)
-			k.out.ToFree = append(k.out.ToFree, free...)
-			k.out.Checked = append(k.out.Checked, companion.CameBack(p.Free, p.Pieces, found.Still,
+			k.result.ToFree = append(k.result.ToFree, free...)
+			k.result.Checked = append(k.result.Checked, companion.CameBack(p.Free, p.Pieces, found.Still,
 				companion.Fell{Before: p.Memory, After: found.Variables.Memory})...)
 		}
-		k.out.Processes = append(k.out.Processes, one)
+		k.result.Processes = append(k.result.Processes, looked)
 	}
-	if len(k.out.Checked) == 0 && len(known) == 1 && len(known[0].Free) > 0 {
-		one := k.out.Processes[len(k.out.Processes)-1]
-		if one.Ended {
-			return status.Usagef("process %d has ended: its memory has come back", one.PID)
+	nothingChecked := len(k.result.Checked) == 0
+	if nothingChecked && len(known) == 1 && len(known[0].Free) > 0 {
+		only := k.result.Processes[len(k.result.Processes)-1]
+		if only.Ended {
+			return status.Usagef("process %d has ended: its memory has come back", only.PID)
 		}
 		return fmt.Errorf("process %d could not be looked at: %s",
-			one.PID, strings.TrimSuffix(cmp.Or(one.Why, "the look was cut short"), "."))
+			only.PID, strings.TrimSuffix(cmp.Or(only.Why, "the look was cut short"), "."))
 	}
 	return nil
 }
 
 func (k *checking) print(w io.Writer, o *session.Options) error {
 	if o.Format == "json" {
-		return report.CheckJSON(w, &k.out)
+		return report.CheckJSON(w, &k.result)
 	}
-	return sheet.Check(&k.out).Text(w, console.Screen(w))
+	return sheet.Check(&k.result).Text(w, console.Screen(w))
 }

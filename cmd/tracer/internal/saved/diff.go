@@ -104,30 +104,30 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 	if err != nil {
 		return err
 	}
-	if err := verdict(diff.Judged); err != nil {
+	if err := judgementError(diff.Judged); err != nil {
 		return err
 	}
 	return o.Proven(diff.A.Complete && diff.B.Complete, diff.Doubts)
 }
 
-// verdict returns an error with the status of a judgement.
-func verdict(judged *model.Judgement) error {
+// judgementError returns the error with the exit status that --fail-over demands, nil for none.
+func judgementError(judged *model.Judgement) error {
 	switch {
 	case judged == nil:
 		return nil
 	case len(judged.Over) > 0:
-		return status.Errorf(status.OverLimit, "%s", sentences(judged.Over))
+		return status.Errorf(status.OverLimit, "%s", summarize(judged.Over))
 	case len(judged.Unsure) > 0:
 		return status.Errorf(status.NotJudged, "nothing is over the limit for certain, but this cannot be judged: %s",
-			sentences(judged.Unsure))
+			summarize(judged.Unsure))
 	}
 	return nil
 }
 
-// sentences returns the first sentence, and how many more there are.
-func sentences(all []string) string {
-	if n := len(all) - 1; n > 0 {
-		return fmt.Sprintf("%s (and %d more)", all[0], n)
+// summarize returns the first sentence, and the number of the others.
+func summarize(sentences []string) string {
+	if n := len(sentences) - 1; n > 0 {
+		return fmt.Sprintf("%s (and %d more)", sentences[0], n)
 	}
-	return all[0]
+	return sentences[0]
 }

@@ -8,15 +8,14 @@ import (
 	"sync"
 )
 
-// The most connections of a [viewer] at once. Any user of the machine can connect, but only a client with the secret
-// can name it.
+// The most connections of a [viewer] at a time. A further connection closes the oldest one of its kind.
 const (
-	mostStrangers = 256 // connections without the secret so far; one more, and the oldest is closed
-	mostKnown     = 64  // connections with the secret
+	maxStrangers = 256 // without a request that had the secret
+	maxKnown     = 64  // with the secret
 )
 
-// guests are the connections of a server of pages. The number of strangers' connections is bounded, and they never keep
-// out later ones. Safe for concurrent use.
+// guests are the connections of a [viewer]. Any user of the machine can connect, so strangers are bounded, apart from
+// the clients that know the secret. Any goroutine may call the methods.
 type guests struct {
 	mu               sync.Mutex
 	strangers, known []net.Conn // the oldest first
@@ -36,41 +35,41 @@ func (g *guests) follow(conn net.Conn, state http.ConnState) {
 	defer g.mu.Unlock()
 	switch state {
 	case http.StateNew:
-		enter(&g.strangers, conn, mostStrangers)
+		addConn(&g.strangers, conn, maxStrangers)
 	case http.StateClosed, http.StateHijacked:
-		leave(&g.strangers, conn)
-		leave(&g.known, conn)
+		removeConn(&g.strangers, conn)
+		removeConn(&g.known, conn)
 	}
 }
 
-// know records that a request on the connection had the secret.
-func (g *guests) know(request *http.Request) {
+// admit notes that a request had the secret: its connection is no stranger's any more.
+func (g *guests) admit(request *http.Request) {
 	conn, ok := request.Context().Value(guestKey{}).(net.Conn)
 	if !ok {
 		return // in a test
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if leave(&g.strangers, conn) { // it was not known yet, and was not closed meanwhile
-		enter(&g.known, conn, mostKnown)
+	if removeConn(&g.strangers, conn) { // false if it is known already, or was closed meanwhile
+		addConn(&g.known, conn, maxKnown)
 	}
 }
 
-// enter adds a connection, and closes the oldest where there are too many.
-func enter(to *[]net.Conn, conn net.Conn, most int) {
-	*to = append(*to, conn)
-	if len(*to) > most {
-		_ = (*to)[0].Close() // does not wait: no linger is set on this side
-		*to = slices.Delete(*to, 0, 1)
+// addConn adds a connection, and closes the oldest one if there are more than maxConns.
+func addConn(conns *[]net.Conn, conn net.Conn, maxConns int) {
+	*conns = append(*conns, conn)
+	if len(*conns) > maxConns {
+		_ = (*conns)[0].Close() // does not wait: no linger is set on this side
+		*conns = slices.Delete(*conns, 0, 1)
 	}
 }
 
-// leave removes a connection, and reports whether it was there.
-func leave(from *[]net.Conn, conn net.Conn) bool {
-	at := slices.Index(*from, conn)
+// removeConn removes a connection, and reports whether it was there.
+func removeConn(conns *[]net.Conn, conn net.Conn) bool {
+	at := slices.Index(*conns, conn)
 	if at < 0 {
 		return false
 	}
-	*from = slices.Delete(*from, at, at+1)
+	*conns = slices.Delete(*conns, at, at+1)
 	return true
 }

@@ -17,17 +17,17 @@ func (e *end) Close() error {
 	return nil
 }
 
-// TestOldestStrangerIsClosed: the oldest stranger is closed, and never one that has named the secret; of the latter the
-// oldest is closed, too.
+// TestOldestStrangerIsClosed: a new stranger closes the oldest stranger, never a connection that had the secret. Among
+// connections with the secret, the oldest is closed, too.
 func TestOldestStrangerIsClosed(t *testing.T) {
 	var g guests
 	owner := &end{}
 	asks := (&http.Request{}).WithContext(g.begin(t.Context(), owner))
 	g.follow(owner, http.StateNew)
-	g.know(asks)
-	g.know(asks) // again on the same connection
+	g.admit(asks)
+	g.admit(asks) // again on the same connection
 	var strangers []*end
-	for range mostStrangers + 10 {
+	for range maxStrangers + 10 {
 		strangers = append(strangers, &end{})
 		g.follow(strangers[len(strangers)-1], http.StateNew)
 	}
@@ -36,24 +36,24 @@ func TestOldestStrangerIsClosed(t *testing.T) {
 			t.Errorf("stranger %d: closed %v", i, s.closed)
 		}
 	}
-	if owner.closed || len(g.strangers) != mostStrangers || len(g.known) != 1 {
+	if owner.closed || len(g.strangers) != maxStrangers || len(g.known) != 1 {
 		t.Errorf("owner closed: %v; %d strangers, %d known", owner.closed, len(g.strangers), len(g.known))
 	}
 	g.follow(strangers[0], http.StateClosed) // it was closed here
-	g.know((&http.Request{}).WithContext(g.begin(t.Context(), strangers[1])))
-	if len(g.strangers) != mostStrangers || len(g.known) != 1 {
+	g.admit((&http.Request{}).WithContext(g.begin(t.Context(), strangers[1])))
+	if len(g.strangers) != maxStrangers || len(g.known) != 1 {
 		t.Errorf("one that was closed counts: %d strangers, %d known", len(g.strangers), len(g.known))
 	}
-	for range mostKnown {
+	for range maxKnown {
 		c := &end{}
 		g.follow(c, http.StateNew)
-		g.know((&http.Request{}).WithContext(g.begin(t.Context(), c)))
+		g.admit((&http.Request{}).WithContext(g.begin(t.Context(), c)))
 	}
-	if !owner.closed || len(g.known) != mostKnown {
+	if !owner.closed || len(g.known) != maxKnown {
 		t.Errorf("owner closed: %v; %d known", owner.closed, len(g.known))
 	}
 	g.follow(strangers[len(strangers)-1], http.StateClosed)
-	if len(g.strangers) >= mostStrangers {
+	if len(g.strangers) >= maxStrangers {
 		t.Errorf("%d strangers, and one has left", len(g.strangers))
 	}
 }

@@ -25,7 +25,7 @@ type intoOptions struct {
 	Remove   bool
 }
 
-// maxWithout is the number of cells without figures that are named.
+// maxWithout is the most cells without figures that are named.
 const maxWithout = 5
 
 // check finds mistakes before any file is read.
@@ -49,13 +49,12 @@ func (i *intoOptions) check(o *output.Options, args []string) error {
 	return nil
 }
 
-// runInto puts figures into a notebook, or takes them out. It replaces the notebook as a whole, or leaves it as it is.
+// runInto puts figures into a notebook, or takes them out. It replaces the whole notebook, or leaves it unchanged.
 func runInto(ctx context.Context, o output.Options, into intoOptions, c console.Console, args []string) error {
 	o.File, o.Format = into.Notebook, "text"
 	if output.Descriptor(o.File) != nil || o.File == "-" {
 		return status.Usagef("--into takes the name of a file")
 	}
-	tracker := attribution.New()
 	document, err := output.NewDocument(&o, c)
 	if err != nil {
 		return err
@@ -64,24 +63,26 @@ func runInto(ctx context.Context, o output.Options, into intoOptions, c console.
 	if document.To.File == nil {
 		return fmt.Errorf("%s is not a file that can be replaced", into.Notebook)
 	}
-	was, text, err := readNotebook(document, into.Notebook)
+	original, text, err := readNotebook(document, into.Notebook)
 	if err != nil {
 		return err
 	}
-	defer was.Close()
-	var found notebook.Result
-	var r *model.Report
+	defer original.Close()
+	tracker := attribution.New()
 	if into.Remove {
-		if err := document.Seclude(); err != nil {
-			return err
-		}
-	} else if err := replay(ctx, document, args[0], tracker.Add); err != nil {
+		err = document.Seclude()
+	} else {
+		err = replay(ctx, document, args[0], tracker.Add)
+	}
+	if err != nil {
 		return err
 	}
 	parsed, err := notebook.Parse(text)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", into.Notebook, err)
 	}
+	var found notebook.Result
+	var r *model.Report
 	if into.Remove {
 		found = parsed.Remove()
 	} else {
@@ -94,7 +95,7 @@ func runInto(ctx context.Context, o output.Options, into intoOptions, c console.
 			into.Notebook)
 	}
 	if string(found.Text) != string(text) {
-		if err := replaceNotebook(document, was, found.Text, into.Notebook); err != nil {
+		if err := replaceNotebook(document, original, found.Text, into.Notebook); err != nil {
 			return err
 		}
 	}
@@ -105,7 +106,7 @@ func runInto(ctx context.Context, o output.Options, into intoOptions, c console.
 	return document.Judge(r)
 }
 
-// notebookFile is the state of a notebook when it was read.
+// notebookFile is the file of a notebook, and its state when it was read.
 type notebookFile struct {
 	*os.File
 	st unix.Stat_t
@@ -116,38 +117,38 @@ func readNotebook(document *output.Document, path string) (*notebookFile, []byte
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the notebook: %w", err)
 	}
-	was := &notebookFile{File: file}
-	err = unix.Fstat(int(file.Fd()), &was.st)
-	if err == nil && was.st.Mode&unix.S_IFMT != unix.S_IFREG {
-		err = errors.New("it is no file")
+	original := &notebookFile{File: file}
+	err = unix.Fstat(int(file.Fd()), &original.st)
+	if err == nil && original.st.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = errors.New("it is not a regular file")
 	}
-	if err == nil && was.st.Size > output.MaxNotebook {
-		err = fmt.Errorf("it has %s, more than %s", words.Bytes(was.st.Size), words.Bytes(output.MaxNotebook))
+	if err == nil && original.st.Size > output.MaxNotebook {
+		err = fmt.Errorf("it has %s, more than %s", words.Bytes(original.st.Size), words.Bytes(output.MaxNotebook))
 	}
 	var text []byte
 	if err == nil {
 		text, err = io.ReadAll(io.LimitReader(file, output.MaxNotebook+1))
 	}
 	if err == nil {
-		err = document.To.File.Chmod(os.FileMode(was.st.Mode & 0o777)) // as it was
+		err = document.To.File.Chmod(os.FileMode(original.st.Mode & 0o777)) // the new file gets the same mode
 	}
 	if err != nil {
 		file.Close()
 		return nil, nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	return was, text, nil
+	return original, text, nil
 }
 
-// replaceNotebook puts the new notebook in its place, unless it was saved meanwhile.
-func replaceNotebook(document *output.Document, was *notebookFile, text []byte, path string) error {
+// replaceNotebook replaces the notebook by the new text. It fails if somebody has saved the notebook since it was read.
+func replaceNotebook(document *output.Document, original *notebookFile, text []byte, path string) error {
 	if _, err := document.To.Write(text); err != nil {
 		return fmt.Errorf("write the notebook: %w", err)
 	}
 	var now unix.Stat_t
-	if err := unix.Fstat(int(was.Fd()), &now); err != nil {
+	if err := unix.Fstat(int(original.Fd()), &now); err != nil {
 		return fmt.Errorf("write the notebook: %w", err)
 	}
-	if now.Nlink == 0 || now.Mtim != was.st.Mtim || now.Size != was.st.Size {
+	if now.Nlink == 0 || now.Mtim != original.st.Mtim || now.Size != original.st.Size {
 		return fmt.Errorf("%s was saved by somebody else meanwhile and stays as it is: type the command again", path)
 	}
 	if err := document.To.Commit(); err != nil {
@@ -156,7 +157,7 @@ func replaceNotebook(document *output.Document, was *notebookFile, text []byte, 
 	return nil
 }
 
-// sayInto reports which cells have figures, and why others have none.
+// sayInto reports how many cells got figures, and why others got none.
 func sayInto(document *output.Document, found *notebook.Result, into intoOptions) {
 	if document.Options.Quiet {
 		return
@@ -168,11 +169,11 @@ func sayInto(document *output.Document, found *notebook.Result, into intoOptions
 	}
 	document.Console.Say("%d of %s with code have figures",
 		found.Written, words.Plural(found.Cells, "cell"))
-	for i, one := range found.Without {
+	for i, cell := range found.Without {
 		if i == maxWithout {
 			document.Console.Say("… and %d more have none", len(found.Without)-i)
 			return
 		}
-		document.Console.Say("cell %d has none: %s", one.Cell, one.Why)
+		document.Console.Say("cell %d has none: %s", cell.Cell, cell.Why)
 	}
 }

@@ -88,13 +88,13 @@ func (o *mergeOptions) check() error {
 	return output.CheckMeter(o.By)
 }
 
-// merging is the work of `tracer merge`: it reads recordings one after another, and most formats read them twice.
+// merging is the state of `tracer merge`. It reads the recordings one after another; json and perfetto read them twice.
 type merging struct {
 	*output.Document
 	o     *mergeOptions
 	paths []string
 	files []*os.File
-	m     *model.Merge
+	m     *model.Merge // once all recordings were read
 }
 
 func runMerge(ctx context.Context, o mergeOptions, c console.Console, paths []string) error {
@@ -122,7 +122,7 @@ func runMerge(ctx context.Context, o mergeOptions, c console.Console, paths []st
 	progress := console.StartProgress(c.Err, o.Quiet, "reading")
 	defer progress.Stop()
 	for i := range paths {
-		if err := g.take(ctx, set, i); err != nil {
+		if err := g.addRecording(ctx, set, i); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func runMerge(ctx context.Context, o mergeOptions, c console.Console, paths []st
 	return o.Proven(complete, g.m.Doubts)
 }
 
-// readable refuses files that cannot be read a second time if the format needs that.
+// readable returns an error if the format reads recordings twice and a file cannot be read twice.
 func (g *merging) readable() error {
 	if g.o.Format == "text" {
 		return nil
@@ -150,8 +150,8 @@ func (g *merging) readable() error {
 	return nil
 }
 
-// take reads a recording into the set.
-func (g *merging) take(ctx context.Context, set *merge.Set, i int) error {
+// addRecording adds the i-th recording to the set.
+func (g *merging) addRecording(ctx context.Context, set *merge.Set, i int) error {
 	in := set.Reader()
 	r, err := g.read(ctx, i, in.Add)
 	if err != nil {
@@ -168,18 +168,20 @@ func (g *merging) take(ctx context.Context, set *merge.Set, i int) error {
 	return nil
 }
 
-// read returns the report of a recording. The memory of the one before it is given back.
-func (g *merging) read(ctx context.Context, i int, also func(event.Event)) (*model.Report, error) {
+// read returns the report of the i-th recording, and passes each event to note. It frees the memory of the recording
+// before.
+func (g *merging) read(ctx context.Context, i int, note func(event.Event)) (*model.Report, error) {
 	if i > 0 {
 		debug.FreeOSMemory()
 	}
 	var file io.Reader = g.files[i]
-	if info, err := g.files[i].Stat(); err == nil && info.Mode().IsRegular() { // the same each time, also if it grows
+	// A file may grow, but must have the same end each time.
+	if info, err := g.files[i].Stat(); err == nil && info.Mode().IsRegular() {
 		file = io.NewSectionReader(g.files[i], 0, info.Size())
 	}
 	tracker := attribution.New()
 	err := readFor(ctx, g.Document, file, g.paths[i], func(e event.Event) {
-		also(e)
+		note(e)
 		tracker.Add(e)
 	})
 	if err != nil {
@@ -188,7 +190,7 @@ func (g *merging) read(ctx context.Context, i int, also func(event.Event)) (*mod
 	return tracker.Stream(), nil
 }
 
-// reports yields the reports of all recordings, which it reads again.
+// reports reads all recordings again, and yields their reports.
 func (g *merging) reports(ctx context.Context) iter.Seq2[*model.Report, error] {
 	return func(yield func(*model.Report, error) bool) {
 		for i := range g.files {
@@ -207,7 +209,7 @@ func (g *merging) reports(ctx context.Context) iter.Seq2[*model.Report, error] {
 	}
 }
 
-// parts yields the reports with their places.
+// parts yields the reports with their nodes and their places on the timeline.
 func (g *merging) parts(ctx context.Context) iter.Seq2[export.Recording, error] {
 	return func(yield func(export.Recording, error) bool) {
 		i := 0

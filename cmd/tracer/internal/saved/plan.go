@@ -87,8 +87,8 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 	if err != nil {
 		return err
 	}
-	if o.Strict.Figures && !certain(p) {
-		return errDoubtful
+	if o.Strict.Figures && !isCertain(p) {
+		return errUncertain
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 // maxTrial is the most bytes of a trial.
 const maxTrial = 64 << 20
 
-// readTrial reads the result of `tracer try --format json`. It may come from any source.
+// readTrial reads the result of `tracer try --format json`. The file may come from any source.
 func readTrial(file *os.File) (*model.Trial, error) {
 	data, err := io.ReadAll(io.LimitReader(file, maxTrial+1))
 	if err != nil {
@@ -109,10 +109,10 @@ func readTrial(file *os.File) (*model.Trial, error) {
 	return &t, nil
 }
 
-var errDoubtful = status.Errorf(status.NotExact, "the plan has doubts (they are at its end)")
+var errUncertain = status.Errorf(status.NotExact, "the plan has doubts (they are at its end)")
 
-// certain reports whether the plan has no doubts.
-func certain(p *model.Plan) bool {
+// isCertain reports whether a plan has no doubts and only exact figures.
+func isCertain(p *model.Plan) bool {
 	for _, d := range p.Demands {
 		if !d.Exact {
 			return false

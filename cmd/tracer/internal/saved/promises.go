@@ -27,23 +27,23 @@ import (
 	"ipytracer/model"
 )
 
-// A recording may come from any source, and a look at processes needs rights that cannot be given up before it. So a
-// separate process without rights reads the recording, and returns the promises to processes.
+// A recording may come from any source, so it must be read without rights. But the look at processes that follows needs
+// rights. So another process, without rights, reads the recording and sends back the promises.
 
-// promise is the memory that a process was to get back, and the largest objects of each entry.
+// promise is what a look promised about a process: the memory that its user can free.
 type promise struct {
 	process.Identity
-	Free   []model.Freeing
-	Pieces [][]event.Piece
-	Memory event.Bytes // resident memory then
+	Free   []model.Freeing // the code that frees memory
+	Pieces [][]event.Piece // the largest objects that go with each of Free
+	Memory event.Bytes     // resident memory at the time of the look
 }
 
-// recalled is the content of a recording, or the reason why there is none.
+// recalled is what the other process found in a recording, or the reason why it found nothing.
 type recalled struct {
 	BootID    string    `json:",omitempty"`
 	Processes []promise `json:",omitempty"`
-	Old       bool      `json:",omitempty"` // it does not have the objects
-	Partial   string    `json:",omitempty"` // how far it goes, unless it is whole
+	Old       bool      `json:",omitempty"` // the recording is of a version that did not record the objects
+	Partial   string    `json:",omitempty"` // how far the recording goes; "" if it is whole
 	Error     string    `json:",omitempty"`
 }
 
@@ -51,8 +51,8 @@ type recalled struct {
 const (
 	maxRecalled = 128      // processes
 	maxPieces   = 4096     // objects of a process
-	maxCode     = 4 << 10  // bytes of code to type
-	maxRecall   = 64 << 20 // bytes of everything from a recording
+	maxCode     = 4 << 10  // bytes of code
+	maxRecall   = 64 << 20 // bytes of the answer
 )
 
 const recallCommand = "recall"
@@ -61,7 +61,7 @@ func newRecallCommand(c console.Console) *cobra.Command {
 	return status.Hidden(recallCommand, "List what a recording names to be freed; started by tracer itself",
 		cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error {
-			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // its parent ends it
+			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // the parent ends this process
 			who, err := invoker.Find()
 			if err == nil {
 				err = output.Seclude(who, nil, nil, func(error) {})
@@ -73,59 +73,69 @@ func newRecallCommand(c console.Console) *cobra.Command {
 		})
 }
 
-// recall reads a recording to its end: the last look at each process counts.
+// recall reads a recording to its end, and returns the promises of the last look at each process.
 func recall(ctx context.Context, in io.Reader) (out recalled) {
-	started, last := map[int32]uint64{}, map[int32]*event.Variables{}
-	var order []int32
-	note := func(p event.ProcessInfo) { started[p.PID] = p.Started }
-	extent, err := readRecording(ctx, in, func(e event.Event) {
-		switch e := e.(type) {
-		case *event.Start:
-			out.BootID = e.Host.BootID
-			for _, p := range e.Processes {
-				note(p)
-			}
-		case *event.Process:
-			note(e.ProcessInfo)
-		case *event.Variables:
-			if e.Early || last[e.PID] == nil && len(order) == maxRecalled {
-				return
-			}
-			if last[e.PID] == nil {
-				order = append(order, e.PID)
-			}
-			last[e.PID] = e
-		}
-	})
+	looks := lastLooks{started: map[int32]uint64{}, last: map[int32]*event.Variables{}}
+	extent, err := readRecording(ctx, in, looks.add)
 	if errors.Is(err, recording.ErrNotRecording) {
 		return recalled{Error: err.Error() + "; --check takes what --record has written, not a report or an audit"}
 	}
 	if err != nil {
 		return recalled{Error: err.Error()}
 	}
+	out.BootID = looks.bootID
 	if !extent.IsWhole() {
 		out.Partial = extent.String()
 	}
-	for _, pid := range order {
+	for _, pid := range looks.order {
+		look := looks.last[pid]
 		if !extent.IsWhole() {
-			e := attribution.Partial(*last[pid])
-			last[pid] = &e
+			partial := attribution.Partial(*look)
+			look = &partial
 		}
-		one := promise{Identity: process.Identity{PID: int(pid), StartTicks: started[pid]}}
-		all, of := session.ToFree(last[pid])
-		one.Free, one.Pieces = checkable(all, of)
-		one.Memory = last[pid].Memory
-		if len(all) > 0 && (started[pid] == 0 || len(one.Free) == 0) {
+		p := promise{Identity: process.Identity{PID: int(pid), StartTicks: looks.started[pid]}, Memory: look.Memory}
+		entries, entryPieces := session.ToFree(look)
+		p.Free, p.Pieces = checkable(entries, entryPieces)
+		if len(entries) > 0 && (p.StartTicks == 0 || len(p.Free) == 0) {
 			out.Old = true
-		} else if len(one.Free) > 0 {
-			out.Processes = append(out.Processes, one)
+		} else if len(p.Free) > 0 {
+			out.Processes = append(out.Processes, p)
 		}
 	}
 	return out
 }
 
-// promisedIn returns the promises of a recording for each of its processes.
-func promisedIn(ctx context.Context, s *session.Session, path string) ([]promise, error) {
+// lastLooks has the last look at each process in a recording, up to maxRecalled processes.
+type lastLooks struct {
+	bootID  string
+	started map[int32]uint64 // by process ID
+	last    map[int32]*event.Variables
+	order   []int32 // the process IDs in last
+}
+
+func (l *lastLooks) add(e event.Event) {
+	switch e := e.(type) {
+	case *event.Start:
+		l.bootID = e.Host.BootID
+		for _, p := range e.Processes {
+			l.started[p.PID] = p.Started
+		}
+	case *event.Process:
+		l.started[e.PID] = e.Started
+	case *event.Variables:
+		isNew := l.last[e.PID] == nil
+		if e.Early || isNew && len(l.order) == maxRecalled {
+			return
+		}
+		if isNew {
+			l.order = append(l.order, e.PID)
+		}
+		l.last[e.PID] = e
+	}
+}
+
+// readPromises returns a recording's promises. The recording must be of this machine since its last start.
+func readPromises(ctx context.Context, s *session.Session, path string) ([]promise, error) {
 	file, err := s.Rights.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the recording: %w", err)
@@ -160,7 +170,7 @@ func promisedIn(ctx context.Context, s *session.Session, path string) ([]promise
 	return found.Processes, nil
 }
 
-// askRecall has another process read a recording, and keeps the part of the answer that is within bounds.
+// askRecall makes another process read a recording, and returns its answer within the bounds.
 func askRecall(ctx context.Context, file *os.File) (found recalled, err error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", recallCommand)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second
@@ -183,33 +193,33 @@ func askRecall(ctx context.Context, file *os.File) (found recalled, err error) {
 	return found.bounded(), err
 }
 
-// bounded removes everything beyond the bounds.
+// bounded returns the answer without everything that is invalid or beyond the bounds.
 func (r recalled) bounded() recalled {
-	all := r.Processes[:min(len(r.Processes), maxRecalled)]
+	processes := r.Processes[:min(len(r.Processes), maxRecalled)]
 	r.Processes = nil
-	for _, p := range all {
-		one, pieces := promise{Identity: p.Identity, Memory: p.Memory}, 0
+	for _, p := range processes {
+		kept, pieces := promise{Identity: p.Identity, Memory: p.Memory}, 0
 		for i, f := range p.Free {
-			if i >= len(p.Pieces) || len(f.Type) > maxCode || f.Predicted < 0 || f.Falls() < 0 || f.Device < 0 ||
-				pieces+len(p.Pieces[i]) > maxPieces {
+			isInvalid := i >= len(p.Pieces) || f.Predicted < 0 || f.Falls() < 0 || f.Device < 0
+			if isInvalid || len(f.Type) > maxCode || pieces+len(p.Pieces[i]) > maxPieces {
 				continue
 			}
 			f.PID = p.PID
 			pieces += len(p.Pieces[i])
-			one.Free, one.Pieces = append(one.Free, f), append(one.Pieces, p.Pieces[i])
+			kept.Free, kept.Pieces = append(kept.Free, f), append(kept.Pieces, p.Pieces[i])
 		}
-		if len(one.Free) > 0 && p.PID > 0 && p.StartTicks > 0 {
-			r.Processes = append(r.Processes, one)
+		if len(kept.Free) > 0 && p.PID > 0 && p.StartTicks > 0 {
+			r.Processes = append(r.Processes, kept)
 		}
 	}
 	return r
 }
 
-// checkable returns those entries that a later look can check, and the objects of each.
-func checkable(all []model.Freeing, of [][]event.Piece) (free []model.Freeing, pieces [][]event.Piece) {
-	for i := range all {
-		if len(of[i]) > 0 {
-			free, pieces = append(free, all[i]), append(pieces, of[i])
+// checkable returns the entries that a later look can check, because their objects are known, and these objects.
+func checkable(entries []model.Freeing, entryPieces [][]event.Piece) (free []model.Freeing, pieces [][]event.Piece) {
+	for i := range entries {
+		if len(entryPieces[i]) > 0 {
+			free, pieces = append(free, entries[i]), append(pieces, entryPieces[i])
 		}
 	}
 	return free, pieces

@@ -43,8 +43,8 @@ func holding(pid int32, name string, pieces ...event.Piece) *event.Variables {
 	}
 }
 
-// TestPromisesOfTheLastLook: the promises are those of the last look at each process, with the objects by which a check
-// recognizes them.
+// TestPromisesOfTheLastLook: recall returns the promises of the last look at each process, with the objects that a
+// check looks for.
 func TestPromisesOfTheLastLook(t *testing.T) {
 	start := &event.Start{
 		Host: event.Host{BootID: "boot"}, Processes: []event.ProcessInfo{{PID: 7, Started: 99}, {PID: 8}},
@@ -78,7 +78,7 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("no") }
 
-// TestHostileRecording: data from any recording is bounded, whole or missing, and its numbers are valid.
+// TestHostileRecording: of any recording, recall returns bounded entries with valid numbers, each whole or not at all.
 func TestHostileRecording(t *testing.T) {
 	start := &event.Start{}
 	var of []event.Event

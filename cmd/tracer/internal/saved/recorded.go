@@ -19,11 +19,11 @@ import (
 	"ipytracer/model"
 )
 
-// Every command that shows figures of a recording reads it here. The events end with a finish that says how far the
-// recording goes, and the accuracy of each figure follows from that (package attribution). Formats without room for it
-// leave it to the sentence on standard error.
+// All commands that show a recording's figures read it here. The last event says how far the recording goes. From that,
+// package attribution knows which figures are exact. A sentence on standard error says it, too, because some formats
+// cannot.
 
-// readRecording passes the events of a recording to take, and returns how far they go.
+// readRecording passes the events of a recording to take, and returns how far the recording goes.
 func readRecording(ctx context.Context, in io.Reader, take func(event.Event)) (recording.Extent, error) {
 	source, err := recording.Open(in)
 	if err != nil {
@@ -33,7 +33,7 @@ func readRecording(ctx context.Context, in io.Reader, take func(event.Event)) (r
 	return source.Extent(), err
 }
 
-// readFor passes the events of one of a document's recordings to take.
+// readFor passes the events of a recording to take. It notes in the document that a recording is not whole.
 func readFor(ctx context.Context, document *output.Document, in io.Reader, path string, take func(event.Event)) error {
 	extent, err := readRecording(ctx, in, func(e event.Event) {
 		take(e)
@@ -48,7 +48,7 @@ func readFor(ctx context.Context, document *output.Document, in io.Reader, path 
 	return nil
 }
 
-// replay reads a recording to its end.
+// replay opens a recording, gives up rights, and passes all events to take.
 func replay(ctx context.Context, document *output.Document, path string, take func(event.Event)) error {
 	files, err := openEach(document, []string{path})
 	defer closeEach(files)
@@ -60,8 +60,8 @@ func replay(ctx context.Context, document *output.Document, path string, take fu
 	return readFor(ctx, document, files[0], path, take)
 }
 
-// readEach reads recordings, one after another: it drops one before it reads the next. All are opened before rights are
-// given up.
+// readEach opens all recordings, gives up rights, and passes the report of each to take. It has only one report in
+// memory at a time.
 func readEach(
 	ctx context.Context, document *output.Document, paths []string, take func(name string, r *model.Report),
 ) error {
@@ -85,8 +85,8 @@ func readEach(
 	return nil
 }
 
-// openEach opens files, and gives up the rights that reading them does not need. The caller closes those that are open,
-// also if it fails.
+// openEach opens recordings, and gives up the rights that reading them does not need. Also after an error, the caller
+// must close the returned files.
 func openEach(document *output.Document, paths []string) (files []*os.File, err error) {
 	for _, path := range paths {
 		file, err := document.Rights.Open(path)
@@ -104,8 +104,8 @@ func closeEach(files []*os.File) {
 	}
 }
 
-// replayOrWatch reads a recording to its end or, if the target is the number of a process and no file, follows that
-// running kernel until the user or the duration ends it.
+// replayOrWatch reads a recording. But if the target is a process ID, and no file has that name, it follows the process
+// until the user or the duration ends that.
 func replayOrWatch(ctx context.Context, s *session.Session, target, does string) error {
 	if _, err := strconv.Atoi(target); err != nil || s.Rights.Exists(target) {
 		return replay(ctx, s.Document, target, s.Tracker.Add)

@@ -79,10 +79,10 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 	}
 	defer listener.Close()
 	// A recording may come from any source, and so may requests.
-	if err := output.Seclude(who, nil, answering(), func(error) {}); err != nil {
+	if err := output.Seclude(who, nil, answerCalls(), func(error) {}); err != nil {
 		return err
 	}
-	v := &viewer{file: file, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), until: ctx}
+	v := &viewer{file: file, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), ctx: ctx}
 	if err := v.read(); err != nil {
 		return status.NotRecorded(path, err)
 	}
@@ -91,8 +91,8 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 	return v.serve(ctx, listener)
 }
 
-// answering are the system calls that answers to browsers take.
-func answering() []confine.Rule {
+// answerCalls are the system calls that answering browsers takes, besides those of reading.
+func answerCalls() []confine.Rule {
 	return confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
 		unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN)
 }
@@ -114,7 +114,7 @@ func (v *viewer) serve(ctx context.Context, on net.Listener) error {
 	}
 }
 
-// ServeHTTP answers requests to this host with the secret in their path.
+// ServeHTTP answers requests to this host that have the secret in their path.
 func (v *viewer) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 	head := response.Header()
 	head.Set("Cache-Control", "no-store")
@@ -122,7 +122,7 @@ func (v *viewer) ServeHTTP(response http.ResponseWriter, request *http.Request) 
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
-	token, what, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
+	token, resource, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
 	switch {
 	case request.Host != v.host:
 		http.Error(response, "not this host", http.StatusMisdirectedRequest)
@@ -130,19 +130,19 @@ func (v *viewer) ServeHTTP(response http.ResponseWriter, request *http.Request) 
 		http.Error(response, "only reading", http.StatusMethodNotAllowed)
 	case subtle.ConstantTimeCompare([]byte(token), []byte(v.token)) != 1:
 		http.NotFound(response, request)
-	case what == "":
+	case resource == "":
 		v.answer(response, request, true)
-	case what == "data":
+	case resource == "data":
 		v.answer(response, request, false)
 	default:
 		http.NotFound(response, request)
 	}
 }
 
-// answer sends the page or its data, as new as the recording, to a browser with the secret; nothing if the page has
-// that already.
+// answer sends the newest page, or only its data, to a browser that has the secret. It sends no data if the page has
+// them already.
 func (v *viewer) answer(response http.ResponseWriter, request *http.Request, page bool) {
-	v.guests.know(request)
+	v.guests.admit(request)
 	data, version, err := v.newest()
 	if err != nil {
 		http.Error(response, "the recording cannot be read now", http.StatusServiceUnavailable)
@@ -165,12 +165,12 @@ func (v *viewer) answer(response http.ResponseWriter, request *http.Request, pag
 	_, _ = response.Write(b.Bytes())
 }
 
-// A page is made of the whole recording, because a cell's figures can depend on later events. So a growing recording is
-// read from its beginning each time. Reading takes at most a tenth of the time, and stops while no browser requests the
-// page.
+// A page is made of the whole recording, because later events can change a cell's figures. So a growing recording is
+// read from its beginning each time, when a browser asks.
 const (
-	readingShare = 10 // the inverse of the share of time
-	// A recording that has not grown for stillAfter is read as soon as half of the time is left for other work.
+	// readingShare is the reciprocal of the share of time that reading a growing recording may take.
+	readingShare = 10
+	// Once a recording has not grown for stillAfter, reading may take half of the time.
 	stillAfter = 3 * time.Second
 )
 
@@ -178,23 +178,23 @@ const (
 type viewer struct {
 	file     *os.File
 	noSource bool
-	// host is the only name that a browser may use for this server: another name may be an attacker's that leads here
-	// (DNS rebinding)
+	// host is the only name that a browser may use for this server. An attacker's name may lead here, too (DNS
+	// rebinding).
 	host   string
 	token  string
-	until  context.Context // its end ends reading
+	ctx    context.Context // its end ends reading
 	guests guests
 
-	mu      sync.Mutex
-	version int           // of the page, from 1
-	data    []byte        // of the page
-	size    int64         // of the recording at the last reading
-	failed  error         // of the last reading
-	reading chan struct{} // closed at the end of the reading under way; nil: nothing is read
-	took    time.Duration // duration of the last reading
-	last    time.Time     // end of the last reading
-	seen    int64         // the recording's size at the last request
-	grew    time.Time     // the last change of that size
+	mu       sync.Mutex
+	version  int           // of the page, from 1
+	data     []byte        // of the page
+	readSize int64         // of the recording at the last reading
+	readErr  error         // of the last reading
+	reading  chan struct{} // closed at the end of the reading under way; nil: nothing is read
+	readTime time.Duration // duration of the last reading
+	readAt   time.Time     // end of the last reading
+	lastSize int64         // the recording's size at the last request
+	grownAt  time.Time     // the last change of that size
 }
 
 // newest returns the newest page. Meanwhile it has the recording read again, if it has grown and it is time.
@@ -206,10 +206,10 @@ func (v *viewer) newest() (data []byte, version int, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := time.Now()
-	if info.Size() != v.seen {
-		v.seen, v.grew = info.Size(), now
+	if info.Size() != v.lastSize {
+		v.lastSize, v.grownAt = info.Size(), now
 	}
-	if info.Size() != v.size && v.reading == nil && v.isTime(now) {
+	if info.Size() != v.readSize && v.reading == nil && v.isTime(now) {
 		ended := make(chan struct{})
 		v.reading = ended
 		go func() {
@@ -217,16 +217,16 @@ func (v *viewer) newest() (data []byte, version int, err error) {
 			_ = v.read() // newest returns the error to the next request
 		}()
 	}
-	return v.data, v.version, v.failed
+	return v.data, v.version, v.readErr
 }
 
 // isTime reports whether the recording may be read again.
 func (v *viewer) isTime(now time.Time) bool {
-	rest := (readingShare - 1) * v.took
-	if now.Sub(v.grew) >= stillAfter {
-		rest = v.took
+	rest := (readingShare - 1) * v.readTime
+	if now.Sub(v.grownAt) >= stillAfter {
+		rest = v.readTime
 	}
-	return now.Sub(v.last) >= rest
+	return now.Sub(v.readAt) >= rest
 }
 
 // read reads the recording and makes its page.
@@ -235,10 +235,10 @@ func (v *viewer) read() error {
 	size, data, err := v.page(v.version + 1) // no other goroutine counts meanwhile
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.reading, v.failed = nil, err
-	v.last = time.Now()
-	v.took = v.last.Sub(began)
-	v.size = size // even for an unreadable one: the next try is when it has grown
+	v.reading, v.readErr = nil, err
+	v.readAt = time.Now()
+	v.readTime = v.readAt.Sub(began)
+	v.readSize = size // even for an unreadable one: the next try is when it has grown
 	if err == nil {
 		v.data = data
 		v.version++
@@ -254,7 +254,7 @@ func (v *viewer) page(version int) (size int64, data []byte, err error) {
 	}
 	size = info.Size()
 	tracker, findings := attribution.NewAudited()
-	if _, err := readRecording(v.until, io.NewSectionReader(v.file, 0, size), tracker.Add); err != nil {
+	if _, err := readRecording(v.ctx, io.NewSectionReader(v.file, 0, size), tracker.Add); err != nil {
 		return size, nil, err
 	}
 	r, audit := tracker.Stream(), findings.Audit(output.LeastLeak)

@@ -32,7 +32,7 @@ func viewed(t *testing.T, path string) (v *viewer, ask func(method, host, path s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	v = &viewer{file: f, host: "127.0.0.1:4711", token: "secret", until: t.Context()}
+	v = &viewer{file: f, host: "127.0.0.1:4711", token: "secret", ctx: t.Context()}
 	if err := v.read(); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestViewFollows(t *testing.T) {
 	if err := os.WriteFile(path, whole, 0o600); err != nil { // the same file, longer
 		t.Fatal(err)
 	}
-	v.last = time.Time{} // it was read long ago
+	v.readAt = time.Time{} // it was read long ago
 	if now := ask("GET", v.host, "/secret/data?have=1"); now.Code != 204 {
 		t.Errorf("the recording has just grown, and the answer is %d", now.Code)
 	}
@@ -103,8 +103,8 @@ func TestViewFollows(t *testing.T) {
 	}
 }
 
-// TestViewIsBounded: while a recording grows it is read a tenth of the time at most; one that no longer grows is read
-// soon.
+// TestViewIsBounded: reading a growing recording takes a tenth of the time at most. A recording that has stopped
+// growing is read soon.
 func TestViewIsBounded(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
@@ -116,15 +116,15 @@ func TestViewIsBounded(t *testing.T) {
 		{time.Minute, 30 * time.Second, time.Minute, false}, {time.Minute, time.Minute, time.Minute, true},
 		{time.Minute, time.Minute, stillAfter, true}, {0, 0, 0, true},
 	} {
-		v := &viewer{took: c.took, last: now.Add(-c.ago), grew: now.Add(-c.still)}
+		v := &viewer{readTime: c.took, readAt: now.Add(-c.ago), grownAt: now.Add(-c.still)}
 		if got := v.isTime(now); got != c.want {
 			t.Errorf("%v after a reading of %v, grown %v ago: %v", c.ago, c.took, c.still, got)
 		}
 	}
 }
 
-// TestViewKeepsWhatItHas: if a recording cannot be read any more, an error says so, and none of it is served as a new
-// page.
+// TestViewKeepsWhatItHas: if a recording cannot be read any more, the answer is an error, and the page has no new
+// version.
 func TestViewKeepsWhatItHas(t *testing.T) {
 	path, whole := recorded(t, 100)
 	f, err := os.Open(path)
@@ -132,7 +132,7 @@ func TestViewKeepsWhatItHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	v := &viewer{file: f, until: t.Context()}
+	v := &viewer{file: f, ctx: t.Context()}
 	if err := v.read(); err != nil {
 		t.Fatal(err)
 	}

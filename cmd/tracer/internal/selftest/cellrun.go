@@ -19,7 +19,7 @@ import (
 	"ipytracer/tracer"
 )
 
-// cellRun is the output of the traced IPython.
+// cellRun is the report and the output of a traced IPython.
 type cellRun struct {
 	report *model.Report
 	truths map[string]cellTruth
@@ -32,16 +32,16 @@ type cellTruth struct {
 	Data     int64 `json:"data"`     // nbytes, or the least that malloc takes
 }
 
-// cellScript has a cell in each line. A line that ends in a backslash goes on in the next one.
+// cellScript has a cell in each line. A line that ends in a backslash continues in the next one.
 //
 //go:embed cells.py
 var cellScript string
 
-// continued is the end of a line that goes on in the next one, with the indentation of that.
+// continued matches the end of a line that continues in the next one, with the next line's indentation.
 var continued = regexp.MustCompile(` *\\\n *`)
 
-// traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell. It
-// has a directory of its own, without any user's start-up files and history.
+// traceCells runs the script in a traced IPython, which reads each line from standard input as a cell. IPython gets a
+// new directory, so that it does not read the user's start-up files and history.
 func (t *selftest) traceCells(ctx context.Context, python *Python) (*cellRun, error) {
 	who, err := invoker.Find()
 	if err != nil {
@@ -84,7 +84,7 @@ func (t *selftest) traceCells(ctx context.Context, python *Python) (*cellRun, er
 	return run, nil
 }
 
-// cellInput writes the cells to a file to read them from.
+// cellInput writes the cells to a file, and returns it open for reading.
 func cellInput(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "cells")
 	if err != nil {
@@ -101,18 +101,18 @@ func cellInput(dir string) (*os.File, error) {
 }
 
 // windows returns the windows of a kind, in order.
-func (r *cellRun) windows(kind string) (all []*model.Window) {
+func (r *cellRun) windows(kind string) (windows []*model.Window) {
 	for i := range r.report.Windows {
 		if w := &r.report.Windows[i]; w.Kind == kind {
-			all = append(all, w)
+			windows = append(windows, w)
 		}
 	}
-	return all
+	return windows
 }
 
-// cell returns the last execution of the cell whose text begins with this.
+// cell returns the last execution of the cell whose source begins with text.
 func (r *cellRun) cell(text string) (*model.Window, error) {
-	cells, bare := r.windows(model.Cell), 0
+	cells, sourceless := r.windows(model.Cell), 0
 	for _, w := range slices.Backward(cells) {
 		switch {
 		case strings.HasPrefix(w.Source, text) && w.Status != model.OK:
@@ -120,15 +120,15 @@ func (r *cellRun) cell(text string) (*model.Window, error) {
 		case strings.HasPrefix(w.Source, text):
 			return w, nil
 		case w.Source == "":
-			bare++
+			sourceless++
 		}
 	}
 	return nil, fmt.Errorf("%w: the cell %q is not among the %d of the report (%d without source)",
-		ErrFailed, text, len(cells), bare)
+		ErrFailed, text, len(cells), sourceless)
 }
 
-// cells runs cells of known truth in a real IPython, as the invoking user, and compares.
-func (t *selftest) cells(ctx context.Context) error {
+// compareCells runs cells of known truth in a real IPython, as the invoking user, and compares their figures.
+func (t *selftest) compareCells(ctx context.Context) error {
 	found := t.Python
 	if found == nil {
 		t.note("no cells were compared: no Python with IPython was found; name one with --python")
@@ -137,20 +137,20 @@ func (t *selftest) cells(ctx context.Context) error {
 	t.result.Python = found.Path
 	t.printf("\n%s: Python %s, IPython %s, NumPy %s\n\n",
 		escape.Text(found.Path), escape.Text(found.Version), escape.Text(found.IPython), orNone(found.NumPy))
-	over := t.progress("cells")
+	stopProgress := t.progress("cells")
 	run, err := t.traceCells(ctx, found)
-	over()
+	stopProgress()
 	if err != nil {
 		return fmt.Errorf("cells of %s: %w", found.Path, err)
 	}
 	for _, test := range cellTests {
-		switch _, there := run.truths[test.truth]; {
+		switch _, hasTruth := run.truths[test.truth]; {
 		case test.needsNumPy && found.NumPy == "":
 			continue
 		case test.statements && len(run.windows(model.Statement)) == 0:
 			t.note("%s: this Python has no place for statement probes", test.name)
 			continue
-		case test.truth != "" && !there:
+		case test.truth != "" && !hasTruth:
 			t.note("%s", test.without)
 			continue
 		}
@@ -159,7 +159,7 @@ func (t *selftest) cells(ctx context.Context) error {
 			return err
 		}
 	}
-	return proven(run.report, false)
+	return checkCertificate(run.report, false)
 }
 
 func orNone(version string) string {

@@ -14,12 +14,12 @@ type cellTest struct {
 	name, about string
 	needsNumPy  bool
 	statements  bool
-	// truth is one that the cells report where what they compare is there. Where it is missing, without is noted.
-	truth, without string
-	compare        func(*cellRun) (Test, error)
+	truth       string // a truth that the cells report only if this Python can run the test; "": always
+	without     string // the note if that truth is missing
+	compare     func(*cellRun) (Test, error)
 }
 
-// What is noted where a Python lacks something.
+// Notes on what a Python lacks.
 const (
 	withoutTorch = "no tensors were compared: this Python has no PyTorch"
 	withoutGPU   = "no GPU was compared: there is no libcuda.so.1, or no device that it can use"
@@ -89,10 +89,10 @@ var cellTests = []cellTest{
 
 const firstOfArrow = "if pa: first = pa.total_allocated_bytes(); "
 
-// peaksOf compares the peaks of a cell with the cell's readings at its peak.
-func peaksOf(text, truth string, meters ...string) func(*cellRun) (Test, error) {
+// peaksOf returns a comparison of a cell's peaks with the cell's own readings at its peak.
+func peaksOf(source, truth string, meters ...string) func(*cellRun) (Test, error) {
 	return func(r *cellRun) (out Test, err error) {
-		w, err := r.cell(text)
+		w, err := r.cell(source)
 		if err != nil {
 			return out, err
 		}
@@ -102,14 +102,14 @@ func peaksOf(text, truth string, meters ...string) func(*cellRun) (Test, error) 
 }
 
 // peaks compares a window's peaks with a truth.
-func (r *cellRun) peaks(of string, w *model.Window, truth string, meters ...string) (out []Figure) {
+func (r *cellRun) peaks(subject string, w *model.Window, truth string, meters ...string) (out []Figure) {
 	t := r.truths[truth]
 	for _, m := range meters {
 		expected := t.Mapped
 		if m == workload.Resident {
 			expected = t.Resident
 		}
-		out = append(out, newFigure(m, of, expected, w.Meters[m].Peak, boundOf(w.Meters[m])))
+		out = append(out, newFigure(m, subject, expected, w.Meters[m].Peak, boundOf(w.Meters[m])))
 	}
 	return out
 }
@@ -130,21 +130,25 @@ func compareStatements(r *cellRun) (out Test, err error) {
 
 func compareExperiments(r *cellRun) (out Test, err error) {
 	for _, name := range []string{"outer", "inner"} {
-		all := r.windows(model.Experiment)
-		at := slices.IndexFunc(all, func(w *model.Window) bool { return w.Name == name })
+		experiments := r.windows(model.Experiment)
+		at := slices.IndexFunc(experiments, func(w *model.Window) bool { return w.Name == name })
 		if at < 0 {
 			return out, fmt.Errorf("%w: the experiment %q is not in the report", ErrFailed, name)
 		}
-		out.Figures = append(out.Figures, r.peaks(name, all[at], name, workload.Mapped, workload.Resident)...)
+		out.Figures = append(out.Figures, r.peaks(name, experiments[at], name, workload.Mapped, workload.Resident)...)
 	}
 	return out, nil
 }
 
-// cellFigures are a cell by the beginning of its text, the name of its truth, and the names of the figures of what it
-// needed and of what it kept, which is nothing; "" for a figure that is not compared.
-type cellFigures struct{ text, truth, need, end string }
+// cellFigures says what to compare of a cell that keeps nothing.
+type cellFigures struct {
+	text  string // the beginning of its source
+	truth string // the name of the truth about its need
+	need  string // the name of the figure for its need
+	end   string // the name of the figure for what it kept; "": not compared
+}
 
-// needsOf compares the needs of cells that keep nothing.
+// needsOf returns a comparison of the needs of cells that keep nothing.
 func needsOf(meter string, cells ...cellFigures) func(*cellRun) (Test, error) {
 	return func(r *cellRun) (out Test, err error) {
 		for _, c := range cells {
@@ -162,10 +166,10 @@ func needsOf(meter string, cells ...cellFigures) func(*cellRun) (Test, error) {
 	}
 }
 
-// keptBy compares the memory that a cell kept, and that another one gave back, with the sizes that they know.
-func keptBy(meter, keeps, kept, frees, freed string) func(*cellRun) (Test, error) {
+// keptBy returns a comparison of the memory that one cell kept and another cell freed with the sizes that they report.
+func keptBy(meter, keepingCell, keptTruth, freeingCell, freedTruth string) func(*cellRun) (Test, error) {
 	return func(r *cellRun) (out Test, err error) {
-		for _, c := range []struct{ text, truth string }{{keeps, kept}, {frees, freed}} {
+		for _, c := range []struct{ text, truth string }{{keepingCell, keptTruth}, {freeingCell, freedTruth}} {
 			w, err := r.cell(c.text)
 			if err != nil {
 				return out, err
@@ -177,22 +181,23 @@ func keptBy(meter, keeps, kept, frees, freed string) func(*cellRun) (Test, error
 	}
 }
 
-// compareGPU finds the GPU with a change: only the driver knows which one it is.
+// compareGPU compares the figures of the GPU that the cell used. It is the one with the largest need, since only the
+// driver knows which GPU that is.
 func compareGPU(r *cellRun) (out Test, err error) {
 	w, err := r.cell("if cu: gpu(")
 	if err != nil {
 		return out, err
 	}
-	of, most := event.OfDevice(0, event.Driver).String(), int64(0)
+	meter, need := event.OfDevice(0, event.Driver).String(), int64(0)
 	for n := range event.MaxDevices {
 		id := event.OfDevice(n, event.Driver).String()
-		if f := w.Meters[id]; f.Need() > most {
-			of, most = id, f.Need()
+		if f := w.Meters[id]; f.Need() > need {
+			meter, need = id, f.Need()
 		}
 	}
 	out.Figures = []Figure{
-		newFigure(of, "cell's need", r.truths["gpu"].Data, most, 0),
-		newFigure(of, "kept by the cell", 0, w.Meters[of].Consumed, 0),
+		newFigure(meter, "cell's need", r.truths["gpu"].Data, need, 0),
+		newFigure(meter, "kept by the cell", 0, w.Meters[meter].Consumed, 0),
 		newFigure(meterPinned, "cell's need", r.truths["pinned"].Data, w.Meters[meterPinned].Need(), 0),
 	}
 	return out, nil

@@ -10,46 +10,46 @@ import (
 	"ipytracer/internal/words"
 )
 
-// Options are the scope of a self-test and its output.
+// Options say what to test, and where to print.
 type Options struct {
 	Tracer       string   // the tracer's version
 	Only         []string // of [Names]; nil: all
-	Python       *Python  // compare its cells; nil: none was found, which is noted
+	Python       *Python  // runs the cells; nil: none was found, which the result notes
 	WithoutCells bool     // skip the cells
-	// Text receives a line for each finished test, nil for none; Color, with colours.
+	// Text receives a line for each finished test; nil for none.
 	Text  io.Writer
-	Color bool
+	Color bool // of Text
 	// Progress is called with the name of a step, and returns the function to call at its end; it may be nil.
-	Progress func(doing string) (over func())
+	Progress func(doing string) (stop func())
 }
 
-func (o *Options) progress(doing string) (over func()) {
+func (o *Options) progress(doing string) (stop func()) {
 	if o.Progress == nil {
 		return func() {}
 	}
 	return o.Progress(doing)
 }
 
-// selftest is one run.
+// selftest is one run of the tests.
 type selftest struct {
 	Options
 	result Result
 }
 
-// step runs one test, keeps its result and prints its line.
+// step runs one test unless Only excludes it, adds its result to into, and prints its line.
 func (t *selftest) step(into *[]Test, name, about string, run func() (Test, error)) error {
 	if len(t.Only) > 0 && !slices.Contains(t.Only, name) {
 		return nil
 	}
-	over := t.progress(name)
-	r, err := run()
-	over()
-	r.Name, r.About = name, about
-	if r.Figures == nil {
-		r.Figures = []Figure{}
+	stopProgress := t.progress(name)
+	test, err := run()
+	stopProgress()
+	test.Name, test.About = name, about
+	if test.Figures == nil {
+		test.Figures = []Figure{}
 	}
-	*into = append(*into, r)
-	for _, f := range r.Figures {
+	*into = append(*into, test)
+	for _, f := range test.Figures {
 		t.result.Figures++
 		if f.Bound == 0 {
 			t.result.Exact++
@@ -58,7 +58,7 @@ func (t *selftest) step(into *[]Test, name, about string, run func() (Test, erro
 			err = &mismatch{name, f}
 		}
 	}
-	t.printStep(r, err)
+	t.printStep(test, err)
 	return err
 }
 
@@ -76,13 +76,13 @@ func (t *selftest) printHead() {
 		t.result.Tracer, t.result.Kernel, t.result.CPUs)
 }
 
-// printStep prints the line of one test; of a failed one also every figure.
+// printStep prints the line of one test, and every figure if it has failed.
 func (t *selftest) printStep(r Test, err error) {
 	var peaks []string
 	seen := map[string]bool{}
 	for _, f := range r.Figures {
 		key := f.Meter + strings.TrimPrefix(f.Of, "session")
-		if f.Of == "session" && seen[f.Meter+"process"] { // the same number again
+		if f.Of == "session" && seen[f.Meter+"process"] { // the same figure again
 			continue
 		}
 		seen[key] = true

@@ -10,7 +10,7 @@ import (
 	"ipytracer/internal/host/invoker"
 )
 
-// Python is an interpreter and the versions of its packages; "" is missing.
+// Python is an interpreter with the versions of its packages; "" for a missing one.
 type Python struct {
 	Path    string
 	Version string `json:"python"`
@@ -28,7 +28,7 @@ for name, module in (("ipython", "IPython"), ("numpy", "numpy")):
         pass
 print(json.dumps(out))`
 
-// FindPython asks Pythons until one has IPython and NumPy; else one without NumPy will do. It returns nil if there is
+// FindPython returns the first Python that has IPython and NumPy, else the first that has IPython, nil if there is
 // none.
 func FindPython(ctx context.Context, paths []string) (best *Python) {
 	for _, path := range paths {

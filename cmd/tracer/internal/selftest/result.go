@@ -19,7 +19,7 @@ type Result struct {
 	Passed    bool     `json:"passed"`
 	Failure   string   `json:"failure"`
 	Figures   int      `json:"figures"`
-	Exact     int      `json:"exact"` // of them; the others are right within their bound
+	Exact     int      `json:"exact"` // number of exact figures; the others are right within their bound
 	Workloads []Test   `json:"workloads"`
 	Python    string   `json:"python"` // "" without cells
 	Cells     []Test   `json:"cells"`
@@ -37,11 +37,11 @@ type Test struct {
 // Figure is one peak beside its truth.
 type Figure struct {
 	Meter      string `json:"meter"`
-	Of         string `json:"of"` // "process", "child", "tree", or its role in a cell
+	Of         string `json:"of"` // its subject: "process", "child", "tree", or a role in a cell
 	Expected   int64  `json:"expected"`
 	Found      int64  `json:"found"`
 	Difference int64  `json:"difference"`
-	Bound      int64  `json:"bound"` // how far it may be off on this kernel; 0 if it is exact
+	Bound      int64  `json:"bound"` // how far Found may be off on this kernel; 0 if it is exact
 }
 
 func newFigure(meter, of string, expected, found, bound int64) Figure {

@@ -24,8 +24,8 @@ func Names() []string {
 	return names
 }
 
-// Run runs the tests up to the first that fails. An error is that one's ([ErrFailed]), or the reason why nothing could
-// be compared; earlier results are there all the same.
+// Run runs the tests up to the first that fails. Its error is that test's ([ErrFailed]), or the reason why nothing
+// could be compared. It returns the earlier results with the error.
 func Run(ctx context.Context, o Options) (Result, error) {
 	t := &selftest{Options: o, result: Result{
 		Schema: Schema, Tracer: o.Tracer, Kernel: ledger.KernelRelease(), CPUs: runtime.NumCPU(),
@@ -62,11 +62,11 @@ func (t *selftest) runAll(ctx context.Context) error {
 	if t.WithoutCells || !WantsCells(t.Only) {
 		return nil
 	}
-	return t.cells(ctx)
+	return t.compareCells(ctx)
 }
 
-// WantsCells reports whether the tests of some names compare cells, for which a Python is started. No names are all
-// tests.
+// WantsCells reports whether one of the named tests compares cells, for which a Python is started. No names stand for
+// all tests.
 func WantsCells(only []string) bool {
 	return len(only) == 0 ||
 		slices.ContainsFunc(cellTests, func(c cellTest) bool { return slices.Contains(only, c.name) })
@@ -74,6 +74,6 @@ func WantsCells(only []string) bool {
 
 const smallRing = "small ring" // the name of a test
 
-// smallestRing is the size of the smallest ring there is, in bytes: one page. A page of 4,096 bytes holds about fifty
-// changes.
+// smallestRing is the size of the smallest possible ring in bytes: one page. A page of 4,096 bytes has room for about
+// fifty changes.
 var smallestRing = os.Getpagesize()

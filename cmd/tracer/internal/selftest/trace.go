@@ -20,14 +20,15 @@ import (
 	"ipytracer/tracer"
 )
 
-// workloadPatience is the time limit of a workload, the loading of the probes included. Loading alone takes half a
-// minute if two busy CPUs emulate eight.
-const workloadPatience = 5 * time.Minute
+// workloadTimeout is the time limit of a workload, with the loading of the probes. Loading alone takes half a minute if
+// two busy CPUs emulate eight.
+const workloadTimeout = 5 * time.Minute
 
-// Unsteady workloads are run again. A workload is unsteady if other memory moved while it read its own.
+// unsteadyTries is how often a workload is run while it is unsteady: other memory moved while it read its own.
 const unsteadyTries = 5
 
-// measureWorkload runs a workload under the tracer and puts every peak beside its truth.
+// measureWorkload runs a workload under the tracer and compares every peak with its truth. ring is the size of the ring
+// of changes in bytes; with 0, the usual size, no change may be lost.
 func (t *selftest) measureWorkload(ctx context.Context, w workload.Workload, ring int) (Test, error) {
 	for try := 1; ; try++ {
 		truths, r, err := t.traceWorkload(ctx, w.Name, ring)
@@ -39,7 +40,7 @@ func (t *selftest) measureWorkload(ctx context.Context, w workload.Workload, rin
 		}
 		out, err := compareWorkload(w, truths, r)
 		if err == nil {
-			err = proven(r, ring != 0)
+			err = checkCertificate(r, ring != 0)
 		}
 		if ring != 0 {
 			out.Note = fmt.Sprintf("%d of %d changes lost, all counted", lostChanges(r), r.Certificate.Made)
@@ -62,7 +63,7 @@ func (t *selftest) traceWorkload(ctx context.Context, name string, ring int) ([]
 // traceCommand runs a command under the tracer from its first instruction to its end, and returns the bytes that it
 // wrote to its file descriptor 3.
 func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte, *model.Report, error) {
-	ctx, cancel := context.WithTimeout(ctx, workloadPatience)
+	ctx, cancel := context.WithTimeout(ctx, workloadTimeout)
 	defer cancel()
 	written, to, err := capture(64 << 20)
 	if err != nil {
@@ -85,11 +86,11 @@ func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte,
 	if err = event.Each(ctx, live, tracker.Add); err != nil || ctx.Err() != nil {
 		err = errors.Join(err, context.Cause(ctx), cmd.Process.Kill())
 	}
-	state, waited := cmd.Process.Wait()
-	if err == nil && waited == nil && !state.Success() {
+	state, waitErr := cmd.Process.Wait()
+	if err == nil && waitErr == nil && !state.Success() {
 		err = fmt.Errorf("%s: %v: %s", cmd.Args[len(cmd.Args)-1], state, bytes.TrimSpace(<-complaints))
 	}
-	if err = errors.Join(err, waited); err != nil {
+	if err = errors.Join(err, waitErr); err != nil {
 		return nil, nil, err
 	}
 	return <-written, tracker.Report(), nil
@@ -102,23 +103,23 @@ func capture(limit int64) (<-chan []byte, *os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	all := make(chan []byte, 1)
+	captured := make(chan []byte, 1)
 	go func() {
 		defer from.Close()
 		text, _ := io.ReadAll(io.LimitReader(from, limit))
-		all <- text
+		captured <- text
 	}()
-	return all, to, nil
+	return captured, to, nil
 }
 
-// compareWorkload puts the figures of a report beside the truths.
+// compareWorkload compares the figures of a report with the truths.
 func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Report) (out Test, err error) {
-	sum := map[string]int64{}
+	sums := map[string]int64{}
 	bounds := map[string]int64{}
 	for i, truth := range truths {
-		of := "process"
-		if i < len(truths)-1 { // the first of them ends last
-			of = "child"
+		subject := "process"
+		if i < len(truths)-1 { // the workload's own process ends last
+			subject = "child"
 		}
 		at := slices.IndexFunc(r.Processes, func(p model.Process) bool { return p.PID == truth.PID })
 		if at < 0 {
@@ -127,8 +128,8 @@ func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Repo
 		for _, meter := range w.Meters {
 			f := r.Processes[at].Meters[meter]
 			bounds[meter] += boundOf(f)
-			sum[meter] += truth.Bytes[meter]
-			out.Figures = append(out.Figures, newFigure(meter, of, truth.Bytes[meter], f.Peak, boundOf(f)))
+			sums[meter] += truth.Bytes[meter]
+			out.Figures = append(out.Figures, newFigure(meter, subject, truth.Bytes[meter], f.Peak, boundOf(f)))
 		}
 	}
 	at := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == model.Session })
@@ -139,12 +140,12 @@ func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Repo
 	for _, meter := range w.Meters {
 		switch {
 		case len(truths) == 1:
-			out.Figures = append(out.Figures, newFigure(meter, "session", sum[meter], session.Meters[meter].Peak,
+			out.Figures = append(out.Figures, newFigure(meter, "session", sums[meter], session.Meters[meter].Peak,
 				bounds[meter]))
 		case w.Tree: // memory that the child shares with its parent counts once, and widens the figure's bound
 			f, _ := session.Together(meter)
 			shared := boundOf(f) - boundOf(session.Meters[meter])
-			out.Figures = append(out.Figures, newFigure(meter, "tree", sum[meter]-shared, f.Peak, bounds[meter]))
+			out.Figures = append(out.Figures, newFigure(meter, "tree", sums[meter]-shared, f.Peak, bounds[meter]))
 		}
 	}
 	return out, nil
@@ -157,10 +158,10 @@ func boundOf(f model.Figure) int64 {
 	return *f.Bound
 }
 
-// proven checks the certificate: nothing is missing, and every peak of the kernel is the one recomputed from the
-// stream. If a test wants losses, they must be counted. A page of more than 4 KiB holds so many changes that they may
-// all be read in time.
-func proven(r *model.Report, lossy bool) error {
+// checkCertificate checks that no boundary is missing, that all changes are delivered or counted as lost, and that the
+// kernel's peaks agree with those recomputed from the changes. lossy demands lost changes, except with pages of more
+// than 4 KiB: the ring is then so large that all changes may be read in time.
+func checkCertificate(r *model.Report, lossy bool) error {
 	c := r.Certificate
 	if c.BoundariesLost != 0 {
 		return fmt.Errorf("%w: %d boundaries are missing", ErrFailed, c.BoundariesLost)

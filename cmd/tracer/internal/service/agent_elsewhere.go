@@ -16,15 +16,15 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 )
 
-// agentProgram is the name of the program that has the agent. It lies beside this one, and is the same program, with
-// the libraries for Kubernetes and OpenTelemetry: they would make every other command larger.
+// agentProgram is the name of the program that has the agent, in the folder of this one. It is this program built with
+// the libraries for Kubernetes and OpenTelemetry, which are large.
 const agentProgram = "tracer-agent"
 
 func runAgent(cmd *cobra.Command, _ agentOptions, _ console.Console) error { return becomeAgent(cmd) }
 
 func checkAgent(cmd *cobra.Command, _ agentOptions, _ console.Console) error { return becomeAgent(cmd) }
 
-// becomeAgent executes the agent's program with the command's flags. It returns only if that is not possible.
+// becomeAgent executes the agent's program with the command's flags. It returns only if that fails.
 func becomeAgent(cmd *cobra.Command) error {
 	own, err := os.Executable()
 	if err != nil {
@@ -42,8 +42,8 @@ func becomeAgent(cmd *cobra.Command) error {
 	return fmt.Errorf("start %s: %w", path, unix.Exec(path, arguments, os.Environ()))
 }
 
-// checkSibling returns an error if a program may be somebody else's than its sibling: root executes it. In a folder
-// such as /tmp anybody can put a file beside the tracer.
+// checkSibling returns an error if others than root and the owner of its sibling can change the program at path. Root
+// will execute it, and in a folder such as /tmp anybody can put a file beside the tracer.
 func checkSibling(path, sibling string) error {
 	var own, other unix.Stat_t
 	if err := unix.Stat(sibling, &own); err != nil {
@@ -60,8 +60,13 @@ func checkSibling(path, sibling string) error {
 		return fmt.Errorf("%s is not started: it is not a regular file", path)
 	case other.Uid != 0 && other.Uid != own.Uid:
 		return fmt.Errorf("%s is not started: its owner is neither root nor the owner of %s", path, sibling)
-	case other.Mode&0o002 != 0, other.Mode&0o020 != 0 && (own.Mode&0o020 == 0 || other.Gid != own.Gid):
+	case other.Mode&0o002 != 0, other.Mode&0o020 != 0 && !sharesWritableGroup(&own, &other):
 		return fmt.Errorf("%s is not started: others than its owner can write to it; type 'chmod go-w %s'", path, path)
 	}
 	return nil
+}
+
+// sharesWritableGroup reports whether the group of other may write to own, too.
+func sharesWritableGroup(own, other *unix.Stat_t) bool {
+	return own.Mode&0o020 != 0 && other.Gid == own.Gid
 }

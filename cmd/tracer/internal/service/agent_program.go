@@ -27,7 +27,7 @@ import (
 type agentFiles struct {
 	options agentOptions
 	rights  *invoker.Rights
-	keep    []uint // capabilities: processes that look for kernels become the invoker
+	keep    []uint // the capabilities with which processes that look for kernels become the invoker
 }
 
 func newAgentFiles(o agentOptions) (*agentFiles, error) {
@@ -46,7 +46,7 @@ func newAgentFiles(o agentOptions) (*agentFiles, error) {
 	return &agentFiles{o, rights, keep}, nil
 }
 
-// config reads the configuration, and the share of its budget. A mistake in it is a usage error.
+// config reads the configuration, and its budget as a share of time. A mistake in the configuration is a usage error.
 func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
 	config = agent.DefaultConfig()
 	if file := a.options.Config; file != "" {
@@ -55,7 +55,7 @@ func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
 			return config, 0, status.Usagef("read the configuration: %w", err)
 		}
 		defer f.Close()
-		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // a pipe could be waited for without end
+		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // reading a pipe might wait without end
 			return config, 0, status.Usagef("%s: %w", file, cmp.Or(err, errNoFile))
 		}
 		if config, err = agent.ReadConfig(f, file); err != nil {
@@ -111,7 +111,7 @@ func runAgent(cmd *cobra.Command, o agentOptions, c console.Console) error {
 		return err
 	}
 	log := c.Logger(o.Verbose)
-	sockets, err := activated()
+	sockets, err := systemdSockets()
 	if err != nil {
 		return err
 	}
@@ -140,21 +140,21 @@ func runAgent(cmd *cobra.Command, o agentOptions, c console.Console) error {
 	return err
 }
 
-// activated returns the sockets that systemd listens at for this program ([docs/agent-deploy.md]).
-func activated() (sockets []net.Listener, err error) {
-	all, err := activation.Listeners()
+// systemdSockets returns the sockets that systemd has opened for this program (docs/agent-deploy.md).
+func systemdSockets() ([]net.Listener, error) {
+	sockets, err := activation.Listeners()
 	if err != nil {
 		return nil, fmt.Errorf("take the sockets of systemd: %w", err)
 	}
-	for i, l := range all {
+	for i, l := range sockets {
 		if l == nil {
 			return nil, status.Usagef("socket %d of systemd is none that listens for connections", i)
 		}
 	}
-	return all, nil
+	return sockets, nil
 }
 
-// sign prepares the ready file, and returns a function that puts it in its place with the address in it.
+// sign prepares the ready file, and returns the function that makes it appear, with the address in it.
 func (a *agentFiles) sign(c console.Console) (func(net.Addr) error, error) {
 	if a.options.ReadyFile == "" {
 		return func(net.Addr) error { return nil }, nil
@@ -173,14 +173,14 @@ func (a *agentFiles) sign(c console.Console) (func(net.Addr) error, error) {
 	}, nil
 }
 
-// reloads returns the configurations that are read when a SIGHUP arrives, until the context is done. A wrong one
-// changes nothing.
+// reloads reads the configuration again at each SIGHUP, until the context is done, and sends it to the returned
+// channel. It only logs a configuration with a mistake.
 func (a *agentFiles) reloads(ctx context.Context, c console.Console, log *slog.Logger) <-chan agent.Config {
-	asked, out := make(chan struct{}, 1), make(chan agent.Config)
+	hangups, configs := make(chan struct{}, 1), make(chan agent.Config)
 	c.Signals.OnHangup(func() {
 		select {
-		case asked <- struct{}{}:
-		default: // one is due anyway
+		case hangups <- struct{}{}:
+		default: // a reload is to come already
 		}
 	})
 	go func() {
@@ -188,7 +188,7 @@ func (a *agentFiles) reloads(ctx context.Context, c console.Console, log *slog.L
 			select {
 			case <-ctx.Done():
 				return
-			case <-asked:
+			case <-hangups:
 			}
 			config, _, err := a.config()
 			if err != nil {
@@ -196,11 +196,11 @@ func (a *agentFiles) reloads(ctx context.Context, c console.Console, log *slog.L
 				continue
 			}
 			select {
-			case out <- config:
+			case configs <- config:
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return out
+	return configs
 }

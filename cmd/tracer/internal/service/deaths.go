@@ -42,7 +42,7 @@ func runDeaths(o deathsOptions, c console.Console) error {
 	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
-	all, err := deaths.Ask(o.Socket)
+	reports, err := deaths.Ask(o.Socket)
 	switch {
 	case errors.Is(err, deaths.ErrNoAgent):
 		return fmt.Errorf("%w; ask the administrator to run 'tracer agent', or name its socket with --socket", err)
@@ -50,17 +50,17 @@ func runDeaths(o deathsOptions, c console.Console) error {
 		return err
 	}
 	if o.Format == "json" {
-		if all == nil {
-			all = []*deaths.Report{}
+		if reports == nil {
+			reports = []*deaths.Report{}
 		}
-		return console.PrintJSON(c.Out, all)
+		return console.PrintJSON(c.Out, reports)
 	}
-	if len(all) == 0 {
+	if len(reports) == 0 {
 		_, err := fmt.Fprintln(c.Out, "No kernel of yours was killed, as far as the agent knows.")
 		return err
 	}
 	var out strings.Builder
-	for _, r := range all {
+	for _, r := range reports {
 		subject := fmt.Sprintf("a kernel (pid %d)", r.PID)
 		if r.Notebook != "" {
 			subject = "a kernel of " + escape.Bounded(r.Notebook, 200)

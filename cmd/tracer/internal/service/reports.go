@@ -28,24 +28,23 @@ import (
 	"ipytracer/internal/serving"
 )
 
-// Bounds of the reports that sessions of a server leave to their users.
+// The reports that sessions of a server leave to their users.
 const (
-	mostOfReport  = 1 << 20 // bytes; the rest is cut
-	mostReports   = 20      // in a folder: the oldest are removed
-	keepPatience  = 5 * time.Second
+	maxReport     = 1 << 20 // bytes; the rest is cut
+	maxReports    = 20      // in a folder; the oldest are removed
+	keepTimeout   = 5 * time.Second
 	reportsFolder = "%h/.local/state/ipytracer" // the default of --reports
 	keepCommand   = "keep-report"
 )
 
-// keeper is the program that keeps reports: this one.
-var keeper = []string{"/proc/self/exe", keepCommand}
+// keepProgram is the command line that writes a report, without its path.
+var keepProgram = []string{"/proc/self/exe", keepCommand}
 
 const cutHere = "\n… the rest is cut: a session of a server leaves at most 1 MiB; " +
 	"'sudo tracer attach PID -o FILE' leaves all of it\n"
 
-// reportPlace returns the path for a peer's report. It is "" without a folder, for a user that is not in the database,
-// and for a peer with other files than this program, such as in a container, where paths and user numbers mean
-// something else.
+// reportPlace returns the path for a peer's report; "" if there is no folder, or the user is not in the database, or
+// the peer has another root directory, such as in a container: paths and user IDs mean something else there.
 func reportPlace(folder string, peer serving.Peer, now time.Time) string {
 	if folder == "" || !sameRoot(peer.PID) {
 		return ""
@@ -68,7 +67,7 @@ func sameRoot(pid int) bool {
 	return theirs.Dev == ours.Dev && theirs.Ino == ours.Ino
 }
 
-// checkReports finds mistakes in --reports; "" for "off".
+// checkReports checks the value of --reports, and returns the folder; "" for "off".
 func checkReports(folder string) (string, error) {
 	if folder == "off" {
 		return "", nil
@@ -81,35 +80,35 @@ func checkReports(folder string) (string, error) {
 	return folder, nil
 }
 
-// leaving is the output of a session for its user, until it is kept.
-type leaving struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	cut  bool
-	keep *os.Process // the process that keeps it, while it runs
+// reportOutput takes a session's report from its standard output, until the report is stored.
+type reportOutput struct {
+	mu     sync.Mutex
+	text   bytes.Buffer
+	cut    bool        // the report is longer than text
+	keeper *os.Process // the process that stores the report, while it runs
 }
 
-func (l *leaving) Write(p []byte) (int, error) {
+func (l *reportOutput) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	room := mostOfReport - l.text.Len()
+	room := maxReport - l.text.Len()
 	l.text.Write(p[:min(len(p), room)])
 	l.cut = l.cut || len(p) > room
 	return len(p), nil
 }
 
-// kill ends the process that keeps the report.
-func (l *leaving) kill() {
+// kill ends the process that stores the report.
+func (l *reportOutput) kill() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.keep != nil {
-		_ = l.keep.Kill()
+	if l.keeper != nil {
+		_ = l.keeper.Kill()
 	}
 }
 
-// store has a process keep the report at a path. That process runs as the peer's user, has no other rights, and is
-// killed if it takes too long: it opens that user's files, which may be on a file system that does not answer.
-func (l *leaving) store(log *slog.Logger, peer serving.Peer, path string) {
+// store stores the report at a path, by a process that runs as the peer's user and has no other rights. It kills that
+// process if it takes longer than keepTimeout: the path may be on a file system that does not answer.
+func (l *reportOutput) store(log *slog.Logger, peer serving.Peer, path string) {
 	l.mu.Lock()
 	text := bytes.Clone(l.text.Bytes())
 	if l.cut {
@@ -120,21 +119,21 @@ func (l *leaving) store(log *slog.Logger, peer serving.Peer, path string) {
 	if len(text) == 0 || path == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), keepPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), keepTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, keeper[0], append(slices.Clone(keeper[1:]), path)...)
+	cmd := exec.CommandContext(ctx, keepProgram[0], append(slices.Clone(keepProgram[1:]), path)...)
 	errs := &console.Tail{}
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = []string{"LANG=C.UTF-8"}, "/", bytes.NewReader(text), errs
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: credentialOf(peer)}
 	l.mu.Lock()
 	err := cmd.Start()
-	l.keep = cmd.Process
+	l.keeper = cmd.Process
 	l.mu.Unlock()
 	if err == nil {
 		err = cmd.Wait()
 		l.mu.Lock()
-		l.keep = nil
+		l.keeper = nil
 		l.mu.Unlock()
 	}
 	if err != nil {
@@ -159,7 +158,7 @@ func credentialOf(peer serving.Peer) *syscall.Credential {
 	return credential
 }
 
-// newKeepCommand returns the command that writes its standard input to a report, as the report's user.
+// newKeepCommand returns the command that stores its standard input as a report, as the user who gets the report.
 func newKeepCommand(c console.Console) *cobra.Command {
 	return status.Hidden(keepCommand+" PATH", "Keep the report of a session; started by tracer itself",
 		cobra.ExactArgs(1),
@@ -186,7 +185,7 @@ func keepReport(from io.Reader, path string) error {
 		return err
 	}
 	defer folder.Close()
-	if err := folder.Thin(mostReports-1, isLeft); err != nil {
+	if err := folder.Thin(maxReports-1, isReportName); err != nil {
 		return err
 	}
 	f, err := rights.Create(path, false)
@@ -194,17 +193,20 @@ func keepReport(from io.Reader, path string) error {
 		return err
 	}
 	defer f.Discard()
-	if _, err := io.Copy(f, io.LimitReader(from, mostOfReport+int64(len(cutHere)))); err != nil {
+	if _, err := io.Copy(f, io.LimitReader(from, maxReport+int64(len(cutHere)))); err != nil {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Commit())
 }
 
-// isLeft reports whether a session may have left a report under this name.
-func isLeft(name string) bool {
-	when, rest, ok := strings.Cut(name, "-")
-	clock, pid, _ := strings.Cut(strings.TrimSuffix(rest, ".txt"), "-")
-	_, err := time.Parse("20060102 150405", when+" "+clock)
-	number, wrong := strconv.ParseUint(pid, 10, 31)
-	return ok && err == nil && wrong == nil && number > 0 && strings.HasSuffix(name, ".txt")
+// isReportName reports whether a file's name is one of [reportPlace]: DATE-TIME-PID.txt.
+func isReportName(name string) bool {
+	rest, isText := strings.CutSuffix(name, ".txt")
+	parts := strings.Split(rest, "-")
+	if !isText || len(parts) != 3 {
+		return false
+	}
+	_, timeErr := time.Parse("20060102 150405", parts[0]+" "+parts[1])
+	pid, pidErr := strconv.ParseUint(parts[2], 10, 31)
+	return timeErr == nil && pidErr == nil && pid > 0
 }

@@ -20,7 +20,7 @@ import (
 	"ipytracer/internal/serving"
 )
 
-// TestMain is also the process that keeps a report: the program starts itself for that.
+// TestMain is also the process that stores a report, because the program starts itself for that.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == keepCommand {
 		keep := newKeepCommand(console.Console{In: os.Stdin})
@@ -42,7 +42,7 @@ func peerOf(t *testing.T, uid uint32) serving.Peer {
 	return serving.Peer{Identity: id, UID: uid, GID: uid}
 }
 
-// TestReportPlace: a report goes to a folder of the user's, and nowhere for a user without one, or in a container.
+// TestReportPlace: a report goes to a folder of the user. A user without a home, or in a container, gets none.
 func TestReportPlace(t *testing.T) {
 	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	p := peerOf(t, 0)
@@ -65,7 +65,7 @@ func TestReportPlace(t *testing.T) {
 		t.Errorf("of a process that has ended: %q", got)
 	}
 	for _, name := range []string{"20260203-040506-7.txt", "20260203-040506-4194304.txt"} {
-		if !isLeft(name) {
+		if !isReportName(name) {
 			t.Errorf("%q is none", name)
 		}
 	}
@@ -73,7 +73,7 @@ func TestReportPlace(t *testing.T) {
 		"", "notes.txt", "20260203-040506.txt", "20260203-040506-0.txt", "20269999-040506-7.txt",
 		"20260203-040506-7.txt.gz", "20260203-040506-x.txt", "20260203-040506--7.txt",
 	} {
-		if isLeft(name) {
+		if isReportName(name) {
 			t.Errorf("%q is one", name)
 		}
 	}
@@ -109,7 +109,7 @@ func TestKeepReport(t *testing.T) {
 		}
 	}
 	all, err := os.ReadDir(folder)
-	if err != nil || len(all) != mostReports+3 {
+	if err != nil || len(all) != maxReports+3 {
 		t.Errorf("%d files, %v", len(all), err)
 	}
 	text, err := os.ReadFile(name(24))
@@ -132,26 +132,26 @@ func TestKeepReport(t *testing.T) {
 	if err := keepReport(strings.NewReader(strings.Repeat("x", 3<<20)), huge); err != nil {
 		t.Fatal(err)
 	}
-	if st, _ := os.Stat(huge); st.Size() > mostOfReport+int64(len(cutHere)) {
+	if st, _ := os.Stat(huge); st.Size() > maxReport+int64(len(cutHere)) {
 		t.Errorf("it has %d bytes", st.Size())
 	}
 }
 
 // TestLeavingIsBounded: only a bounded part of a session's output is kept, and its end says that it was cut.
 func TestLeavingIsBounded(t *testing.T) {
-	l := &leaving{}
+	l := &reportOutput{}
 	for range 300 {
 		if n, err := l.Write(make([]byte, 10_000)); n != 10_000 || err != nil {
 			t.Fatal(n, err)
 		}
 	}
-	if l.text.Len() != mostOfReport || !l.cut {
+	if l.text.Len() != maxReport || !l.cut {
 		t.Errorf("%d bytes, cut: %v", l.text.Len(), l.cut)
 	}
 }
 
-// TestReportOfAnother: the process that keeps a report runs as the user, and can write where that user may and nowhere
-// else: not through a link to root's folder, not in another user's. A folder that does not answer delays nothing.
+// TestReportOfAnother: the process that stores a report runs as the user and can write only where that user may: not
+// through a link to root's folder, and not to another user's. A folder that does not answer delays nothing.
 func TestReportOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root")
@@ -176,7 +176,7 @@ func TestReportOfAnother(t *testing.T) {
 	}
 	p := peerOf(t, uid)
 	keep := func(path string) time.Duration {
-		l := &leaving{}
+		l := &reportOutput{}
 		_, _ = l.Write([]byte("In[1]"))
 		began := time.Now()
 		l.store(slog.New(slog.DiscardHandler), p, path)
@@ -203,18 +203,18 @@ func TestReportOfAnother(t *testing.T) {
 	}
 }
 
-// TestKeeperThatHangs: a process that keeps a report and does not end is killed after a while, or as soon as the
-// session must be killed.
+// TestKeeperThatHangs: a process that stores a report and hangs is killed after keepTimeout, or as soon as the session
+// must be killed.
 func TestKeeperThatHangs(t *testing.T) {
-	before := keeper
+	before := keepProgram
 	begun := filepath.Join(t.TempDir(), "begun") // the keeper waits until it is read
 	if err := syscall.Mkfifo(begun, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	keeper = []string{"/bin/sh", "-c", "echo > " + begun + "; exec sleep 1000"}
-	t.Cleanup(func() { keeper = before })
+	keepProgram = []string{"/bin/sh", "-c", "echo > " + begun + "; exec sleep 1000"}
+	t.Cleanup(func() { keepProgram = before })
 	for _, killed := range []bool{false, true} {
-		l := &leaving{}
+		l := &reportOutput{}
 		_, _ = l.Write([]byte("In[1]"))
 		over := make(chan struct{})
 		go func() {

@@ -109,8 +109,8 @@ func notify(log *slog.Logger, state string) {
 var errServeNeedsRoot = status.Errorf(status.CannotTrace,
 	"'tracer serve' traces the processes of others, which takes root; type 'sudo tracer serve'")
 
-// startSession starts a process that traces the peer, and answers on its line only. Its report is kept at the path
-// report, unless that is "". Nothing from the peer is in its arguments.
+// startSession starts a process that traces the peer and answers only the peer's notebook. When it has ended, its
+// report is stored at the path report, unless that is "". Its arguments have nothing that the peer has chosen.
 func startSession(log *slog.Logger, peer serving.Peer, report string) (*serving.Child, error) {
 	args := []string{
 		"attach", "--quiet", "--started", strconv.FormatUint(peer.StartTicks, 10), "--owner",
@@ -123,10 +123,10 @@ func startSession(log *slog.Logger, peer serving.Peer, report string) (*serving.
 	}
 	cmd := exec.Command("/proc/self/exe", append(args, strconv.Itoa(peer.PID))...)
 	cmd.Env, cmd.Dir = environmentOf(peer), "/"
-	errs, left := &console.Tail{}, &leaving{}
-	cmd.Stdout, cmd.Stderr = left, errs
-	cmd.WaitDelay = time.Second // its children may hold its standard error open, and be stopped
-	// Ctrl-C at the server does not reach them: the server ends them
+	errs, output := &console.Tail{}, &reportOutput{}
+	cmd.Stdout, cmd.Stderr = output, errs
+	cmd.WaitDelay = time.Second // a stopped child of the process may hold standard error open
+	// In a session of its own, Ctrl-C at the server does not reach the process: the server ends it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a session: %w", err)
@@ -135,21 +135,21 @@ func startSession(log *slog.Logger, peer serving.Peer, report string) (*serving.
 	go func() {
 		defer close(ended)
 		_ = cmd.Wait()
-		if cmd.ProcessState != nil && cmd.ProcessState.Exited() { // a killed one would leave half a report
-			left.store(log, peer, report)
+		if cmd.ProcessState != nil && cmd.ProcessState.Exited() { // a killed process has written half a report
+			output.store(log, peer, report)
 		}
 	}()
 	signal := func(s unix.Signal) error {
 		if s == unix.SIGKILL {
-			left.kill()
+			output.kill()
 		}
 		return cmd.Process.Signal(s)
 	}
 	return &serving.Child{Signal: signal, Ended: ended, Said: errs.Text, Report: report}, nil
 }
 
-// environmentOf returns the environment that sudo would set for the peer's user: files are opened with that user's
-// rights, and the session becomes that user.
+// environmentOf returns the environment that sudo would set for the peer's user. By that, the session opens files with
+// that user's rights, and becomes that user.
 func environmentOf(peer serving.Peer) []string {
 	env := []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}
 	if peer.UID == 0 {
@@ -163,7 +163,7 @@ func environmentOf(peer serving.Peer) []string {
 	return env
 }
 
-// Commands returns the commands that serve all users of a machine.
+// Commands returns the commands serve, agent and deaths, and a hidden one.
 func Commands(c console.Console) []*cobra.Command {
 	return []*cobra.Command{newServeCommand(c), newAgentCommand(c), newDeathsCommand(c), newKeepCommand(c)}
 }

@@ -19,39 +19,41 @@ import (
 	"ipytracer/tracer"
 )
 
-// answers has the answers to a notebook's questions about a process's objects: names, and memory that stays behind. The
-// session is audited from its beginning, because a request comes too late to begin.
+// answers answers the questions of notebooks about a process's objects: its names, and the memory that stays behind.
+// The session is audited from its beginning, because an audit cannot begin when a notebook asks.
 type answers struct {
 	hub      *companion.Hub
-	running  func() *tracer.Session // nil before it runs
+	running  func() *tracer.Session // returns nil before the session runs
 	noSource bool
 	reports  *attribution.Tracker
-	findings atomic.Pointer[attribution.Findings] // of the audit, nil once it was given up
+	findings atomic.Pointer[attribution.Findings] // of the audit; nil once that was given up
 	needed   bool                                 // the report needs the audit, too
-	cells    int
+	cells    int                                  // opened so far
 }
 
-// Time for which an audit goes on while no notebook has a line. Its memory is about a hundred bytes for each block.
+// Bounds on an audit while no notebook has a link. It takes about a hundred bytes for each block.
 const (
 	cellsUnasked  = 100
 	blocksUnasked = 100_000
 )
 
-// add gives up an audit that no notebook has asked for, once it has grown.
-func (a *answers) add(e event.Event) {
+// note gives up the audit once it exceeds the bounds while no notebook has a link.
+func (a *answers) note(e event.Event) {
 	findings := a.findings.Load()
 	if findings == nil || a.needed {
 		return
 	}
-	if b, ok := e.(*event.Boundary); ok && b.Kind == event.CellOpen {
-		a.cells++
-		if (a.cells > cellsUnasked || findings.Size() > blocksUnasked) && !a.hub.HasLine() {
-			a.giveUp()
-		}
+	if b, ok := e.(*event.Boundary); !ok || b.Kind != event.CellOpen {
+		return
+	}
+	a.cells++
+	isLarge := a.cells > cellsUnasked || findings.Size() > blocksUnasked
+	if isLarge && !a.hub.HasLine() {
+		a.giveUp()
 	}
 }
 
-// giveUp gives up the audit unless the report needs it: at a session's end its memory is for the last look. Any
+// giveUp drops the audit unless the report needs it. At a session's end, that makes room for the last look. Any
 // goroutine may call it.
 func (a *answers) giveUp() {
 	if !a.needed {
@@ -64,7 +66,7 @@ func (a *answers) drop() {
 	a.reports.EndAudit()
 }
 
-// looker makes the looks that the companion requests.
+// looker makes the looks that notebooks ask for.
 type looker struct{ *answers }
 
 var _ companion.Looker = looker{}
@@ -80,11 +82,12 @@ func (a looker) ToFree(e *event.Looked) ([]model.Freeing, [][]event.Piece) {
 	return ToFree(attribution.WithCells(a.reports, e.Variables))
 }
 
-func ToFree(e *event.Variables) (free []model.Freeing, pieces [][]event.Piece) {
+// ToFree returns the code that frees the memory of objects, and the largest objects that go with each entry.
+func ToFree(e *event.Variables) (entries []model.Freeing, pieces [][]event.Piece) {
 	for _, p := range freeing.Promises(e) {
-		free, pieces = append(free, p.Freeing), append(pieces, p.Pieces)
+		entries, pieces = append(entries, p.Freeing), append(pieces, p.Pieces)
 	}
-	return free, pieces
+	return entries, pieces
 }
 
 // FindHolders begins a look at the holders of a process's blocks.
@@ -94,7 +97,7 @@ func (a looker) FindHolders(pid int) bool {
 		return false
 	}
 	var blocks []event.Block
-	// If the audit was given up meanwhile, it has no blocks: the look finds nothing, and ends.
+	// Without an audit there are no blocks: the look finds nothing, and ends.
 	if findings := a.findings.Load(); findings != nil {
 		blocks = findings.Blocks(pid)
 	}
@@ -110,7 +113,7 @@ func (a looker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 	return all, names
 }
 
-// Audited returns the memory that stays behind in a process.
+// Audited returns the audit of a process, nil if it was given up.
 func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 	findings := a.findings.Load()
 	if findings == nil {
@@ -123,8 +126,8 @@ func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 	return out
 }
 
-// Advised reads the session so far, and returns the function that makes the advice for a process as text. It reads at
-// most adviceRoom sites, because the session waits meanwhile.
+// Advised reads the session so far, and returns a function that makes the advice for a process, as text. The session
+// waits while Advised reads, so it reads adviceRoom sites at most.
 func (a looker) Advised(pid int, found *event.Variables) func() string {
 	read := advice.Read(a.reports.SoFar(found), advice.Options{PID: pid, Room: adviceRoom})
 	return func() string {
@@ -138,13 +141,13 @@ func (a looker) Advised(pid int, found *event.Variables) func() string {
 	}
 }
 
-// adviceWidth is the width of advice in a notebook, in columns, and adviceRoom the most sites of all its moments.
+// Sizes of advice in a notebook.
 const (
-	adviceWidth = 100
-	adviceRoom  = 1 << 18
+	adviceWidth = 100     // columns
+	adviceRoom  = 1 << 18 // sites that are read
 )
 
-// WhyNoAudit returns the reason why there is no audit.
+// WhyNoAudit returns the reason why there is no audit, "" if there is one.
 func (a looker) WhyNoAudit() string {
 	if a.findings.Load() != nil {
 		return ""
@@ -153,15 +156,15 @@ func (a looker) WhyNoAudit() string {
 		"or audit from outside ('sudo tracer audit PID')"
 }
 
-// spoken returns the texts of reports for the companion.
-func spoken() companion.Words {
+// reportWords returns the functions that word a report, for the companion's answers.
+func reportWords() companion.Words {
 	return companion.Words{
-		Shape: text.Shape, Title: words.VerdictTitle, Runs: runsOf, NotJudged: sheet.NotJudged,
+		Shape: text.Shape, Title: words.VerdictTitle, Runs: cellsOf, NotJudged: sheet.NotJudged,
 		AllClear: sheet.AllClear,
 	}
 }
 
-func runsOf(v *model.Verdict) string {
+func cellsOf(v *model.Verdict) string {
 	if len(v.Executions) == 0 {
 		return ""
 	}

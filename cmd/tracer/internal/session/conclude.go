@@ -14,7 +14,7 @@ import (
 	"ipytracer/tracer"
 )
 
-// errIncomplete says that a session's report is printed, and its recording is not whole.
+// errIncomplete says that a session's report is printed, but its recording is not complete.
 var errIncomplete = status.Errorf(status.Failed, "the report is printed, but something went wrong on the way")
 
 // Conclude prints the report and returns an error with its exit status.
@@ -32,7 +32,7 @@ func (s *Session) Conclude(tracker *attribution.Tracker) error {
 	return s.Judge(r)
 }
 
-// Ended returns an error where a session's recording failed, or where the session has ended by itself.
+// Ended returns an error if the recording has failed, or if the session has ended by itself.
 func (s *Session) Ended() error {
 	if s.record.failure != nil {
 		return errIncomplete
@@ -43,7 +43,8 @@ func (s *Session) Ended() error {
 	return nil
 }
 
-// asText prints a report as text on standard error: in the requested format it would be empty, and the session is over.
+// asText prints the report as text on standard error, because the requested format would be empty: the session cannot
+// be repeated. why is the error of that format.
 func (s *Session) asText(tracker *attribution.Tracker, why error) error {
 	to := s.Console.Drain() // messages would leave out long texts
 	o := s.Options.Options
@@ -56,14 +57,14 @@ func (s *Session) asText(tracker *attribution.Tracker, why error) error {
 	return status.Elsewhere(why, "above, as text on standard error")
 }
 
-// endedEarlyError says that a session has ended by itself, with its report.
+// endedEarlyError says why a session has ended by itself. Its report is printed.
 type endedEarlyError string
 
 func (e endedEarlyError) Error() string { return string(e) }
 
-// printReport prints a report, or its unprinted part.
+// printReport prints a report, or the part that was not printed before the last look.
 func (s *Session) printReport(w io.Writer, r *model.Report, audit *model.Audit) error {
-	if w != io.Writer(s.To) || s.Last.shown == nil {
+	if w != io.Writer(s.To) || s.Last.printed == nil {
 		return s.Options.Print(w, r, audit)
 	}
 	if err := s.Last.wait(); err != nil {
@@ -72,19 +73,17 @@ func (s *Session) printReport(w io.Writer, r *model.Report, audit *model.Audit) 
 	return s.Options.Rest(w, r, s.Last.first)
 }
 
-// A finished session has its figures at once. Then a look at the objects of its processes follows, which may take
-// seconds. A terminal shows the finished part of the report before that look, and the look's progress during it. All
-// other output comes as a whole, after it.
-
-// lastLook is the end of a session on a terminal.
+// lastLook is the look at the objects of a session's processes when the session has ended. The session's figures are
+// known before it, but it may take seconds. So a terminal shows the finished part of the report before the look, and
+// the look's progress during it. Any other output comes as a whole after the look.
 type lastLook struct {
-	Within  context.Context // done when the user ends it
-	end     context.CancelFunc
-	console console.Console
-	doing   console.Progress
-	first   string        // the part of the report that was printed before the look; ""
-	shown   chan struct{} // closed once it is printed, or cannot be; nil if nothing is printed before the look
-	err     error         // of the print
+	Within   context.Context // done when the user has ended the look
+	end      context.CancelFunc
+	console  console.Console
+	progress console.Progress
+	first    string        // the part of the report that is printed before the look
+	printed  chan struct{} // closed once first is printed or printing has failed; nil without first
+	err      error         // of printing first
 }
 
 func newLastLook(c console.Console) *lastLook {
@@ -93,27 +92,27 @@ func newLastLook(c console.Console) *lastLook {
 	return l
 }
 
-// enoughSaid is the message when the user ends the look.
-const enoughSaid = `the kernel's objects are not looked at any further: ` +
+// cutShortMessage is the message when the user ends the look.
+const cutShortMessage = `the kernel's objects are not looked at any further: ` +
 	`the report comes without the holders of memory and without variables; ` +
 	`Ctrl-C once more, or Ctrl-\, ends the tracer without it`
 
-// cutShort ends the look, or keeps it from beginning. It never waits.
+// cutShort ends the look, or keeps it from beginning, without waiting.
 func (l *lastLook) cutShort() {
-	l.doing.Stop()
-	l.console.Say(enoughSaid)
+	l.progress.Stop()
+	l.console.Say(cutShortMessage)
 	l.end()
 }
 
-// show prints the first part of a report on a goroutine of its own: a stopped terminal must not hold up the session,
-// whose probes are still in place.
+// show prints the first part of a report on another goroutine, because a stopped terminal must not hold up the session:
+// its probes are still in place.
 func (l *lastLook) show(to *output.Destination, first string) {
-	l.first, l.shown = first, make(chan struct{})
+	l.first, l.printed = first, make(chan struct{})
 	go func() {
-		defer close(l.shown)
+		defer close(l.printed)
 		l.console.Drain()
 		if _, l.err = io.WriteString(to, first); l.err == nil {
-			l.doing.Start()
+			l.progress.Start()
 		}
 	}()
 }
@@ -121,12 +120,12 @@ func (l *lastLook) show(to *output.Destination, first string) {
 // isOver removes the line with the progress of the look.
 func (l *lastLook) isOver() {
 	l.console.Signals.OnSecondInterrupt(nil)
-	l.doing.Stop()
+	l.progress.Stop()
 }
 
-// wait waits until the first part of the report is printed. It fails if it could not be.
+// wait waits until the first part of the report is printed, and returns the error of printing it.
 func (l *lastLook) wait() error {
-	<-l.shown
+	<-l.printed
 	l.console.Drain()
 	return l.err
 }

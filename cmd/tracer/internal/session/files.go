@@ -15,15 +15,15 @@ import (
 	"ipytracer/report"
 )
 
-// recordFile is the file that gets a session's events. The zero value is no recording.
+// recordFile is a session's recording. The zero value records nothing.
 type recordFile struct {
 	console  console.Console
 	noSource bool
-	file     *invoker.Recording // nil without one, and once it is closed
-	failure  error              // tracing goes on after it
+	file     *invoker.Recording // nil without a recording, and once it is closed
+	failure  error              // the first failure; nothing is written after it, and tracing goes on
 }
 
-// write writes one event. It reports a failure once: the report is not lost.
+// write writes one event, unless an earlier one failed.
 func (r *recordFile) write(e event.Event) {
 	if r.file == nil || r.failure != nil {
 		return
@@ -31,17 +31,17 @@ func (r *recordFile) write(e event.Event) {
 	if r.noSource {
 		e = withoutSource(e)
 	}
-	r.note(r.file.Write(e))
+	r.noteFailure(r.file.Write(e))
 }
 
 func (r *recordFile) flush() {
 	if r.file != nil && r.failure == nil {
-		r.note(r.file.Flush())
+		r.noteFailure(r.file.Flush())
 	}
 }
 
-// note reports the first failure.
-func (r *recordFile) note(err error) {
+// noteFailure keeps and reports the first error.
+func (r *recordFile) noteFailure(err error) {
 	if err == nil || r.failure != nil {
 		return
 	}
@@ -52,7 +52,7 @@ func (r *recordFile) note(err error) {
 
 func (r *recordFile) close() {
 	if r.file != nil {
-		r.note(r.file.Close())
+		r.noteFailure(r.file.Close())
 		r.file = nil
 	}
 }
@@ -73,13 +73,13 @@ func withoutSource(e event.Event) event.Event {
 	return e
 }
 
-// readySign is the ready file of a session, or a pipe in its place.
+// readySign is the ready file of a session, or the pipe that --ready-file names.
 type readySign struct {
 	io.Writer
 	file *invoker.File // nil for a pipe
 }
 
-// newReadySign prepares the file, which appears only when [readySign.give] is called. path may name a pipe that the
+// newReadySign prepares the file, which appears when [readySign.appear] is called. path may also name a pipe that the
 // program was started with, such as /dev/fd/4.
 func newReadySign(rights *invoker.Rights, path string) (*readySign, error) {
 	if f := output.Descriptor(path); f != nil {
@@ -92,8 +92,8 @@ func newReadySign(rights *invoker.Rights, path string) (*readySign, error) {
 	return &readySign{f, f}, nil
 }
 
-// give makes the file appear, with this process's ID in it.
-func (r *readySign) give() error {
+// appear makes the file appear, with this process's ID in it.
+func (r *readySign) appear() error {
 	_, err := fmt.Fprintln(r, os.Getpid())
 	if r.file != nil {
 		err = errors.Join(err, r.file.Commit(), r.file.Close())
@@ -104,7 +104,7 @@ func (r *readySign) give() error {
 	return nil
 }
 
-// Discard gives up a file that has not appeared.
+// Discard removes a file that has not appeared.
 func (r *readySign) Discard() {
 	if r.file != nil {
 		r.file.Discard()

@@ -17,20 +17,23 @@ import (
 	"ipytracer/tracer"
 )
 
-// sayOlder reports that a notebook's package is too old to get the notebook's figures. Any goroutine calls it.
+// sayOlder reports that a notebook's package is too old for answers. Any goroutine may call it.
 func sayOlder(w io.Writer, pid int) {
 	fmt.Fprintf(w, "tracer: the ipytracer package in process %d cannot be answered: it seems to be older than this "+
 		"tracer; update it (pip install --upgrade ipytracer) and restart the kernel\n", pid)
 }
 
-// Listen answers notebooks from now on. findings are of the audit of the same session. report is the path of the coming
-// report; "" if notebooks must not know it.
+// Listen answers notebooks from now on. findings are the audit of the same session. report is the path of the later
+// report, which notebooks show; "" for none.
 func (s *Session) Listen(tracker *attribution.Tracker, findings *attribution.Findings, report string) tracer.Companion {
 	s.hub = companion.New(companion.Options{
-		Version: s.Console.Version, Report: report, Who: text.Who, NoSource: s.Options.NoSource, Words: spoken(),
+		Version: s.Console.Version, Report: report, Who: text.Who, NoSource: s.Options.NoSource, Words: reportWords(),
 		Slower:     func() []string { return Slower(s.Running, words.ExpensiveProbesSoFar) },
 		FreeOnGPUs: func() map[int]int64 { return tracer.FreeOnGPUs(s.Running) },
-		Older:      func(pid int) { sayOlder(s.Console.Err, pid) },
+		Page: func(pid int, handler, live uint64) (int, error) {
+			return s.Running.CountsPage(pid, handler, live)
+		},
+		Older: func(pid int) { sayOlder(s.Console.Err, pid) },
 	}, tracker)
 	s.answers = &answers{
 		hub: s.hub, running: func() *tracer.Session { return s.Running }, noSource: s.Options.NoSource,
@@ -60,11 +63,11 @@ func (s *Session) Follow(ctx context.Context, pending func() bool) error {
 			s.record.close()
 			return err
 		}
-		if !s.lookedAt(e) && !s.settled(e) {
+		if !s.handleLook(e) && !s.handleSettled(e) {
 			s.take(e)
 		}
 		s.Garbage.Pace()
-		s.giveUp(s.thrift.pace(s.Running))
+		s.giveUpStacks(s.guard.check(s.Running))
 		if pending() {
 			continue
 		}
@@ -79,9 +82,9 @@ func (s *Session) Follow(ctx context.Context, pending func() bool) error {
 	}
 }
 
-// giveUp forgets the stacks of the session, for a reason. If the reason is "", it does nothing. An audit depends on the
-// stacks, so it is dropped, too.
-func (s *Session) giveUp(why string) {
+// giveUpStacks forgets the session's stacks, and the audit, which needs them. It reports the reason; if that is "", it
+// does nothing.
+func (s *Session) giveUpStacks(why string) {
 	if why == "" {
 		return
 	}
@@ -96,20 +99,21 @@ func (s *Session) giveUp(why string) {
 	s.Console.Say("%s", why)
 }
 
-// print concludes a finished session. Messages to standard error cannot end a session (see [messages]).
+// print passes on the windows that have finished: to notebooks, to the screen, and as live lines to standard error. A
+// failed write to standard error is no error.
 func (s *Session) print() {
 	finished := s.Tracker.Finished()
-	if s.hub != nil { // a notebook waits for its figures
+	if s.hub != nil { // first, because a notebook is waiting
 		s.hub.Finished(finished)
 		s.hub.Answer()
 	}
 	if s.View != nil {
 		s.View.Closed(finished)
 	}
+	if !s.Live {
+		return
+	}
 	for _, w := range finished {
-		if !s.Live {
-			continue
-		}
 		if s.Options.NoSource {
 			w.Source = ""
 		}
@@ -117,56 +121,64 @@ func (s *Session) print() {
 	}
 }
 
-// lookedAt hands on the result of a look, which is no part of the session. It returns false for an event that is no
-// such result.
-func (s *Session) lookedAt(e event.Event) bool {
-	found, ok := e.(*event.Looked)
-	if ok && s.hub != nil {
+// handleLook passes on the result of a look that a notebook asked for. It returns false for any other event. A look is
+// no part of the session: neither the recording nor the tracker gets its result.
+func (s *Session) handleLook(e event.Event) bool {
+	found, isLook := e.(*event.Looked)
+	if isLook && s.hub != nil {
 		s.lull() // the answer needs every event up to here
 		s.hub.Looked(found)
 	}
-	return ok
+	return isLook
 }
 
-// lull adds an event which says that the rings are empty. A recording has this event at the same place. Only events
-// change the results, so a replay gives the same results.
+// lull adds the event that no record is waiting, if a boundary has come since the last one. The recording gets the
+// event at the same place, so a replay gives the same results.
 func (s *Session) lull() {
-	if s.unsettled {
+	if s.needsLull {
 		s.take(&event.Lull{})
 	}
 }
 
+// take gives an event to the recording, the tracker and the notebooks.
 func (s *Session) take(e event.Event) {
 	switch e.(type) {
 	case *event.Boundary:
-		s.unsettled = true
+		s.needsLull = true
 	case *event.Lull:
-		s.unsettled = false
+		s.needsLull = false
 	}
 	s.record.write(e)
 	s.Tracker.Add(e)
 	if s.hub != nil {
 		s.hub.Note(e)
-		s.answers.add(e)
+		s.answers.note(e)
 	}
 }
 
-// settled handles the event after which every figure is known, and prints the finished part of the report. It reports
-// whether the event was a [event.Settled].
-func (s *Session) settled(e event.Event) bool {
-	now, ok := e.(*event.Settled)
+// handleSettled takes the event after which every figure is known, and begins to print the finished part of the report.
+// It returns false for any other event.
+func (s *Session) handleSettled(e event.Event) bool {
+	settled, ok := e.(*event.Settled)
 	if !ok {
 		return false
 	}
 	s.lull()
-	s.take(now)
+	s.take(settled)
 	s.record.flush()
 	s.print()
-	s.Last.doing.Begin(s.Console.Err, s.Options.Quiet || s.Options.Verbose, lookingAt(now))
+	s.Last.progress.Begin(s.Console.Err, s.Options.Quiet || s.Options.Verbose, lookingAt(settled))
+	if !s.showFirst() {
+		s.Last.progress.Start()
+	}
+	return true
+}
+
+// showFirst begins to print the finished part of the report, if the report goes to a terminal.
+func (s *Session) showFirst() bool {
 	tracker, ok := s.Tracker.(*attribution.Tracker)
 	if !ok || !showsFirst(s) {
-		s.Last.doing.Start()
-		return true
+		return false
 	}
 	if s.View != nil {
 		s.View.End()
@@ -174,25 +186,24 @@ func (s *Session) settled(e event.Event) bool {
 	}
 	first, err := s.Options.First(s.To.Writer, tracker.Stream())
 	if err != nil { // the whole report will have the error
-		s.Last.doing.Start()
-		return true
+		return false
 	}
 	s.Last.show(s.To, first)
 	return true
 }
 
-// showsFirst reports whether a session's report goes to a terminal, to be read from its first screen on.
+// showsFirst reports whether the report goes to a terminal as text, so that its first part can be printed early.
 func showsFirst(s *Session) bool {
 	if s.View != nil {
 		if _, ok := s.View.Terminal(); !ok || s.Options.Quiet {
 			return false
 		}
 	}
-	_, is := console.Terminal(s.To.Writer)
-	return is && s.To.Path == "" && s.Options.Format == "text" && !s.Options.Full
+	_, isTerminal := console.Terminal(s.To.Writer)
+	return isTerminal && s.To.Path == "" && s.Options.Format == "text" && !s.Options.Full
 }
 
-// lookingAt describes the look, on a line of 80 cells.
+// lookingAt describes the last look, in a line for 80 columns.
 func lookingAt(e *event.Settled) string {
 	if e.Holders {
 		return "looking at objects: holders of memory, variables (Ctrl-C ends this)"
@@ -200,15 +211,20 @@ func lookingAt(e *event.Settled) string {
 	return "looking at objects: variables (Ctrl-C ends this)"
 }
 
-// thrift keeps a session below the limit on the tracer's own memory.
-type thrift struct{ events int }
+// memoryGuard keeps a session below the limit on the tracer's own memory.
+type memoryGuard struct{ events int }
 
-const thriftInterval = 1 << 8 // events
+// guardInterval is the number of events from one check to the next.
+const guardInterval = 1 << 8
 
-// pace is called at each event, and acts now and then. It returns the reason why the session gave up its stacks; "" if
-// it did not.
-func (t *thrift) pace(running *tracer.Session) (why string) {
-	if t.events++; running == nil || t.events%thriftInterval != 0 && running.Pending() {
+// check is called at each event. At every guardInterval-th one, or when no event is pending, it looks at the memory. It
+// returns the reason why the session gave up its stacks, "" if it did not.
+func (g *memoryGuard) check(running *tracer.Session) (why string) {
+	g.events++
+	if running == nil {
+		return ""
+	}
+	if g.events%guardInterval != 0 && running.Pending() {
 		return ""
 	}
 	return tracer.Economize(running)
@@ -227,14 +243,14 @@ func OwnMemory(running *tracer.Session) *model.OwnMemory {
 	return own
 }
 
-// Slower describes each probe that costs more than usual because of its place. says returns the description of a probe
-// and its cost so far. Probes for which it returns "" are left out.
-func Slower(running *tracer.Session, says func(*model.Probe) string) (all []string) {
+// Slower describes each probe that costs more than usual because of its place. says returns the description of a probe,
+// "" to leave it out.
+func Slower(running *tracer.Session, says func(*model.Probe) string) (texts []string) {
 	for _, p := range tracer.DearProbes(running) {
-		one := attribution.Probe(p)
-		if text := says(&one); text != "" {
-			all = append(all, text)
+		probe := attribution.Probe(p)
+		if text := says(&probe); text != "" {
+			texts = append(texts, text)
 		}
 	}
-	return all
+	return texts
 }

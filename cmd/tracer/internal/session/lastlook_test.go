@@ -225,7 +225,7 @@ func TestWholeElsewhere(t *testing.T) {
 		looking, let := l.looking, l.let
 		f := following(t, l, on, io.Discard, c.o)
 		<-looking
-		if f.Last.shown != nil || out.String() != "" {
+		if f.Last.printed != nil || out.String() != "" {
 			t.Errorf("%s: printed before the look is over: %q", c.name, out.String())
 		}
 		close(let)
@@ -263,7 +263,7 @@ func TestStoppedTerminal(t *testing.T) {
 	<-looking
 	close(let)
 	select {
-	case <-f.Last.shown:
+	case <-f.Last.printed:
 		t.Error("a full terminal has taken the first screen")
 	default:
 	}

@@ -33,21 +33,23 @@ type Options struct {
 	Budget string
 	// Ring is the size of the ring of changes in KiB, a power of two.
 	Ring int
-	// NoStacks does not find out who allocates.
+	// NoStacks leaves out who allocates.
 	NoStacks bool
 	// Native adds the C, C++ and Rust functions to stacks.
 	Native bool
 	// Heap counts every malloc and free.
 	Heap bool
+	// NoPreload has probes see malloc's blocks of a command that could count them itself.
+	NoPreload bool
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
 	SmallArrays bool
 	// Counters adds page faults, switches and the processor's counts to the report.
 	Counters bool
 	// Limit is the most that each process may map: a size, "auto", or "" for no limit.
 	Limit string
-	// NoCache ignores the cache of earlier attaches.
+	// NoCache neither reads nor writes the cache of the places of probes.
 	NoCache bool
-	// Verbose logs everything, instead of warnings alone.
+	// Verbose logs more than warnings.
 	Verbose bool
 }
 
@@ -64,7 +66,8 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Ring, "ring", 4096,
 		"size of the ring of changes in `KiB`, a power of two; a small one loses proof, never peaks")
 	f.BoolVar(&o.Heap, "heap", false,
-		"count every malloc and free, as the meter cpu.heap; slows down programs that call them often")
+		"count every malloc and free, as the meter cpu.heap; where probes see them, that slows down programs that "+
+			"call them often")
 	f.BoolVar(&o.NoStacks, "no-stacks", false,
 		"do not find out who allocates; costs less where many small arrays are made")
 	f.BoolVar(&o.Native, "native", false,
@@ -126,13 +129,13 @@ func (o *Options) TracerOptions(c console.Console) (tracer.Options, error) {
 	}
 	return tracer.Options{
 		Log: c.Logger(o.Verbose), Version: c.Version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks,
-		Native: o.Native, Heap: o.Heap,
+		Native: o.Native, Heap: o.Heap, HeapProbes: o.NoPreload,
 		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit,
 		MayLimit: who.MayChange, Cache: o.cache(),
 	}, nil
 }
 
-// cache returns the folder of the cache for the places of probes.
+// cache returns the folder of the cache for the places of probes, "" for none.
 func (o *Options) cache() string {
 	if o.NoCache {
 		return ""
@@ -140,7 +143,7 @@ func (o *Options) cache() string {
 	return filecache.Folder
 }
 
-// ParseBudget reads "3%", "0.03" or "off".
+// ParseBudget reads "3%" or "0.03" as 0.03, and "off" as -1.
 func ParseBudget(text string) (float64, error) {
 	if text == "off" {
 		return -1, nil

@@ -22,45 +22,45 @@ import (
 	"ipytracer/tracer"
 )
 
-// consumer processes a session's events: for a report, or for an audit.
+// consumer processes a session's events: it is an [attribution.Tracker] or an [attribution.Auditor].
 type consumer interface {
 	Add(event.Event)
 	Finished() []model.Window
 }
 
-// Screen shows a session while it runs, or prints it once.
+// Screen shows a session on a terminal while it runs, or prints one screen of it.
 type Screen interface {
 	Begin() error
 	End()
-	// Update shows what is new, if it is time. It fails with an error that ends the session.
+	// Update shows what is new, if it is time. An error ends the session.
 	Update() error
-	// Closed tells it of windows that are over.
+	// Closed takes in windows that have ended.
 	Closed([]model.Window)
-	// Terminal returns the descriptor of the terminal; false without one.
+	// Terminal returns the descriptor of the terminal, and false if there is none.
 	Terminal() (int, bool)
 }
 
-// Session is a trace that becomes a report.
+// Session follows a source of events, and makes a report of them.
 type Session struct {
 	*output.Document
-	Options  *Options
-	Source   event.Source
-	Tracker  consumer
-	sign     *readySign // nil without, and once it was given
-	record   recordFile
-	Live     bool   // cells are printed as they end
-	View     Screen // nil unless a screen shows the session
-	Last     *lastLook
-	Running  *tracer.Session // the source, if it is live
-	thrift   thrift
-	hub      *companion.Hub        // nil if notebooks get no answers
-	answers  *answers              // nil if notebooks get no answers
-	findings *attribution.Findings // of an audit, nil unless the report has leaks, too
+	Options   *Options
+	Source    event.Source
+	Tracker   consumer
+	readySign *readySign // the ready file; nil for none, and once it has appeared
+	record    recordFile
+	Live      bool   // print cells as they end
+	View      Screen // nil unless a screen shows the session
+	Last      *lastLook
+	Running   *tracer.Session // the source, if it is live
+	guard     memoryGuard
+	hub       *companion.Hub        // nil if notebooks get no answers
+	answers   *answers              // nil if notebooks get no answers
+	findings  *attribution.Findings // of an audit; nil unless the report has the audit, too
 	// unsettled: a boundary has come since the last lull.
-	unsettled bool
+	needsLull bool
 }
 
-// New checks whether the report can be written to its place.
+// New returns a session without a source. It fails if the report cannot be written to its place.
 func New(o *Options, c console.Console, tracker consumer) (*Session, error) {
 	d, err := output.NewDocument(&o.Options, c)
 	if err != nil {
@@ -75,8 +75,8 @@ func New(o *Options, c console.Console, tracker consumer) (*Session, error) {
 
 // Close gives up files that were not completed.
 func (s *Session) Close() {
-	if s.sign != nil {
-		s.sign.Discard()
+	if s.readySign != nil {
+		s.readySign.Discard()
 	}
 	if s.record.file != nil {
 		s.record.file.Discard()
@@ -84,13 +84,13 @@ func (s *Session) Close() {
 	s.Document.Close()
 }
 
-// prepare opens the output files before tracing begins: a bad path costs nothing then.
+// prepare opens the output files before tracing begins, so that a bad path is found first.
 func (s *Session) prepare() (err error) {
 	if s.Options.ReadyFile != "" {
-		if s.sign, err = newReadySign(s.Rights, s.Options.ReadyFile); err != nil {
+		if s.readySign, err = newReadySign(s.Rights, s.Options.ReadyFile); err != nil {
 			return err
 		}
-		s.Console.Signals.RemoveOnExit(s.sign)
+		s.Console.Signals.RemoveOnExit(s.readySign)
 	}
 	if s.Options.Record != "" {
 		s.record.file, err = invoker.CreateRecording(s.Rights, s.Options.Record, invoker.RecordingOptions{
@@ -105,9 +105,10 @@ func (s *Session) prepare() (err error) {
 	return err
 }
 
-// remains returns the tasks of the program besides tracing, from its first look into the target on.
-func (s *Session) remains() *tracer.Remains {
-	_, _ = time.Now().Zone() // the time zone is read while files can be
+// confinement returns what this program still has to do besides tracing once the session looks into the target: the
+// session gives up all rights for anything else.
+func (s *Session) confinement() *tracer.Remains {
+	_, _ = time.Now().Zone() // reads the file of the time zone, which cannot be opened later
 	r := &tracer.Remains{Files: true, Folders: []string{os.TempDir()}, User: s.Who.Heir()}
 	if s.View != nil {
 		if fd, ok := s.View.Terminal(); ok {
@@ -115,8 +116,8 @@ func (s *Session) remains() *tracer.Remains {
 		}
 	}
 	files := []*invoker.File{s.To.File}
-	if s.sign != nil {
-		files = append(files, s.sign.file)
+	if s.readySign != nil {
+		files = append(files, s.readySign.file)
 	}
 	if s.record.file != nil {
 		files = append(files, s.record.file.Place())
@@ -130,24 +131,24 @@ func (s *Session) remains() *tracer.Remains {
 	return r
 }
 
-// ready gives the recording its name, and signals that every probe is in.
+// ready makes the recording and the ready file appear: every probe is in place.
 func (s *Session) ready() error {
 	if s.record.file != nil {
 		if err := s.record.file.Keep(); err != nil {
 			return err
 		}
 	}
-	if s.sign == nil {
+	if s.readySign == nil {
 		return nil
 	}
-	if err := s.sign.give(); err != nil {
+	if err := s.readySign.appear(); err != nil {
 		return err
 	}
-	s.sign = nil
+	s.readySign = nil
 	return nil
 }
 
-// Trace traces processes until the context ends or they do.
+// Trace traces processes until they or the context end. does says what happens at the end, such as "prints the report".
 func (s *Session) Trace(ctx context.Context, who []process.Identity, options tracer.Options, does string) error {
 	live, err := s.Attach(ctx, who, options)
 	if err != nil {
@@ -190,15 +191,15 @@ func (s *Session) Attach(
 	return live, err
 }
 
-// Begin starts a session by a function, and signals that every probe is in place. If that fails, it returns the session
-// with the error.
+// Begin starts a session by calling start, and signals that every probe is in place. If that signal fails, Begin
+// returns both the session and the error.
 func (s *Session) Begin(
 	options tracer.Options, start func(tracer.Options) (*tracer.Session, error),
 ) (*tracer.Session, error) {
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
-	options.Confine = s.remains()
+	options.Confine = s.confinement()
 	options.Settle, options.Looking = true, s.Last.Within
 	live, err := start(options)
 	if err != nil {
@@ -208,15 +209,19 @@ func (s *Session) Begin(
 	return live, s.ready()
 }
 
-// sayLeftOut reports that there were more kernels than a session traces.
+// sayLeftOut reports the kernels that the session does not trace because there are too many.
 func sayLeftOut(c console.Console, live *tracer.Session) {
 	if why := tracer.LeftOut(live); why != "" {
 		c.Say("%s", why)
 	}
 }
 
-// WarnHeap prints the cost of --heap to the target.
+// WarnHeap reports what --heap costs the target.
 func WarnHeap(c console.Console, live *tracer.Session) {
+	if tracer.HeapCounted(live) {
+		c.Say("--heap: the command counts malloc's blocks itself, which adds some 5 to 15 ns to a malloc and its free")
+		return
+	}
 	if cost := live.HeapCost(); cost > 0 {
 		c.Say("--heap: each malloc and free together cost the target about %.1f µs more here, "+
 			"and their lines 0.4 µs a call on the stack", float64(cost.Nanoseconds())/1000)
@@ -225,7 +230,7 @@ func WarnHeap(c console.Console, live *tracer.Session) {
 
 var errDuration = errors.New("the duration was over")
 
-// Limited returns a text with the limit of a process.
+// Limited describes the limit of a process.
 func Limited(l tracer.Limited) string {
 	text := fmt.Sprintf("process %d may map %s", l.PID, words.Bytes(l.Bytes))
 	if l.Why != "" {

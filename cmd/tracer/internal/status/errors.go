@@ -36,25 +36,25 @@ func Usagef(format string, values ...any) error {
 	return coded{fmt.Errorf(format, values...), WrongUsage}
 }
 
-// Silent ends the program with a status and without a word: a traced command's own, or one whose reason has been
-// printed.
+// Silent ends the program with an exit status and without a message: with the status of the traced command, or when the
+// reason has been printed.
 type Silent int
 
 func (s Silent) Error() string { return fmt.Sprintf("the status is %d", int(s)) }
 
-// explained is an error that turns itself into an exit status and a sentence.
-type explained interface {
+// explainer is an error that knows its exit status and its message.
+type explainer interface {
 	error
 	Explain() (status int, message string)
 }
 
-// elsewhereError says that a report is at another place than requested, and names that place.
+// elsewhereError says that a report could not be written to the requested place, and is at another one.
 type elsewhereError struct {
 	why   error
-	where string
+	where string // such as "in FILE"
 }
 
-// Elsewhere returns the error of a report that is at another place than requested.
+// Elsewhere returns the error of a report that is not at the requested place because of why, but where says.
 func Elsewhere(why error, where string) error { return &elsewhereError{why, where} }
 
 func (e *elsewhereError) Error() string { return e.why.Error() }

@@ -9,8 +9,8 @@ import (
 	"ipytracer/internal/words"
 )
 
-// notLimited explains an error of a limit; ok is false for other errors.
-func notLimited(err error) (status int, message string, ok bool) {
+// explainLimit is [Explain] for errors of limits; ok is false for other errors.
+func explainLimit(err error) (status int, message string, ok bool) {
 	var e *limit.Error
 	var room *limit.RoomError
 	size := func() string { return words.Bytes(e.Size) }

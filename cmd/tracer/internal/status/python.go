@@ -13,16 +13,16 @@ const maxProgram = 60
 
 // notPython describes a process that is not a Python.
 func notPython(pid int) string {
-	is := ""
+	program := ""
 	if what := programOf(process.FS{}, pid); what != "" {
-		is = " but " + what
+		program = " but " + what
 	}
 	return fmt.Sprintf("process %d is not a Python%s (no CPython interpreter is mapped in it); "+
-		"'tracer kernels' lists what can be attached to", pid, is)
+		"'tracer kernels' lists what can be attached to", pid, program)
 }
 
-// programOf returns the program of a process, "" if unknown: the name that the kernel shows, and the command line if
-// that is more. The process chooses both.
+// programOf returns the name of a process, and its command line if that differs; "" if unknown. The process can choose
+// both.
 func programOf(fs process.FS, pid int) string {
 	stat, err := fs.Proc(pid).Stat()
 	if err != nil {

@@ -44,7 +44,7 @@ func TestNotPython(t *testing.T) {
 	if got := notPython(1 << 30); !strings.HasPrefix(got, "process 1073741824 is not a Python (no CPython") {
 		t.Errorf("a process that has ended: %q", got)
 	}
-	// in a pid namespace of its own, pid 2 is another process
+	// In another process ID namespace, process 2 is another one.
 	if got := programOf(process.FS{}, 2); got != "" && got != "a thread of the Linux kernel, kthreadd" {
 		if stat, err := (process.FS{}).Proc(2).Stat(); err != nil || stat.KernelThread() {
 			t.Errorf("pid 2: %q", got)

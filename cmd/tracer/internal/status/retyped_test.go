@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRetyped: the message has the typed command with sudo in front, if a shell would take it as it is.
+// TestRetyped: the message has the typed command behind sudo, if the command needs no quotes.
 func TestRetyped(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -21,25 +21,24 @@ import (
 	"ipytracer/tracer"
 )
 
-// Explain turns an error into an exit status and one sentence with a hint. Only here do errors that end a command
-// become messages for people.
+// Explain returns the exit status of an error that ends a command, and one sentence with a hint; "" for no message.
 func Explain(err error) (status int, message string) {
 	var silent Silent
 	var coded coded
 	var nobody invoker.Error
 	var refused *invoker.Refusal
-	var moved *elsewhereError
-	var own explained
-	if errors.As(err, &moved) {
-		_, message = Explain(moved.why)
-		return Failed, fmt.Sprintf("%s; instead the output is %s", message, moved.where)
+	var elsewhere *elsewhereError
+	var self explainer
+	if errors.As(err, &elsewhere) {
+		_, message = Explain(elsewhere.why)
+		return Failed, fmt.Sprintf("%s; instead the output is %s", message, elsewhere.where)
 	}
-	if status, message, ok := notLimited(err); ok {
+	if status, message, ok := explainLimit(err); ok {
 		return status, message
 	}
 	switch {
-	case errors.As(err, &own):
-		return own.Explain()
+	case errors.As(err, &self):
+		return self.Explain()
 	case errors.As(err, &nobody):
 		return CannotTrace, err.Error()
 	case errors.As(err, &refused):
@@ -54,7 +53,7 @@ func Explain(err error) (status int, message string) {
 	return explainTracing(err)
 }
 
-// explainTracing explains errors of the target, the machine or a file.
+// explainTracing is [Explain] for errors about the target, the machine or a file.
 func explainTracing(err error) (status int, message string) {
 	var located *process.Error
 	var noNVML *gpu.NoNVMLError
@@ -106,8 +105,8 @@ func explainTracing(err error) (status int, message string) {
 	return Failed, err.Error()
 }
 
-// MayTrace returns an error that says why, if this process may not load programs into the kernel. It is for commands
-// that do other things before they trace.
+// MayTrace returns an error if this process may not load programs into the kernel. why says what would need them. It is
+// for commands that do other things before they trace.
 func MayTrace(why string) error {
 	if (process.FS{}).Facts().Capabilities.MayLoadBPF() {
 		return nil
@@ -123,7 +122,7 @@ func notPermitted(err error) string {
 		"container? 'sudo tracer doctor' says which), or a security module forbids it", err)
 }
 
-// NVMLHint returns advice for a machine without NVML, to follow the sentence with the reason; "" without advice.
+// NVMLHint returns advice for a machine without NVML, to be appended to the reason; "" for none.
 func NVMLHint(r gpu.Reason) string {
 	switch r {
 	case gpu.NotBuiltIn:

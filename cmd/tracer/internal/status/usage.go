@@ -28,68 +28,68 @@ func Hidden(
 	return &cobra.Command{Use: use, Short: short, Hidden: true, Args: Args(args), RunE: run}
 }
 
-// wrongArguments returns an error that says which arguments a command takes. For the root, which takes none, the error
-// wraps err, and names a command that may have been meant.
+// wrongArguments returns an error that says which arguments a command takes. For the root command, whose first argument
+// is an unknown command, the error names a similar command.
 func wrongArguments(cmd *cobra.Command, args []string, err error) error {
-	if isRoot := !cmd.HasParent(); isRoot { // the first word is no command
+	if isRoot := !cmd.HasParent(); isRoot {
 		if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
 			return fmt.Errorf("%w; did you mean '%s %s'? see '%s --help'", err, cmd.Name(), similar[0], cmd.Name())
 		}
 		return fmt.Errorf("%w; see '%s --help'", err, cmd.Name())
 	}
-	wrong := "wrong number of arguments"
+	mistake := "wrong number of arguments"
 	if len(args) == 0 {
-		wrong = strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") + " needs " + needed(cmd.Use)
+		mistake = strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") + " needs " + neededArguments(cmd.Use)
 	}
 	usage := strings.Replace(cmd.UseLine(), " [flags]", "", 1)
-	return fmt.Errorf("%s; type '%s', see '%s --help'", wrong, usage, cmd.CommandPath())
+	return fmt.Errorf("%s; type '%s', see '%s --help'", mistake, usage, cmd.CommandPath())
 }
 
-// optional matches the arguments in a command's usage that may be left out, and marks that are no arguments.
+// optional matches optional arguments in a command's usage, and marks that are no arguments.
 var optional = regexp.MustCompile(`\[[^]]*\]|\.\.\.| -- |[{}]`)
 
-// needed names the arguments without which a command does nothing: "a FILE or a PID".
-func needed(use string) string {
+// neededArguments lists the arguments that a command needs, by its usage: "a FILE or a PID", "a FILE and another FILE".
+func neededArguments(use string) string {
 	_, arguments, _ := strings.Cut(use, " ")
-	said := ""
+	text := ""
 	for word := range strings.FieldsSeq(optional.ReplaceAllString(arguments, " ")) {
 		switch {
 		case word == "|":
-			said += " or "
+			text += " or "
 			continue
-		case said != "" && !strings.HasSuffix(said, " "):
-			said += " and "
+		case text != "" && !strings.HasSuffix(text, " "):
+			text += " and "
 		}
 		switch {
-		case strings.Contains(said, " "+word+" "):
-			said += "another "
+		case strings.Contains(text, " "+word+" "):
+			text += "another "
 		case len(word) > 1:
-			said += "a "
+			text += "a "
 		}
-		said += word
+		text += word
 	}
-	return said
+	return text
 }
 
-// WrongValue adds the values that a flag takes.
+// WrongValue returns an error of pflag's with the values that the flag takes.
 func WrongValue(err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
 		return err
 	}
-	is := ""
+	wanted := ""
 	switch bad.GetFlag().Value.Type() {
 	case "duration":
-		is = "a time such as 30s or 10m"
+		wanted = "a time such as 30s or 10m"
 	case "int":
-		is = "a whole number"
+		wanted = "a whole number"
 	default:
 		return err
 	}
-	return fmt.Errorf("--%s %q: must be %s", bad.GetFlag().Name, bad.GetValue(), is)
+	return fmt.Errorf("--%s %q: must be %s", bad.GetFlag().Name, bad.GetValue(), wanted)
 }
 
-// ParsePIDs reads the process ids of a command line.
+// ParsePIDs reads the process IDs of a command line.
 func ParsePIDs(args []string) (pids []int, err error) {
 	for _, a := range args {
 		pid, err := strconv.Atoi(a)

@@ -20,13 +20,13 @@ const (
 )
 
 var (
-	errTooMuch = fmt.Errorf("the notebook's outputs and values are more than %d MiB", maxAnswer>>20)
-	errAnswer  = errors.New("what came back from the run is not what the runner sends")
+	errTooMuch         = fmt.Errorf("the notebook's outputs and values are more than %d MiB", maxAnswer>>20)
+	errMalformedAnswer = errors.New("what came back from the run is not what the runner sends")
 )
 
 // Result is what came back from a run.
 type Result struct {
-	What, Python string // the kernel, and its Python's version
+	What, Python string // the kernel's name and its Python's version; "" if no kernel has started
 	Cells        []CellResult
 	Values       []Named
 	ValuesMore   int64  // variables that were not looked at
@@ -69,7 +69,7 @@ type Named struct {
 	Value Value
 }
 
-// Value is the digest of a value (python/src/ipytracer/_try_digest.py).
+// Value is the digest of a Python object (python/src/ipytracer/_try_digest.py).
 type Value struct {
 	Kind   string             `json:"kind"` // value, array, frame, container, object
 	Type   string             `json:"type"`
@@ -82,39 +82,40 @@ type Value struct {
 	Shape  []int64            `json:"shape"`
 	Size   int64              `json:"size"`
 	Sums   map[string]*string `json:"sums"`
-	// Numbers are the elements or, with Block, the sums of blocks of as many elements; Weights are the sums of their
-	// absolute values. They are packed float64.
+	// Numbers are the elements. If Block is over 1, they are the sums of blocks of Block elements each, and Weights are
+	// the sums of the blocks' absolute values. Both are packed float64, in base64.
 	Numbers string  `json:"numbers"`
 	Weights string  `json:"weights"`
 	Block   int64   `json:"block"`
 	Items   []Named `json:"items"`
 }
 
-// UnmarshalJSON reads a pair [name, digest].
+// UnmarshalJSON reads an array [name, digest].
 func (n *Named) UnmarshalJSON(data []byte) error {
 	pair := []any{&n.Name, &n.Value}
 	if err := json.Unmarshal(data, &pair); err != nil {
 		return err
 	}
 	if len(pair) != 2 {
-		return errAnswer
+		return errMalformedAnswer
 	}
 	return nil
 }
 
-func unpacked(text string) []float64 {
+// unpackFloats decodes little-endian float64 in base64; nil if the text is malformed.
+func unpackFloats(text string) []float64 {
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return nil
 	}
-	all := make([]float64, len(packed)/8)
-	for i := range all {
-		all[i] = math.Float64frombits(binary.LittleEndian.Uint64(packed[8*i:]))
+	floats := make([]float64, len(packed)/8)
+	for i := range floats {
+		floats[i] = math.Float64frombits(binary.LittleEndian.Uint64(packed[8*i:]))
 	}
-	return all
+	return floats
 }
 
-// message is a line of the runner's.
+// message is one line of the driver's output. Event says which other fields are set.
 type message struct {
 	Event  string `json:"event"`
 	What   string `json:"what"`
@@ -129,18 +130,17 @@ type message struct {
 	CellResult
 }
 
-// steps are called at the steps of a run: kernel with the process of the kernel, once, begins with the number of each
-// cell that begins, over behind the last one.
+// steps are called as a run goes on.
 type steps struct {
-	kernel func(pid int)
-	begins func(cell int)
-	over   func()
+	kernelStarted func(pid int)  // once
+	cellBegins    func(cell int) // from 1
+	cellsOver     func()         // behind the last cell
 }
 
-// readAnswer reads the lines of a run.
+// readAnswer reads the driver's output until its end. Its error is about the output: a run that failed has Result.Why.
 func readAnswer(from io.Reader, cells int, steps steps) (*Result, error) {
 	r := &Result{}
-	in := &lines{from: from}
+	in := &lineReader{from: from}
 	for {
 		line, err := in.next()
 		if err == io.EOF {
@@ -151,9 +151,9 @@ func readAnswer(from io.Reader, cells int, steps steps) (*Result, error) {
 		}
 		var m message
 		if !in.bounded(line) || json.Unmarshal(line, &m) != nil {
-			return r, errAnswer
+			return r, errMalformedAnswer
 		}
-		if err := r.take(&m, cells, steps); err != nil {
+		if err := r.addMessage(&m, cells, steps); err != nil {
 			return r, err
 		}
 	}
@@ -163,24 +163,24 @@ func readAnswer(from io.Reader, cells int, steps steps) (*Result, error) {
 	return r, nil
 }
 
-// take adds a line of the runner's.
-func (r *Result) take(m *message, cells int, steps steps) error {
+// addMessage takes a message into the result, and calls its step.
+func (r *Result) addMessage(m *message, cells int, steps steps) error {
 	switch m.Event {
 	case "begin":
 		if r.What != "" || m.What == "" || m.PID <= 0 {
-			return errAnswer
+			return errMalformedAnswer
 		}
 		r.What, r.Python = m.What, m.Python
-		steps.kernel(m.PID)
+		steps.kernelStarted(m.PID)
 	case "cell begins":
 		if m.Cell >= 1 && m.Cell <= cells {
-			steps.begins(m.Cell)
+			steps.cellBegins(m.Cell)
 		}
 	case "cells over":
-		steps.over()
+		steps.cellsOver()
 	case "cell":
 		if m.Cell != len(r.Cells)+1 || m.Cell > cells {
-			return errAnswer
+			return errMalformedAnswer
 		}
 		r.Cells = append(r.Cells, m.CellResult)
 	case "values":
@@ -195,38 +195,38 @@ func (r *Result) take(m *message, cells int, steps steps) error {
 	return nil
 }
 
-// lines reads lines, as many bytes as a run may send.
-type lines struct {
-	from  io.Reader
-	kept  []byte
-	chunk [64 << 10]byte
-	taken int
-	parts int // values so far
+// lineReader reads lines. It fails behind maxAnswer bytes.
+type lineReader struct {
+	from     io.Reader
+	buffer   []byte
+	chunk    [64 << 10]byte
+	received int
+	parts    int // JSON values so far, by their commas and brackets
 }
 
-func (l *lines) next() ([]byte, error) {
+func (l *lineReader) next() ([]byte, error) {
 	for searched := 0; ; {
-		if at := bytes.IndexByte(l.kept[searched:], '\n'); at >= 0 {
-			line := l.kept[:searched+at]
-			l.kept = l.kept[searched+at+1:]
+		if at := bytes.IndexByte(l.buffer[searched:], '\n'); at >= 0 {
+			line := l.buffer[:searched+at]
+			l.buffer = l.buffer[searched+at+1:]
 			return line, nil
 		}
-		searched = len(l.kept)
-		if l.taken >= maxAnswer {
+		searched = len(l.buffer)
+		if l.received >= maxAnswer {
 			return nil, errTooMuch
 		}
 		n, err := l.from.Read(l.chunk[:])
-		l.taken += n
-		l.kept = append(l.kept, l.chunk[:n]...)
+		l.received += n
+		l.buffer = append(l.buffer, l.chunk[:n]...)
 		if n == 0 && err != nil {
-			return nil, io.EOF
+			return nil, err
 		}
 	}
 }
 
-// bounded reports whether the values of a line are nested within bounds, and together with those of earlier lines not
-// too many.
-func (l *lines) bounded(line []byte) bool {
+// bounded reports whether a line of JSON is nested at most maxDepth deep, and all lines so far have at most maxParts
+// values. It is called before the line is decoded, because decoding takes much more memory than the text.
+func (l *lineReader) bounded(line []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// nothing is done at the steps of a run.
-var nothing = steps{kernel: func(int) {}, begins: func(int) {}, over: func() {}}
+// nothing does nothing at the steps of a run.
+var nothing = steps{kernelStarted: func(int) {}, cellBegins: func(int) {}, cellsOver: func() {}}
 
 func answer(text string) (*Result, error) {
 	return readAnswer(strings.NewReader(text), 3, nothing)
@@ -17,7 +17,7 @@ func answer(text string) (*Result, error) {
 
 const begun = `{"event": "begin", "what": "kernel python3", "python": "3.11.2", "pid": 7}` + "\n"
 
-// TestAnswerOfTheRunnerIsRead: what the runner sends is read.
+// TestAnswerOfTheRunnerIsRead: an answer of the driver is read into a result.
 func TestAnswerOfTheRunnerIsRead(t *testing.T) {
 	if _, err := answer(begun + "{\n" + `"event": "end"}` + "\n"); err == nil {
 		t.Error("an object in two lines is one")
@@ -41,9 +41,9 @@ func TestKernelIsNamedBeforeItsCells(t *testing.T) {
 	say := func(format string, a ...any) { all = append(all, fmt.Sprintf(format, a...)) }
 	_, err := readAnswer(strings.NewReader(begun+`{"event": "cell begins", "cell": 1}`+"\n"+
 		`{"event": "cells over"}`+"\n"+`{"event": "end", "why": ""}`+"\n"), 3, steps{
-		kernel: func(pid int) { say("kernel %d", pid) },
-		begins: func(cell int) { say("cell %d", cell) },
-		over:   func() { say("over") },
+		kernelStarted: func(pid int) { say("kernel %d", pid) },
+		cellBegins:    func(cell int) { say("cell %d", cell) },
+		cellsOver:     func() { say("over") },
 	})
 	if got := strings.Join(all, ", "); err != nil || got != "kernel 7, cell 1, over" {
 		t.Errorf("%q %v", got, err)
@@ -61,8 +61,8 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestHostileAnswers: the notebook's code can write to the runner's pipe. That is refused, and neither memory nor time
-// are without a bound.
+// TestHostileAnswers: the notebook's code can write anything to the driver's pipe. Malformed and endless answers are
+// refused, with bounded memory and time.
 func TestHostileAnswers(t *testing.T) {
 	many := strings.Repeat("[],", maxParts)
 	for name, text := range map[string]string{
@@ -78,12 +78,12 @@ func TestHostileAnswers(t *testing.T) {
 		"a triple": `{"event": "values", "values": {"variables": [["a", {}, 1]]}}` + "\n",
 		"a number": `{"event": "cell", "cell": 1e99}` + "\n",
 	} {
-		if r, err := answer(begun + text); !errors.Is(err, errAnswer) {
+		if r, err := answer(begun + text); !errors.Is(err, errMalformedAnswer) {
 			t.Errorf("%s: %v %+v", name, err, r)
 		}
 	}
 	for _, pid := range []string{"0", "-1", "1e99", `"7"`} {
-		if r, err := answer(strings.Replace(begun, "7", pid, 1)); !errors.Is(err, errAnswer) {
+		if r, err := answer(strings.Replace(begun, "7", pid, 1)); !errors.Is(err, errMalformedAnswer) {
 			t.Errorf("process %s: %v %+v", pid, err, r)
 		}
 	}
@@ -97,8 +97,8 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// TestFiguresOfCellsWithoutWindow: behind a cell that the report has no window of, the next ones are found. A cell that
-// another one ran is none of the notebook's.
+// TestFiguresOfCellsWithoutWindow: the cells behind a cell without a window are found. A cell that another cell ran is
+// no cell of the notebook.
 func TestFiguresOfCellsWithoutWindow(t *testing.T) {
 	var all []string
 	for i, one := range []struct {
@@ -120,7 +120,7 @@ func TestFiguresOfCellsWithoutWindow(t *testing.T) {
 	}
 }
 
-// TestFiguresOfTheNotebooksCells: the notebook's cells are found among others, and a report that is cut short is none.
+// TestFiguresOfTheNotebooksCells: the notebook's cells are found among others. A report that is cut short is an error.
 func TestFiguresOfTheNotebooksCells(t *testing.T) {
 	cell := func(pid int, kind, source string, silent bool, peak int) string {
 		return fmt.Sprintf(`{"id": %d, "pid": %d, "kind": %q, "source": %q, "silent": %v, "status": "ok",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// frameOf returns a frame of so many rows; a column has one number as its contents, by its name.
+// frameOf returns a frame with the given rows and columns. The contents of a column depend on its name.
 func frameOf(rows int64, columns ...string) *Value {
 	f := &Value{Kind: "frame", Type: "DataFrame", Shape: []int64{rows, int64(len(columns))}}
 	f.Items = append(f.Items, Named{"index", Value{Kind: "value", Text: "RangeIndex"}})
@@ -15,8 +15,8 @@ func frameOf(rows int64, columns ...string) *Value {
 	return f
 }
 
-// TestFewerColumns: a frame without columns that it had is tolerated, and named; one with other contents is not, nor
-// one with other columns, other rows, or columns in another order.
+// TestFewerColumns: a frame may lack columns, which the verdict names. It must not have other contents, other columns,
+// other rows, or columns in another order.
 func TestFewerColumns(t *testing.T) {
 	whole := frameOf(9, "a1", "b2", "c3", "d4")
 	for _, c := range []struct {

@@ -21,6 +21,7 @@ import (
 	"ipytracer/internal/words"
 )
 
+// Command returns the command try.
 func Command(c console.Console) *cobra.Command {
 	var o tryOptions
 	cmd := &cobra.Command{
@@ -80,7 +81,7 @@ func runTry(ctx context.Context, o tryOptions, c console.Console, path string) e
 	if err := status.MayTrace("a trial traces"); err != nil {
 		return err
 	}
-	if err := o.asWhom(); err != nil {
+	if err := o.chooseUser(); err != nil {
 		return err
 	}
 	d, err := output.NewDocument(&o.Options, c)
@@ -96,7 +97,7 @@ func runTry(ctx context.Context, o tryOptions, c console.Console, path string) e
 	if err := t.announce(); err != nil {
 		return err
 	}
-	if err := adopt(); err != nil {
+	if err := adoptOrphans(); err != nil {
 		return err
 	}
 	if err := t.runAll(ctx); err != nil {
@@ -133,7 +134,7 @@ func newTry(d *output.Document, o *tryOptions, path string) (*try, error) {
 	}
 	t.runner = &Runner{
 		Tracer: "/proc/self/exe", Python: o.python, Folder: folder, Env: os.Environ(), Kernel: o.kernel,
-		Seed: o.number, AllowErrors: o.onErrors, Timeout: o.timeout, UID: d.Who.UID, Command: d.UserCommand,
+		Seed: o.seedNumber, AllowErrors: o.onErrors, Timeout: o.timeout, UID: d.Who.UID, Command: d.UserCommand,
 	}
 	return t, nil
 }
@@ -144,24 +145,24 @@ func (t *try) close() {
 	}
 }
 
-// announce says what will run, and asks on a terminal.
+// announce says what will run. On a terminal it asks whether to go on, and fails if the answer is no.
 func (t *try) announce() error {
 	each := words.Times(int64(t.o.runs))
-	of := each + " with each change"
+	changed := each + " with each change"
 	switch {
 	case len(t.variants) == 1:
-		of = each + " with " + escape.Text(t.variants[0].Name)
+		changed = each + " with " + escape.Text(t.variants[0].Name)
 	case t.o.advice != "":
-		of = each + " with the advice " + t.o.advice + " that a recording of the first run gives"
+		changed = each + " with the advice " + t.o.advice + " that a recording of the first run gives"
 	case len(t.variants) == 0:
-		of = each + " with each piece of advice that a recording of the first run gives"
+		changed = each + " with each piece of advice that a recording of the first run gives"
 	}
 	t.Console.Say("runs %s of %s %s as it is and %s, as user %s in %s, started by %s",
-		words.Plural(len(t.notebook.Cells), "cell"), escape.Text(t.notebook.Name), each, of,
+		words.Plural(len(t.notebook.Cells), "cell"), escape.Text(t.notebook.Name), each, changed,
 		escape.Text(t.Who.Name()), escape.Text(t.runner.Folder), escape.Text(t.o.python))
-	if t.o.number != nil {
+	if t.o.seedNumber != nil {
 		t.Console.Say("random numbers of Python, NumPy and PyTorch are seeded with %d",
-			*t.o.number)
+			*t.o.seedNumber)
 	}
 	file, isTerminal := console.Terminal(t.Console.In)
 	if t.o.yes || !isTerminal {

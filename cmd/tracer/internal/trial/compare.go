@@ -12,23 +12,24 @@ import (
 // maxDifferences is the most differences of one comparison.
 const maxDifferences = 500
 
-// compared are the differences between two runs.
+// compared is the comparison of two runs.
 type compared struct {
-	within  Tolerance
-	all     []model.TrialDifference
-	unknown map[string]bool
-	types   map[string]bool // of variables whose contents are not compared
+	within      Tolerance
+	differences []model.TrialDifference
+	unknown     map[string]bool // what was not compared, in words
+	types       map[string]bool // of variables whose contents are not compared
 }
 
 func (c *compared) add(d model.TrialDifference) {
-	if len(c.all) == maxDifferences {
+	if len(c.differences) == maxDifferences {
 		c.unknown[fmt.Sprintf("more than %d differences: the others are not listed", maxDifferences)] = true
 		return
 	}
-	c.all = append(c.all, d)
+	c.differences = append(c.differences, d)
 }
 
-// compare finds the differences between a run of a notebook and one of another version of it.
+// compare compares a run of notebook a with a run of its other version b. A second run that did not run to its end has
+// no differences: its Why says enough.
 func compare(a, b *Notebook, first, second *Result, within Tolerance) *compared {
 	c := &compared{within: within, unknown: map[string]bool{}, types: map[string]bool{}}
 	if second.Why != "" {
@@ -45,14 +46,14 @@ func compare(a, b *Notebook, first, second *Result, within Tolerance) *compared 
 		case j >= len(second.Cells):
 			c.add(model.TrialDifference{Cell: i + 1, Of: "error", What: "it did not run: a cell before it failed"})
 		default:
-			c.cell(i+1, &first.Cells[i], &second.Cells[j])
+			c.compareCell(i+1, &first.Cells[i], &second.Cells[j])
 		}
 	}
-	c.variables(first, second)
+	c.compareVariables(first, second)
 	return c
 }
 
-// failure names the error that ended a run.
+// failure returns " with" and the name of the error that ended a run; "" if none did.
 func failure(cells []CellResult) string {
 	if len(cells) == 0 || cells[len(cells)-1].Failed == nil {
 		return ""
@@ -60,11 +61,11 @@ func failure(cells []CellResult) string {
 	return " with " + clean(cells[len(cells)-1].Failed.Name)
 }
 
-// cell compares the outputs of a cell.
-func (c *compared) cell(number int, a, b *CellResult) {
-	put := func(of string, v verdict) {
+// compareCell compares the errors and the outputs of a cell.
+func (c *compared) compareCell(number int, a, b *CellResult) {
+	put := func(before string, v verdict) {
 		if v.what != "" {
-			c.add(model.TrialDifference{Cell: number, Of: of, What: clean(v.what), Tolerated: !v.differs})
+			c.add(model.TrialDifference{Cell: number, Of: before, What: clean(v.what), Tolerated: !v.differs})
 		}
 	}
 	switch {
@@ -80,25 +81,25 @@ func (c *compared) cell(number int, a, b *CellResult) {
 	if a.More+b.More > 0 {
 		c.unknown[fmt.Sprintf("outputs of cell %d beyond the first %d", number, len(a.Outputs))] = true
 	}
-	put("output", c.stderr(a.Outputs, b.Outputs))
-	of, to := withoutStderr(a.Outputs), withoutStderr(b.Outputs)
-	if len(of) != len(to) {
-		put("output", differ("%d outputs became %d", len(of), len(to)))
+	put("output", c.compareStderr(a.Outputs, b.Outputs))
+	before, after := withoutStderr(a.Outputs), withoutStderr(b.Outputs)
+	if len(before) != len(after) {
+		put("output", differ("%d outputs became %d", len(before), len(after)))
 		return
 	}
-	for i := range of {
-		put("output", c.output(&of[i], &to[i]))
+	for i := range before {
+		put("output", c.compareOutput(&before[i], &after[i]))
 	}
 }
 
-func withoutStderr(all []Output) []Output {
-	return slices.DeleteFunc(slices.Clone(all), func(o Output) bool { return o.Name == "stderr" })
+func withoutStderr(outputs []Output) []Output {
+	return slices.DeleteFunc(slices.Clone(outputs), func(o Output) bool { return o.Name == "stderr" })
 }
 
-// stderr compares warnings and progress, which are no results.
-func (c *compared) stderr(a, b []Output) verdict {
-	text := func(all []Output) (text string) {
-		for _, o := range all {
+// compareStderr compares standard error. It tolerates each difference: warnings and progress are no results.
+func (c *compared) compareStderr(a, b []Output) verdict {
+	text := func(outputs []Output) (text string) {
+		for _, o := range outputs {
 			if o.Name == "stderr" {
 				blob := o.Data["text/plain"]
 				text += blob.Text + blob.Head
@@ -113,18 +114,18 @@ func (c *compared) stderr(a, b []Output) verdict {
 	return verdict{}
 }
 
-// output compares one output, format by format.
-func (c *compared) output(a, b *Output) verdict {
+// compareOutput compares one output, format by format.
+func (c *compared) compareOutput(a, b *Output) verdict {
 	shown := a.Type == "execute_result" && b.Type == "display_data"
 	if a.Type != b.Type && !shown || a.Name != b.Name {
 		return differ("%s became %s", strings.TrimSpace(a.Type+" "+a.Name), strings.TrimSpace(b.Type+" "+b.Name))
 	}
-	if of, to := formats(a), formats(b); !slices.Equal(of, to) {
-		return differ("an output as %s became one as %s", strings.Join(of, ", "), strings.Join(to, ", "))
+	if before, after := formats(a), formats(b); !slices.Equal(before, after) {
+		return differ("an output as %s became one as %s", strings.Join(before, ", "), strings.Join(after, ", "))
 	}
 	var tolerated verdict
 	if shown {
-		tolerated = tolerate("the same is shown by display(), and is no value of the cell")
+		tolerated = tolerate("the output is shown by display(), and is not the value of the cell any more")
 	}
 	for _, mime := range formats(a) {
 		v := compareBlobs(mime, a.Data[mime], b.Data[mime], c.within)
@@ -138,8 +139,10 @@ func (c *compared) output(a, b *Output) verdict {
 	return tolerated
 }
 
+// formats returns the MIME types of an output, sorted.
 func formats(o *Output) []string { return slices.Sorted(maps.Keys(o.Data)) }
 
+// compareBlobs compares two outputs of one format. Of a long text, there is only the beginning, its size and its hash.
 func compareBlobs(mime string, a, b Blob, within Tolerance) verdict {
 	if a == b {
 		return verdict{}
@@ -159,6 +162,7 @@ func compareBlobs(mime string, a, b Blob, within Tolerance) verdict {
 	return compareTexts(a.Text, b.Text, within)
 }
 
+// size returns the size of a whole text in bytes, also if the blob has only its beginning.
 func size(b Blob) int64 {
 	if b.Hash == "" {
 		return int64(len(b.Text))
@@ -166,8 +170,8 @@ func size(b Blob) int64 {
 	return b.Size
 }
 
-// variables compares the variables at the end, by name.
-func (c *compared) variables(a, b *Result) {
+// compareVariables compares the variables at the end, by name.
+func (c *compared) compareVariables(a, b *Result) {
 	if a.ValuesMore+b.ValuesMore > 0 {
 		c.unknown["variables that there was no time or room for"] = true
 	}
@@ -185,7 +189,7 @@ func (c *compared) variables(a, b *Result) {
 			put(tolerate("it is no longer there"))
 			continue
 		}
-		c.objects(old, 0)
+		c.noteUncomparedTypes(old, 0)
 		put(compareValues(old, new, c.within))
 	}
 	for _, name := range slices.Sorted(maps.Keys(to)) {
@@ -195,35 +199,35 @@ func (c *compared) variables(a, b *Result) {
 	}
 }
 
-// objects collects types that are compared by their name alone.
-func (c *compared) objects(v *Value, depth int) {
+// noteUncomparedTypes adds to types the type of each object in v whose contents are not compared. It adds ten at most.
+func (c *compared) noteUncomparedTypes(v *Value, depth int) {
 	if v.Kind == "object" && len(c.types) < 10 {
 		c.types[clean(v.Type)] = true
 	}
 	for i := range v.Items {
 		if depth < maxDepth {
-			c.objects(&v.Items[i].Value, depth+1)
+			c.noteUncomparedTypes(&v.Items[i].Value, depth+1)
 		}
 	}
 }
 
-func byName(all []Named) map[string]*Value {
-	names := make(map[string]*Value, len(all))
-	for i := range all {
-		names[all[i].Name] = &all[i].Value
+func byName(named []Named) map[string]*Value {
+	values := make(map[string]*Value, len(named))
+	for i := range named {
+		values[named[i].Name] = &named[i].Value
 	}
-	return names
+	return values
 }
 
-// clean bounds a text of the notebook's. Printers escape it.
+// clean bounds a text that the notebook's code made. Printers escape it.
 func clean(text string) string {
-	const most = 400
+	const maxBytes = 400
 	text = strings.ToValidUTF8(text, "?")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+	if len(text) > maxBytes {
+		text = strings.ToValidUTF8(text[:maxBytes], "") + "…"
 	}
 	return text
 }
 
-// key returns a key for what a difference is about: the cell, the variable and the kind.
+// key identifies the subject of a difference: its cell, its variable and its kind.
 func key(d *model.TrialDifference) string { return fmt.Sprint(d.Cell, " ", d.Variable, " ", d.Of) }

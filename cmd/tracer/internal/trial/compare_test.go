@@ -17,8 +17,8 @@ import (
 
 var within = Tolerance{Rel: 1e-6}
 
-// TestTexts: addresses, times and random names are no difference; printed numbers are compared within the tolerance,
-// and counts are not.
+// TestTexts: addresses, times and random names do not count as differences. Printed numbers may differ within the
+// tolerance, but counts must be equal.
 func TestTexts(t *testing.T) {
 	for _, c := range []struct {
 		a, b    string
@@ -59,7 +59,7 @@ func drawn(t *testing.T, w, h int, at color.Color, level png.CompressionLevel) s
 	return base64.StdEncoding.EncodeToString(b.Bytes()) + "\n"
 }
 
-// TestPictures: figures are compared by their pixels, and a file that claims any size is not decoded.
+// TestPictures: pictures are compared by their pixels. A file that claims too many pixels is not decoded.
 func TestPictures(t *testing.T) {
 	red := color.RGBA{255, 0, 0, 255}
 	a := drawn(t, 10, 10, red, png.BestSpeed)
@@ -100,7 +100,7 @@ func array(dtype, hash string, numbers ...float64) Value {
 	}
 }
 
-// TestValues: each kind of difference between two values is seen, and none is where there is none.
+// TestValues: each kind of difference between two values is found, and equal values have none.
 func TestValues(t *testing.T) {
 	sums := func(v Value, total string) Value {
 		zero := "0.0"
@@ -154,7 +154,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestDisplayOfAValueIsTheSame: display() of a cell's value shows the same.
+// TestDisplayOfAValueIsTheSame: display() of a cell's value counts as the same output.
 func TestDisplayOfAValueIsTheSame(t *testing.T) {
 	output := func(kind, text string) *Output {
 		return &Output{Type: kind, Data: map[string]Blob{"text/plain": {Text: text}}}
@@ -170,7 +170,7 @@ func TestDisplayOfAValueIsTheSame(t *testing.T) {
 		{"execute_result", "display_data", "4", false, true},
 		{"display_data", "execute_result", "3", false, true},
 	} {
-		v := c.output(output(one.a, "3"), output(one.b, one.text))
+		v := c.compareOutput(output(one.a, "3"), output(one.b, one.text))
 		if (v.what == "") != one.same || v.differs != one.differs {
 			t.Errorf("%+v: %+v", one, v)
 		}
@@ -198,8 +198,8 @@ func peaked(peaks ...int64) *Figures {
 	return f
 }
 
-// TestNoiseIsNotHeldAgainstAChange: what differs between two runs of the notebook as it is, is not held against a
-// change; the certain saving is the worst of all pairs of runs.
+// TestNoiseIsNotHeldAgainstAChange: differences that also occur between two runs of the original do not count against a
+// change. The certain saving is that of the worst pair of runs.
 func TestNoiseIsNotHeldAgainstAChange(t *testing.T) {
 	n := file(t, "a", "b")
 	changed, err := n.With(map[int]string{0: "a2"})
@@ -259,17 +259,17 @@ func TestNoiseIsNotHeldAgainstAChange(t *testing.T) {
 	}
 }
 
-// TestManyDifferences: what a notebook puts out has a bound in the comparison.
+// TestManyDifferences: the number of differences of a comparison is bounded.
 func TestManyDifferences(t *testing.T) {
 	var cells, a, b []string
 	for range maxDifferences + 10 {
 		cells, a, b = append(cells, "x"), append(a, strings.Repeat("a", 900)), append(b, strings.Repeat("b", 900))
 	}
 	c := compare(file(t, cells...), file(t, cells...), printed(a...), printed(b...), within)
-	if len(c.all) != maxDifferences || len(c.unknown) == 0 {
-		t.Errorf("%d differences, %v", len(c.all), c.unknown)
+	if len(c.differences) != maxDifferences || len(c.unknown) == 0 {
+		t.Errorf("%d differences, %v", len(c.differences), c.unknown)
 	}
-	for _, d := range c.all {
+	for _, d := range c.differences {
 		if len(d.What) > 500 {
 			t.Fatalf("%d bytes of one difference", len(d.What))
 		}

@@ -10,28 +10,27 @@ import (
 	"ipytracer/model"
 )
 
-// errOverlap is the error for pieces of advice that change the same lines.
-var errOverlap = errors.New("two of them change the same lines")
+var errOverlap = errors.New("two pieces of advice change the same lines")
 
-// placed is an edit of a cell of the notebook.
+// placed is an edit whose cell is known.
 type placed struct {
 	model.AdviceEdit
-	cell int // an index of Cells
+	cell int // index in Notebook.Cells
 }
 
-// Edited applies the edits of pieces of advice. ran returns the index of the cell that an execution of this notebook's
-// run ran, -1 if that is not known; it is nil if the advice is for another session. Then an edit goes to the cell with
-// the source that it was made for.
-func (n *Notebook) Edited(items []model.AdviceItem, ran func(execution int) int) (*Notebook, error) {
-	var all []placed
+// Edited returns the notebook with the edits of all given advice. cellOfExecution returns the index of the cell that an
+// execution ran, or -1 if that is unknown; it is nil if the advice is for another session. An edit of an unknown cell
+// goes to the cell with the source that the edit was made for.
+func (n *Notebook) Edited(items []model.AdviceItem, cellOfExecution func(execution int) int) (*Notebook, error) {
+	var edits []placed
 	for i := range items {
 		if len(items[i].Edits) == 0 {
 			return nil, fmt.Errorf("advice %d has no change that could be tried", items[i].Number)
 		}
 		for _, e := range items[i].Edits {
 			cell := -1
-			if ran != nil {
-				cell = ran(e.Execution)
+			if cellOfExecution != nil {
+				cell = cellOfExecution(e.Execution)
 			}
 			if cell < 0 {
 				cell = n.cellFor(e)
@@ -40,58 +39,58 @@ func (n *Notebook) Edited(items []model.AdviceItem, ran func(execution int) int)
 				return nil, fmt.Errorf("advice %d changes a cell that the notebook does not have, or that has another "+
 					"source now; type 'tracer try' without --advice-from", items[i].Number)
 			}
-			all = append(all, placed{e, cell})
+			edits = append(edits, placed{e, cell})
 		}
 	}
 	changed := map[int]string{}
 	for cell := range n.Cells {
-		of := slices.DeleteFunc(slices.Clone(all), func(e placed) bool { return e.cell != cell })
-		if len(of) == 0 {
+		cellEdits := slices.DeleteFunc(slices.Clone(edits), func(e placed) bool { return e.cell != cell })
+		if len(cellEdits) == 0 {
 			continue
 		}
 		var err error
-		if changed[cell], err = editLines(n.Cells[cell].Source, of); err != nil {
+		if changed[cell], err = editLines(n.Cells[cell].Source, cellEdits); err != nil {
 			return nil, fmt.Errorf("cell %d: %w", cell+1, err)
 		}
 	}
 	return n.With(changed)
 }
 
-// cellFor returns the index of the cell with the source that an edit was made for, -1 if there is none. Of several, it
-// is the one with the number of the execution, else the first.
+// cellFor returns the index of the cell with the source that an edit was made for, -1 if there is none. If several
+// cells have that source, it prefers the cell whose number is that of the execution, and takes the first one otherwise.
 func (n *Notebook) cellFor(e model.AdviceEdit) int {
-	is := func(c Cell) bool { return model.SourceDigest(c.Source) == e.SourceSHA256 }
-	if at := e.Execution - 1; at >= 0 && at < len(n.Cells) && is(n.Cells[at]) {
+	hasSource := func(c Cell) bool { return model.SourceDigest(c.Source) == e.SourceSHA256 }
+	if at := e.Execution - 1; at >= 0 && at < len(n.Cells) && hasSource(n.Cells[at]) {
 		return at
 	}
-	return slices.IndexFunc(n.Cells, is)
+	return slices.IndexFunc(n.Cells, hasSource)
 }
 
-// editLines replaces lines of a cell.
+// editLines applies edits to the source of one cell. It fails if two edits overlap.
 func editLines(source string, edits []placed) (string, error) {
 	lines := strings.Split(strings.TrimRight(source, "\n"), "\n")
 	slices.SortStableFunc(edits, func(a, b placed) int {
 		return cmp.Or(cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.EndLine, b.EndLine))
 	})
 	var out []string
-	from := 0 // lines that are done
+	done := 0 // lines that are copied or replaced
 	for _, e := range edits {
 		if e.StartLine < 1 || e.EndLine < e.StartLine-1 || e.EndLine > len(lines) || e.StartLine > len(lines)+1 {
 			return "", fmt.Errorf("it has no lines %d to %d", e.StartLine, e.EndLine)
 		}
-		if e.StartLine-1 < from {
+		if e.StartLine-1 < done {
 			return "", errOverlap
 		}
-		out = append(out, lines[from:e.StartLine-1]...)
+		out = append(out, lines[done:e.StartLine-1]...)
 		if !e.Delete {
 			out = append(out, e.Text)
 		}
-		from = e.EndLine
+		done = e.EndLine
 	}
-	return strings.Join(append(out, lines[from:]...), "\n"), nil
+	return strings.Join(append(out, lines[done:]...), "\n"), nil
 }
 
-// Diff shows what another version of the notebook changes, as a unified diff of its cells.
+// Diff returns a unified diff of the cells, from n to another version; "" if no source differs.
 func (n *Notebook) Diff(other *Notebook) string {
 	var b strings.Builder
 	pairs := aligned(n, other)
@@ -110,7 +109,7 @@ func (n *Notebook) Diff(other *Notebook) string {
 	return b.String()
 }
 
-// diffCell writes the difference of a cell, without the equal lines at its beginning and at its end.
+// diffCell writes the difference of a cell as one hunk, from the first line that differs to the last.
 func diffCell(b *strings.Builder, cell int, before, after string) {
 	const context = 2
 	old, new := split(before), split(after)
@@ -137,6 +136,7 @@ func diffCell(b *strings.Builder, cell int, before, after string) {
 	put(" ", old[len(old)-tail:len(old)-tail+to])
 }
 
+// split returns the lines of a source without line ends; none of an empty source.
 func split(source string) []string {
 	if source == "" {
 		return nil
@@ -144,8 +144,8 @@ func split(source string) []string {
 	return strings.Split(strings.TrimRight(source, "\n"), "\n")
 }
 
-// aligned returns, for each cell of a notebook, the index of the cell of another version that it is compared with, -1
-// for none.
+// aligned returns, for each cell of a, the index of the cell of b to compare it with, -1 for none. With equal numbers
+// of cells, it pairs them in order. Otherwise it pairs the equal cells at the beginning and at the end.
 func aligned(a, b *Notebook) []int {
 	pairs := make([]int, len(a.Cells))
 	if len(a.Cells) == len(b.Cells) {

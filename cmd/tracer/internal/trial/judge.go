@@ -11,65 +11,73 @@ import (
 	"ipytracer/model"
 )
 
-// Variant is a change that is tried.
+// Variant is a changed version of the notebook.
 type Variant struct {
 	Name      string
-	Advice    []int
+	Advice    []int // the numbers of the advice that it applies; empty for a patch or another version
 	Notebook  *Notebook
-	Predicted *int64
+	Predicted *int64 // bytes that the advice should save; nil if it does not say
 
 	runs        []run
-	differences []*compared
+	differences []*compared // of each run from the first run of the original
 }
 
-// run is what is kept of a run: its figures and, only of the first runs, its results.
+// run has the figures of one run.
 type run struct {
-	figures *Figures
-	times   []int64
-	why     string
+	figures   *Figures
+	cellTimes []int64 // in ns
+	failure   string  // why the notebook did not run to its end; "" if it did
+}
+
+func newRun(result *Result, figures *Figures) run {
+	r := run{figures: figures, failure: result.Why}
+	if figures == nil {
+		r.figures = &Figures{}
+	}
+	for i := range result.Cells {
+		r.cellTimes = append(r.cellTimes, result.Cells[i].NS)
+	}
+	return r
 }
 
 // Trial collects runs, and judges them.
 type Trial struct {
 	Original *Notebook
 	Within   Tolerance
-	Meter    string // the judged one; "" for resident memory
+	Meter    string // that the variants are judged by; "" for resident memory
 
-	first    *Result // of the original
-	runs     []run
-	unstable []*compared
+	first    *Result     // of the original's first run
+	runs     []run       // of the original
+	unstable []*compared // what differs between the original's first run and each later one
 	variants []*Variant
-	order    []int
+	order    []int // of all runs: 0 for the original, else the number of the variant
 }
 
-// Add adds a run of the notebook as it is, or of a variant. The first run must be of the notebook as it is.
+// Add adds a run of a variant, or of the original if v is nil. The first run must be of the original.
 func (t *Trial) Add(v *Variant, result *Result, figures *Figures) error {
-	kept := run{figures: figures, why: result.Why}
-	if figures == nil {
-		kept.figures = &Figures{}
-	}
-	for i := range result.Cells {
-		kept.times = append(kept.times, result.Cells[i].NS)
-	}
 	if v == nil {
-		t.order = append(t.order, 0)
-		if result.Why != "" {
-			return fmt.Errorf("the notebook as it is does not run to its end: %s", clean(result.Why))
-		}
-		t.runs = append(t.runs, kept)
-		if t.first == nil {
-			t.first = result
-			return nil
-		}
-		t.unstable = append(t.unstable, compare(t.Original, t.Original, t.first, result, t.Within))
-		return nil
+		return t.addOriginal(result, figures)
 	}
 	if !slices.Contains(t.variants, v) {
 		t.variants = append(t.variants, v)
 	}
 	t.order = append(t.order, slices.Index(t.variants, v)+1)
-	v.runs = append(v.runs, kept)
+	v.runs = append(v.runs, newRun(result, figures))
 	v.differences = append(v.differences, compare(t.Original, v.Notebook, t.first, result, t.Within))
+	return nil
+}
+
+func (t *Trial) addOriginal(result *Result, figures *Figures) error {
+	t.order = append(t.order, 0)
+	if result.Why != "" {
+		return fmt.Errorf("the notebook as it is does not run to its end: %s", clean(result.Why))
+	}
+	t.runs = append(t.runs, newRun(result, figures))
+	if t.first == nil {
+		t.first = result
+		return nil
+	}
+	t.unstable = append(t.unstable, compare(t.Original, t.Original, t.first, result, t.Within))
 	return nil
 }
 
@@ -81,18 +89,26 @@ func (t *Trial) Judge() *model.Trial {
 		Cells: len(t.Original.Cells), Runs: len(t.runs), Order: t.order, Relative: t.Within.Rel, Absolute: t.Within.Abs,
 		Meter: cmp.Or(t.Meter, "cpu.resident"), Variants: []model.TrialVariant{}, Unstable: []model.TrialDifference{},
 	}
-	random := map[string]bool{}
-	unknown, types := map[string]bool{}, map[string]bool{}
+	unstable := map[string]bool{} // keys of what differs between two runs of the original
 	for _, c := range t.unstable {
-		for _, d := range c.all {
-			if !d.Tolerated && !random[key(&d)] {
-				random[key(&d)] = true
+		for _, d := range c.differences {
+			if !d.Tolerated && !unstable[key(&d)] {
+				unstable[key(&d)] = true
 				out.Unstable = append(out.Unstable, d)
 			}
 		}
 	}
 	for i, v := range t.variants {
-		out.Variants = append(out.Variants, t.variant(i+1, v, random, out.Meter))
+		out.Variants = append(out.Variants, t.judgeVariant(i+1, v, unstable, out.Meter))
+	}
+	out.Unknown = t.notCompared()
+	return out
+}
+
+// notCompared describes what no comparison of a variant could look at.
+func (t *Trial) notCompared() []string {
+	unknown, types := map[string]bool{}, map[string]bool{}
+	for _, v := range t.variants {
 		for _, c := range v.differences {
 			maps.Copy(unknown, c.unknown)
 			maps.Copy(types, c.types)
@@ -101,27 +117,25 @@ func (t *Trial) Judge() *model.Trial {
 	if len(types) > 0 {
 		unknown["the contents of variables of the types "+strings.Join(slices.Sorted(maps.Keys(types)), ", ")] = true
 	}
-	out.Unknown = append([]string{}, slices.Sorted(maps.Keys(unknown))...)
-	return out
+	return append([]string{}, slices.Sorted(maps.Keys(unknown))...)
 }
 
-// variant judges one change.
-func (t *Trial) variant(number int, v *Variant, random map[string]bool, meter string) model.TrialVariant {
+// judgeVariant judges one variant. Differences with a key of unstable are left out: the change is not their cause.
+func (t *Trial) judgeVariant(number int, v *Variant, unstable map[string]bool, meter string) model.TrialVariant {
 	out := model.TrialVariant{
 		Number: number, Name: v.Name, Advice: append([]int{}, v.Advice...), Diff: t.Original.Diff(v.Notebook),
 		Passed: true, Predicted: v.Predicted, Differences: []model.TrialDifference{}, Cells: []model.TrialCell{},
-		TimesBefore: times(t.runs), TimesAfter: times(v.runs),
+		TimesBefore: totalTimes(t.runs), TimesAfter: totalTimes(v.runs),
 	}
 	for _, r := range v.runs {
-		if r.why != "" {
-			out.Passed, out.Why = false, clean(r.why)
+		if r.failure != "" {
+			out.Passed, out.Why = false, clean(r.failure)
 		}
 	}
 	seen := map[model.TrialDifference]bool{}
 	for _, c := range v.differences {
-		for _, d := range c.all {
-			d.Tolerated = d.Tolerated || random[key(&d)]
-			if seen[d] || random[key(&d)] {
+		for _, d := range c.differences {
+			if seen[d] || unstable[key(&d)] {
 				continue
 			}
 			seen[d] = true
@@ -137,19 +151,21 @@ func (t *Trial) variant(number int, v *Variant, random map[string]bool, meter st
 	return out
 }
 
-func times(runs []run) []int64 {
-	all := []int64{}
+// totalTimes returns the time of all cells of each run, in ns.
+func totalTimes(runs []run) []int64 {
+	totals := []int64{}
 	for _, r := range runs {
 		sum := int64(0)
-		for _, ns := range r.times {
+		for _, ns := range r.cellTimes {
 			sum += ns
 		}
-		all = append(all, sum)
+		totals = append(totals, sum)
 	}
-	return all
+	return totals
 }
 
-// savings compares the highest moments, by meter. The judged meter comes first.
+// savings compares the peaks of the runs, by meter. The judged meter comes first. Other meters that are 0 in all runs
+// are left out.
 func savings(before, after []run, judged string) []model.TrialSaving {
 	meters := map[string]bool{}
 	for _, r := range slices.Concat(before, after) {
@@ -160,40 +176,44 @@ func savings(before, after []run, judged string) []model.TrialSaving {
 		}
 	}
 	delete(meters, judged)
-	all := []model.TrialSaving{}
+	perMeter := []model.TrialSaving{}
 	for _, meter := range append([]string{judged}, slices.Sorted(maps.Keys(meters))...) {
-		s := model.TrialSaving{Meter: meter, Exact: true}
-		s.Before = peaks(before, meter, &s.Exact)
-		s.After = peaks(after, meter, &s.Exact)
-		if len(s.Before) == 0 || len(s.After) == 0 ||
-			meter != judged && slices.Max(s.Before) == 0 && slices.Max(s.After) == 0 {
+		s := model.TrialSaving{Meter: meter}
+		var exactBefore, exactAfter bool
+		s.Before, exactBefore = peaks(before, meter)
+		s.After, exactAfter = peaks(after, meter)
+		s.Exact = exactBefore && exactAfter
+		if len(s.Before) == 0 || len(s.After) == 0 {
+			continue
+		}
+		if meter != judged && slices.Max(s.Before) == 0 && slices.Max(s.After) == 0 {
 			continue
 		}
 		s.Certain = slices.Min(s.Before) - slices.Max(s.After)
 		s.Median = median(s.Before) - median(s.After)
-		all = append(all, s)
+		perMeter = append(perMeter, s)
 	}
-	return all
+	return perMeter
 }
 
-// peaks returns the highest moment of each run. It sets exact to false if a figure is not exact.
-func peaks(runs []run, meter string, exact *bool) []int64 {
-	all := []int64{}
+// peaks returns the peak of each run in bytes, and whether all figures are exact.
+func peaks(runs []run, meter string) (perRun []int64, exact bool) {
+	perRun, exact = []int64{}, true
 	for _, r := range runs {
 		peak := int64(0)
 		for i := range r.figures.Cells {
 			if f, ok := r.figures.Cells[i].Together(meter); ok {
 				peak = max(peak, f.Peak)
-				*exact = *exact && f.Exact
+				exact = exact && f.Exact
 			}
 		}
-		all = append(all, peak)
+		perRun = append(perRun, peak)
 	}
-	return all
+	return perRun, exact
 }
 
-func median(all []int64) int64 {
-	sorted := slices.Sorted(slices.Values(all))
+func median(numbers []int64) int64 {
+	sorted := slices.Sorted(slices.Values(numbers))
 	half := len(sorted) / 2
 	if len(sorted)%2 == 1 {
 		return sorted[half]
@@ -203,52 +223,53 @@ func median(all []int64) int64 {
 
 // cells compares the cells that the notebook as it is and the variant both have.
 func (t *Trial) cells(v *Variant, meter string) []model.TrialCell {
-	all := []model.TrialCell{}
+	cells := []model.TrialCell{}
 	for i, j := range aligned(t.Original, v.Notebook) {
 		if j < 0 {
 			continue
 		}
-		before, after := ofCell(t.runs, i, meter), ofCell(v.runs, j, meter)
+		before, after := cellFiguresOf(t.runs, i, meter), cellFiguresOf(v.runs, j, meter)
 		if len(before.peaks) == 0 || len(after.peaks) == 0 {
 			continue
 		}
 		first, _, _ := strings.Cut(strings.TrimSpace(t.Original.Cells[i].Source), "\n")
-		all = append(all, model.TrialCell{
+		cells = append(cells, model.TrialCell{
 			Cell: i + 1, Source: clean(first), PeakBefore: slices.Min(before.peaks), PeakAfter: slices.Max(after.peaks),
 			NeedBefore: slices.Min(before.needs), NeedAfter: slices.Max(after.needs),
 			TimeBefore: median(before.times), TimeAfter: median(after.times),
 		})
 	}
-	return all
+	return cells
 }
 
+// cellFigures are the figures of one cell, by run: peaks and needs in bytes, times in ns.
 type cellFigures struct{ peaks, needs, times []int64 }
 
-func ofCell(runs []run, cell int, meter string) (f cellFigures) {
+// cellFiguresOf leaves out runs in which the cell has no window.
+func cellFiguresOf(runs []run, cell int, meter string) (f cellFigures) {
 	for _, r := range runs {
-		if cell >= len(r.figures.Cells) || cell >= len(r.times) || r.figures.Cells[cell].ID == 0 {
+		if cell >= len(r.figures.Cells) || cell >= len(r.cellTimes) || r.figures.Cells[cell].ID == 0 {
 			continue
 		}
 		if figure, ok := r.figures.Cells[cell].Together(meter); ok {
 			f.peaks = append(f.peaks, figure.Peak)
 			f.needs = append(f.needs, figure.Need())
-			f.times = append(f.times, r.times[cell])
+			f.times = append(f.times, r.cellTimes[cell])
 		}
 	}
 	return f
 }
 
-// Last says in words what the last run took.
-func (t *Trial) Last() string {
+// DescribeLastRun returns the peak and the time of the last run, or why it failed.
+func (t *Trial) DescribeLastRun() string {
 	runs := t.runs
 	if last := t.order[len(t.order)-1]; last > 0 {
 		runs = t.variants[last-1].runs
 	}
 	r := runs[len(runs)-1]
-	if r.why != "" {
-		return clean(r.why)
+	if r.failure != "" {
+		return clean(r.failure)
 	}
-	exact := true
-	peak := peaks([]run{r}, cmp.Or(t.Meter, "cpu.resident"), &exact)[0]
-	return fmt.Sprintf("%s in %s", words.Bytes(peak), words.Duration(times([]run{r})[0]))
+	perRun, _ := peaks([]run{r}, cmp.Or(t.Meter, "cpu.resident"))
+	return fmt.Sprintf("%s in %s", words.Bytes(perRun[0]), words.Duration(totalTimes([]run{r})[0]))
 }

@@ -23,17 +23,18 @@ const maxCells = 10_000
 // Notebook is a notebook's file: one of Jupyter's, or a Python script with cells (# %%).
 type Notebook struct {
 	Name   string // of the file, without its folder
-	Text   []byte
-	Kernel string // that it asks for; "" if it asks for none
-	Cells  []Cell // those that run
+	Text   []byte // of the file
+	Kernel string // the name of the kernel that the file asks for; "" for none
+	Cells  []Cell // the code cells that run
 	jupyter
-	script []string // parts of a script; those with even index are text between sources
+	// script has the parts of a script: those of odd index are the sources of Cells, the others the text around them.
+	script []string
 }
 
-// jupyter is a Jupyter notebook's file and the index of each cell in it; nil for a script.
+// jupyter is the file of a Jupyter notebook. It is zero for a script.
 type jupyter struct {
 	file *notebook.Notebook
-	at   []int
+	at   []int // the index in file of each of Cells
 }
 
 // Cell is a code cell that runs.
@@ -77,7 +78,7 @@ func (n *Notebook) readJupyter() (err error) {
 	return nil
 }
 
-// With returns the notebook with other sources in some of its cells, by their index in Cells.
+// With returns the notebook with the changed sources. The map's keys are indexes in Cells.
 func (n *Notebook) With(changed map[int]string) (*Notebook, error) {
 	if n.file == nil {
 		return Read(n.Name, n.scriptWith(changed))
@@ -95,17 +96,19 @@ var marker = regexp.MustCompile(`^#\s*%%(.*)$`)
 // comments matches a text that has only comments and empty lines.
 var comments = regexp.MustCompile(`^(\s*(#.*)?\n)*\s*(#.*)?$`)
 
-// readScript finds the cells of a script: each begins behind a line "# %%", and the first at the beginning, unless it
-// has only comments. A cell that the line names [markdown] or [raw] has no code.
+// readScript finds the cells of a script. A cell begins behind a line "# %%", and has no code if that line says
+// [markdown], [md] or [raw]. The text before the first such line is a cell, too, unless it has only comments.
 func (n *Notebook) readScript() error {
 	if !utf8.Valid(n.Text) {
 		return errors.New("it is not a text in UTF-8")
 	}
 	n.script = []string{""}
 	var source strings.Builder
-	code, head := true, true
-	end := func() {
-		if code && strings.TrimSpace(source.String()) != "" && !(head && comments.MatchString(source.String())) {
+	isCode, isHead := true, true // of the part that is being read; the head is before the first marker
+	endPart := func() {
+		empty := strings.TrimSpace(source.String()) == ""
+		onlyComments := isHead && comments.MatchString(source.String())
+		if isCode && !empty && !onlyComments {
 			n.Cells = append(n.Cells, Cell{Source: strings.TrimRight(source.String(), "\n")})
 			kept := strings.TrimRight(source.String(), "\n")
 			n.script = append(n.script, kept, source.String()[len(kept):])
@@ -120,21 +123,22 @@ func (n *Notebook) readScript() error {
 			source.WriteString(line)
 			continue
 		}
-		end()
-		head = false
+		endPart()
+		isHead = false
 		n.script[len(n.script)-1] += line
-		code = !strings.Contains(found[1], "[markdown]") && !strings.Contains(found[1], "[md]") &&
+		isCode = !strings.Contains(found[1], "[markdown]") && !strings.Contains(found[1], "[md]") &&
 			!strings.Contains(found[1], "[raw]")
 	}
-	end()
+	endPart()
 	return nil
 }
 
-// scriptWith returns the script's text with other sources in some of its cells.
+// scriptWith returns the script's text with the changed sources, as [Notebook.With] has them.
 func (n *Notebook) scriptWith(changed map[int]string) []byte {
 	var out strings.Builder
 	for i, part := range n.script {
-		if source, ok := changed[i/2]; ok && i%2 == 1 {
+		isSource := i%2 == 1
+		if source, ok := changed[i/2]; ok && isSource {
 			part = strings.TrimRight(source, "\n")
 		}
 		out.WriteString(part)

@@ -23,53 +23,53 @@ type tryOptions struct {
 	patch      string        // the file of a unified diff
 	with       string        // the file of another version of the notebook
 	changed    string        // the file that the changed notebook goes to
-	force      bool          // changed overwrites a file
+	force      bool          // overwrite that file
 	seed       string        // of random numbers; "" for none
 	runs       int           // of each version of the notebook
 	python     string        // the program that starts the kernel
 	kernel     string        // the name of its specification; "" for the notebook's own
-	user       string        // that root runs the notebook as
-	folder     string        // to run in; "" for the notebook's own
+	user       string        // the user that root runs the notebook as
+	folder     string        // the folder that the cells run in; "" for the notebook's own
 	timeout    time.Duration // of one run
 	within     Tolerance     // of numbers
 	onErrors   bool          // go on behind a cell that fails
 	yes        bool          // do not ask before the notebook runs
 
-	numbers []int  // of the advice
-	number  *int64 // the seed; nil for none
+	adviceNumbers []int  // what check has read from advice
+	seedNumber    *int64 // what check has read from seed; nil for none
 }
 
 // Bounds on a trial.
 const (
-	maxTries  = 20                  // runs of each version of the notebook
-	maxTrying = 30 * 24 * time.Hour // one run
+	maxRuns    = 20                  // of each version of the notebook
+	maxTimeout = 30 * 24 * time.Hour // of one run
 )
 
-// check finds mistakes before anything is read.
+// check finds mistakes in the flags, and reads their numbers.
 func (o *tryOptions) check() (err error) {
 	if err := cmp.Or(output.CheckFormat(o.Format, "text", "json"), output.CheckMeter(o.By)); err != nil {
 		return err
 	}
-	if o.numbers, err = adviceNumbers(o.advice); err != nil {
+	if o.adviceNumbers, err = adviceNumbers(o.advice); err != nil {
 		return err
 	}
-	asked := 0
-	for _, is := range []bool{o.advice != "", o.all, o.patch != "", o.with != ""} {
-		if is {
-			asked++
+	changes := 0
+	for _, given := range []bool{o.advice != "", o.all, o.patch != "", o.with != ""} {
+		if given {
+			changes++
 		}
 	}
 	switch {
-	case asked != 1:
+	case changes != 1:
 		return status.Usagef(
 			"the change to try is missing: give one of --patch FILE, --with FILE, --advice NUMBERS and --all")
 	case (o.patch != "" || o.with != "") && o.adviceFrom != "":
 		return status.Usagef("--advice-from goes with --advice or --all")
-	case o.runs < 1 || o.runs > maxTries:
-		return status.Usagef("-n %d: must be a number from 1 to %d", o.runs, maxTries)
-	case o.timeout <= 0 || o.timeout > maxTrying:
-		return status.Usagef("--timeout %s: must be a time of up to %s", o.timeout, maxTrying)
-	case !(o.within.Rel >= 0) || !(o.within.Abs >= 0) || math.IsInf(o.within.Rel, 0) || math.IsInf(o.within.Abs, 0):
+	case o.runs < 1 || o.runs > maxRuns:
+		return status.Usagef("-n %d: must be a number from 1 to %d", o.runs, maxRuns)
+	case o.timeout <= 0 || o.timeout > maxTimeout:
+		return status.Usagef("--timeout %s: must be a time of up to %s", o.timeout, maxTimeout)
+	case !isTolerance(o.within.Rel) || !isTolerance(o.within.Abs):
 		return status.Usagef("--rtol and --atol must be numbers from 0")
 	}
 	if o.seed != "" {
@@ -77,13 +77,16 @@ func (o *tryOptions) check() (err error) {
 		if err != nil || n < 0 {
 			return status.Usagef("--seed %q: must be a whole number from 0", o.seed)
 		}
-		o.number = &n
+		o.seedNumber = &n
 	}
 	return nil
 }
 
-// adviceNumbers reads "1,3".
-func adviceNumbers(text string) (all []int, err error) {
+// isTolerance reports whether x is a finite number from 0.
+func isTolerance(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
+
+// adviceNumbers reads a list of numbers such as "1,3", without repetitions.
+func adviceNumbers(text string) (numbers []int, err error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -92,19 +95,19 @@ func adviceNumbers(text string) (all []int, err error) {
 		if err != nil || n < 1 || n > 1000 {
 			return nil, status.Usagef("--advice %q: must be numbers of advice, such as 1,3", text)
 		}
-		if !slices.Contains(all, n) {
-			all = append(all, n)
+		if !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
 		}
 	}
-	return all, nil
+	return numbers, nil
 }
 
 var errTryAsRoot = status.Usagef("the notebook's code would run as root: " +
 	"type 'sudo tracer try …' as yourself, " +
 	"or name the user to run it as: --user NAME")
 
-// asWhom makes sure that the notebook does not run as root.
-func (o *tryOptions) asWhom() error {
+// chooseUser makes sure that the notebook does not run as root. It applies --user.
+func (o *tryOptions) chooseUser() error {
 	who, err := invoker.Find()
 	if err != nil {
 		return err

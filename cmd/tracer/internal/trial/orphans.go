@@ -11,26 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopt makes this process the parent of processes that a run leaves (PR_SET_CHILD_SUBREAPER), so that they can be
-// ended: a kernel may have forked any.
-func adopt() error {
+// adoptOrphans makes this process the parent of processes whose own parents have ended (PR_SET_CHILD_SUBREAPER). So
+// [endOrphans] finds what a kernel has started.
+func adoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("take in the processes of a run: %w", err)
 	}
 	return nil
 }
 
-// patience bounds the end of the processes that a run has left.
-const patience = 10 * time.Second
+// orphanTimeout bounds how long the processes that a run has left may take to end.
+const orphanTimeout = 10 * time.Second
 
-// endOrphans kills the children of this process that belong to a user, and theirs, until there are none. This process
-// must wait for no other child meanwhile. A child that nobody has waited for keeps its number, so no other process is
-// killed.
+// endOrphans kills the user's processes among the children of this process, until none is left: a child's own children
+// become children of this process. Meanwhile nothing else may wait for a child of this process. Until it is waited for,
+// a child keeps its process ID, so the signal cannot reach another process.
 func endOrphans(uid uint32) {
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		found := false
-		for _, pid := range children(uid) {
-			found = true
+	for deadline := time.Now().Add(orphanTimeout); time.Now().Before(deadline); {
+		pids := children(uid)
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
 			fd, err := unix.PidfdOpen(pid, 0)
 			if err != nil {
 				continue
@@ -40,20 +42,17 @@ func endOrphans(uid uint32) {
 			unix.Close(fd)
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
-		if !found {
-			return
-		}
 	}
 }
 
-// children lists the children of this process that are a user's.
+// children lists the children of this process that belong to a user.
 func children(uid uint32) (pids []int) {
-	all, _ := filepath.Glob("/proc/[0-9]*/status")
-	self := fmt.Appendf(nil, "\nPPid:\t%d\n", os.Getpid())
-	user := fmt.Appendf(nil, "\nUid:\t%d\t", uid)
-	for _, path := range all {
+	paths, _ := filepath.Glob("/proc/[0-9]*/status")
+	parentLine := fmt.Appendf(nil, "\nPPid:\t%d\n", os.Getpid())
+	userLine := fmt.Appendf(nil, "\nUid:\t%d\t", uid)
+	for _, path := range paths {
 		status, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(status, self) || !bytes.Contains(status, user) {
+		if err != nil || !bytes.Contains(status, parentLine) || !bytes.Contains(status, userLine) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {

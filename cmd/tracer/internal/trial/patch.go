@@ -18,15 +18,15 @@ const (
 
 // hunk is one change of a unified diff.
 type hunk struct {
-	file     string // in the line "+++ ", or in "--- " where that is /dev/null
-	at       int    // the first of the old lines, from 1; 0 if there are none
-	old, new []string
+	file     string   // the name in the line "+++ ", or in "--- " if that one is /dev/null
+	at       int      // the number of the first old line, from 1; 0 for new lines at the beginning
+	old, new []string // lines before and after the change, with the unchanged ones around it
 }
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@`)
 
-// parsePatch reads a unified diff. Lines keep their ends.
-func parsePatch(text string) (all []hunk, err error) {
+// parsePatch reads a unified diff. Lines keep their line ends.
+func parsePatch(text string) (hunks []hunk, err error) {
 	lines := strings.SplitAfter(text, "\n")
 	file := ""
 	for i := 0; i < len(lines); i++ {
@@ -34,30 +34,31 @@ func parsePatch(text string) (all []hunk, err error) {
 		head := hunkHead.FindStringSubmatch(line)
 		switch {
 		case head != nil:
-			if len(all) == maxHunks {
+			if len(hunks) == maxHunks {
 				return nil, fmt.Errorf("it has more than %d changes", maxHunks)
 			}
 			h := hunk{file: file}
 			h.at, _ = strconv.Atoi(head[1])
-			rest, err := h.read(lines[i+1:], count(head[2]), count(head[3]))
+			rest, err := h.read(lines[i+1:], lineCount(head[2]), lineCount(head[3]))
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %w", i+1, err)
 			}
-			all = append(all, h)
+			hunks = append(hunks, h)
 			i = len(lines) - len(rest) - 1
 		case strings.HasPrefix(line, "--- "):
-			file = label(line)
-		case strings.HasPrefix(line, "+++ ") && label(line) != "/dev/null":
-			file = label(line)
+			file = fileLabel(line)
+		case strings.HasPrefix(line, "+++ ") && fileLabel(line) != "/dev/null":
+			file = fileLabel(line)
 		}
 	}
-	if len(all) == 0 {
+	if len(hunks) == 0 {
 		return nil, errors.New("it is no unified diff: there is no line that begins with @@ (diff -u makes one)")
 	}
-	return all, nil
+	return hunks, nil
 }
 
-func count(text string) int {
+// lineCount reads the optional number of lines in a hunk's head, which is 1 if it is left out.
+func lineCount(text string) int {
 	if text == "" {
 		return 1
 	}
@@ -65,8 +66,8 @@ func count(text string) int {
 	return n
 }
 
-// label returns the name in a line "--- NAME", without a/, b/ and a time.
-func label(line string) string {
+// fileLabel returns the name in a line "--- NAME", without a/, b/ and a time.
+func fileLabel(line string) string {
 	name, _, _ := strings.Cut(line[4:], "\t")
 	name = strings.TrimSpace(name)
 	for _, prefix := range []string{"a/", "b/"} {
@@ -75,39 +76,37 @@ func label(line string) string {
 	return name
 }
 
-// read takes the lines of a hunk, and returns the lines behind it.
+// read reads the hunk's lines, of which old and new are announced, and returns the lines behind the hunk.
 func (h *hunk) read(lines []string, old, new int) ([]string, error) {
+	isComplete := func() bool { return len(h.old) == old && len(h.new) == new }
 	for i, line := range lines {
-		if len(h.old) == old && len(h.new) == new && !strings.HasPrefix(line, `\`) {
+		if isComplete() && !strings.HasPrefix(line, `\`) {
 			return lines[i:], nil
 		}
-		body := ""
-		if line != "" {
-			body = line[1:]
-		}
+		isEmptyContext := line == "\n" || line == "\r\n" // an editor has removed the space
 		switch {
 		case line == "" && i == len(lines)-1: // behind the last newline
-		case strings.HasPrefix(line, " "), line == "\n", line == "\r\n":
-			if body == "" {
-				body = line // an editor has taken the space of an empty line
-			}
-			h.old, h.new = append(h.old, body), append(h.new, body)
+		case isEmptyContext:
+			h.old, h.new = append(h.old, line), append(h.new, line)
+		case strings.HasPrefix(line, " "):
+			h.old, h.new = append(h.old, line[1:]), append(h.new, line[1:])
 		case strings.HasPrefix(line, "-"):
-			h.old = append(h.old, body)
+			h.old = append(h.old, line[1:])
 		case strings.HasPrefix(line, "+"):
-			h.new = append(h.new, body)
+			h.new = append(h.new, line[1:])
 		case strings.HasPrefix(line, `\`): // no newline at the end of the line before
 			h.noNewline(lines[max(0, i-1)])
 		default:
 			return nil, errors.New("its number of lines is not the one in the line that begins with @@")
 		}
 	}
-	if len(h.old) == old && len(h.new) == new {
+	if isComplete() {
 		return nil, nil
 	}
 	return nil, errors.New("it ends within a change")
 }
 
+// noNewline removes the newline of the hunk's last line, for which `\ No newline at end of file` stands behind it.
 func (h *hunk) noNewline(before string) {
 	if !strings.HasPrefix(before, "+") && len(h.old) > 0 {
 		h.old[len(h.old)-1] = strings.TrimRight(h.old[len(h.old)-1], "\r\n")
@@ -130,38 +129,41 @@ func (n *Notebook) Patched(text []byte) (*Notebook, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.isOfFile(hunks[0].file) {
-		whole, err := applied(string(n.Text), hunks)
+	if n.isFilePatch(hunks[0].file) {
+		whole, err := applyHunks(string(n.Text), hunks)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", n.Name, err)
 		}
 		return Read(n.Name, []byte(whole))
 	}
-	of := map[int][]hunk{}
+	hunksByCell := map[int][]hunk{}
 	for _, h := range hunks {
-		cell, err := n.cellOf(&h)
+		cell, err := n.cellOfHunk(&h)
 		if err != nil {
 			return nil, err
 		}
-		of[cell] = append(of[cell], h)
+		hunksByCell[cell] = append(hunksByCell[cell], h)
 	}
 	changed := map[int]string{}
-	for cell, hunks := range of {
-		if changed[cell], err = applied(n.Cells[cell].Source, hunks); err != nil {
+	for cell, hunks := range hunksByCell {
+		if changed[cell], err = applyHunks(n.Cells[cell].Source, hunks); err != nil {
 			return nil, fmt.Errorf("cell %d: %w", cell+1, err)
 		}
 	}
 	return n.With(changed)
 }
 
-// isOfFile reports whether a diff is of the notebook's file, and not of cells.
-func (n *Notebook) isOfFile(label string) bool {
-	return filepath.Base(label) == n.Name || n.file == nil && !cellLabel.MatchString(label) ||
-		strings.HasSuffix(label, ".ipynb")
+// isFilePatch reports whether a diff changes the notebook's file. Otherwise it changes the sources of cells.
+func (n *Notebook) isFilePatch(label string) bool {
+	if filepath.Base(label) == n.Name || strings.HasSuffix(label, ".ipynb") {
+		return true
+	}
+	isScript := n.file == nil
+	return isScript && !cellLabel.MatchString(label)
 }
 
-// cellOf returns the index of the cell that a change is about.
-func (n *Notebook) cellOf(h *hunk) (int, error) {
+// cellOfHunk returns the index of the cell that a hunk changes: the named one, else the only one with the old lines.
+func (n *Notebook) cellOfHunk(h *hunk) (int, error) {
 	if found := cellLabel.FindStringSubmatch(h.file); found != nil {
 		number, _ := strconv.Atoi(found[1] + found[2])
 		if number < 1 || number > len(n.Cells) {
@@ -171,7 +173,7 @@ func (n *Notebook) cellOf(h *hunk) (int, error) {
 	}
 	at := -1
 	for i := range n.Cells {
-		if _, err := applied(n.Cells[i].Source, []hunk{*h}); err == nil {
+		if _, err := applyHunks(n.Cells[i].Source, []hunk{*h}); err == nil {
 			if at >= 0 {
 				return 0, fmt.Errorf("the lines at %d of %.80q are in the cells %d and %d; "+
 					"name the one that is meant: --- In[%d]", h.at, h.file, at+1, i+1, i+1)
@@ -185,28 +187,29 @@ func (n *Notebook) cellOf(h *hunk) (int, error) {
 	return at, nil
 }
 
-// applied replaces the old lines of changes by the new ones. Old lines may have moved, but must be unchanged.
-func applied(text string, hunks []hunk) (string, error) {
+// applyHunks replaces each hunk's old lines by its new ones. The old lines may be elsewhere than the hunk says, but
+// only behind those of the hunk before.
+func applyHunks(text string, hunks []hunk) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
 	var out []string
-	from, moved := 0, 0
+	done, moved := 0, 0 // lines that are copied or replaced; by how many lines the last hunk was off
 	for i := range hunks {
 		h := &hunks[i]
-		at := find(lines, h.old, from, max(from, h.at-1+moved))
+		at := findLines(lines, h.old, done, max(done, h.at-1+moved))
 		if len(h.old) == 0 {
-			at = min(max(from, h.at), len(lines)) // the line behind which the new lines go
+			at = min(max(done, h.at), len(lines)) // the line behind which the new lines go
 		}
 		if at < 0 {
 			return "", fmt.Errorf("the lines that the change at line %d replaces are not there", h.at)
 		}
 		moved = at - (h.at - 1)
-		out = append(append(out, lines[from:at]...), h.new...)
-		from = at + len(h.old)
+		out = append(append(out, lines[done:at]...), h.new...)
+		done = at + len(h.old)
 	}
-	out = append(out, lines[from:]...)
+	out = append(out, lines[done:]...)
 	for i := range out[:max(0, len(out)-1)] { // the last line of a cell has no newline
 		if !strings.HasSuffix(out[i], "\n") {
 			out[i] += "\n"
@@ -219,12 +222,12 @@ func applied(text string, hunks []hunk) (string, error) {
 	return whole, nil
 }
 
-// find returns the place of lines that is nearest to the expected place; -1 if the lines are nowhere behind a given
-// place.
-func find(lines, old []string, from, expected int) int {
-	for far := 0; far <= len(lines); far++ {
-		for _, at := range []int{expected - far, expected + far} {
-			if at >= from && at+len(old) <= len(lines) && same(lines[at:at+len(old)], old) {
+// findLines returns the index in lines, nearest to the expected one and at least lowest, at which old begins; -1 if
+// there is none.
+func findLines(lines, old []string, lowest, expected int) int {
+	for offset := 0; offset <= len(lines); offset++ {
+		for _, at := range []int{expected - offset, expected + offset} {
+			if at >= lowest && at+len(old) <= len(lines) && sameLines(lines[at:at+len(old)], old) {
 				return at
 			}
 		}
@@ -232,9 +235,9 @@ func find(lines, old []string, from, expected int) int {
 	return -1
 }
 
-// same compares lines without their line ends: the last line of a cell has none.
-func same(a, b []string) bool {
-	return slices.EqualFunc(a, b, func(one, other string) bool {
-		return strings.TrimRight(one, "\r\n") == strings.TrimRight(other, "\r\n")
+// sameLines compares lines without their line ends: the last line of a cell has none.
+func sameLines(a, b []string) bool {
+	return slices.EqualFunc(a, b, func(lineA, lineB string) bool {
+		return strings.TrimRight(lineA, "\r\n") == strings.TrimRight(lineB, "\r\n")
 	})
 }

@@ -37,7 +37,7 @@ func sources(n *Notebook) string {
 	return strings.Join(all, "|")
 }
 
-// TestPatched: a diff of a file or of cells is applied where its lines are, also if they have moved, and nowhere else.
+// TestPatched: a diff of a file or of cells is applied where its old lines are, also if these have moved.
 func TestPatched(t *testing.T) {
 	n := file(t, "a = 1\nb = 2\nc = 3", "a = 1", "", "x\ny\nz\ny\nw")
 	for _, c := range []struct{ name, patch, want string }{
@@ -78,7 +78,7 @@ func TestPatched(t *testing.T) {
 	}
 }
 
-// TestScriptKeepsOtherText: a script's text stays as it is but for the changed cell, and cells of prose do not run.
+// TestScriptKeepsOtherText: only the changed cell of a script changes, and cells of prose do not run.
 func TestScriptKeepsOtherText(t *testing.T) {
 	const text = "#!/usr/bin/env python\nimport os\n\n# %% [markdown]\n# prose\n\n" +
 		"# %%\nx = 1\ny = 2\n\n\n# %% last\nprint(x)\n"
@@ -99,7 +99,7 @@ func TestScriptKeepsOtherText(t *testing.T) {
 	}
 }
 
-// TestScriptHead: comments in front of the first cell are none, so that its number is that of the kernel's.
+// TestScriptHead: comments before the first cell are no cell, so that cells have the kernel's numbers.
 func TestScriptHead(t *testing.T) {
 	for head, want := range map[string]string{
 		"# Prose.\n\n# More.\n": "x = 1|y = 2", "": "x = 1|y = 2", "import os\n# why\n": "import os\n# why|x = 1|y = 2",
@@ -155,8 +155,8 @@ func TestEditsGoToTheCellThatRan(t *testing.T) {
 	}
 }
 
-// TestEditedElsewhere: edits of advice for another session go to the cell with the source that they were made for, of
-// several to the one with the number of the execution, and to none that has changed since.
+// TestEditedElsewhere: edits of advice for another session go to the cell with the source that they were made for. Of
+// several such cells, it is the cell with the number of the execution. A cell that has changed since gets none.
 func TestEditedElsewhere(t *testing.T) {
 	n := file(t, "a", "b\nc", "a", "d")
 	edit := func(execution int, source string) model.AdviceItem {

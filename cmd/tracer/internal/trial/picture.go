@@ -13,7 +13,7 @@ import (
 // maxPixels is the most pixels of a picture that is decoded.
 const maxPixels = 64 << 20
 
-// picture decodes a picture of an output.
+// picture decodes a picture in base64. It refuses one of more than maxPixels before it decodes the pixels.
 func picture(text string) (image.Image, bool) {
 	data, err := base64.StdEncoding.DecodeString(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' {
@@ -37,37 +37,39 @@ func comparePictures(a, b string) verdict {
 	if a == b {
 		return verdict{}
 	}
-	old, ok := picture(a)
-	new, also := picture(b)
-	if !ok || !also {
+	old, oldRead := picture(a)
+	new, newRead := picture(b)
+	if !oldRead || !newRead {
 		return differ("the picture differs, and cannot be read")
 	}
-	of, to := old.Bounds(), new.Bounds()
-	if of.Dx() != to.Dx() || of.Dy() != to.Dy() {
-		return differ("a picture of %d×%d pixels became one of %d×%d", of.Dx(), of.Dy(), to.Dx(), to.Dy())
+	oldBounds, newBounds := old.Bounds(), new.Bounds()
+	oldSize, newSize := oldBounds.Size(), newBounds.Size()
+	if oldSize != newSize {
+		return differ("a picture of %d×%d pixels became one of %d×%d", oldSize.X, oldSize.Y, newSize.X, newSize.Y)
 	}
-	count, most := 0, uint32(0)
-	for y := range of.Dy() {
-		for x := range of.Dx() {
-			if d := distance(old, new, of.Min.X+x, of.Min.Y+y, to.Min.X+x, to.Min.Y+y); d > 0 {
+	count, largest := 0, uint32(0)
+	for y := range oldSize.Y {
+		for x := range oldSize.X {
+			at := image.Pt(x, y)
+			if d := distance(old, new, oldBounds.Min.Add(at), newBounds.Min.Add(at)); d > 0 {
 				count++
-				most = max(most, d)
+				largest = max(largest, d)
 			}
 		}
 	}
 	if count == 0 {
 		return tolerate("the same pixels in another file")
 	}
-	return differ("%d of %d pixels differ, by %d of 255 at most", count, of.Dx()*of.Dy(), most)
+	return differ("%d of %d pixels differ, by %d of 255 at most", count, oldSize.X*oldSize.Y, largest)
 }
 
-// distance returns by how much the channels of two pixels differ at most, of 255.
-func distance(a, b image.Image, ax, ay, bx, by int) uint32 {
-	r, g, bl, al := a.At(ax, ay).RGBA()
-	r2, g2, bl2, al2 := b.At(bx, by).RGBA()
+// distance returns the largest difference of a channel of two pixels, from 0 to 255.
+func distance(a, b image.Image, inA, inB image.Point) uint32 {
+	r, g, bl, al := a.At(inA.X, inA.Y).RGBA()
+	r2, g2, bl2, al2 := b.At(inB.X, inB.Y).RGBA()
 	d := uint32(0)
 	for _, pair := range [4][2]uint32{{r, r2}, {g, g2}, {bl, bl2}, {al, al2}} {
 		d = max(d, max(pair[0], pair[1])-min(pair[0], pair[1]))
 	}
-	return (d + 256) / 257
+	return (d + 256) / 257 // RGBA has 16 bits for each channel
 }

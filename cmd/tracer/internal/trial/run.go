@@ -34,98 +34,99 @@ type Runner struct {
 	// Command returns a command that runs as the user, and UID is the user's number.
 	Command func(ctx context.Context, args ...string) (*exec.Cmd, error)
 	UID     uint32
-	// Record is the recording of the next run; "" for none. A run with a recording has stacks, and the variables of the
-	// kernel.
+	// Record is the path for the recording of the next run; "" for none. A recording has stacks and the kernel's
+	// variables.
 	Record string
-	// Begins is called when a cell begins, from 1.
+	// Begins is called when a cell begins, with its number from 1.
 	Begins func(cell int)
 }
 
-// lastWords bounds the time that a run takes to end once it was asked to.
-const lastWords = 20 * time.Second
+// endTimeout bounds how long a process may take to end once it was asked to.
+const endTimeout = 20 * time.Second
 
 var errTimeout = errors.New("it took longer than --timeout")
 
 // attempt is one run of a notebook. A driver, which is a process of the user's, starts the kernel. The tracer attaches
-// to the kernel before the first cell and detaches behind the last one: what the kernel and its children need is exact.
+// to the kernel before the first cell and detaches behind the last one, so that its figures have all cells and only
+// them.
 type attempt struct {
 	*Runner
 	ctx    context.Context
 	cells  []Cell
 	driver *driver
 
-	mu       sync.Mutex
-	attached *attached // nil until there is a kernel
-	over     bool      // nothing attaches any more
-	figures  *Figures
-	failed   error // of the tracer
+	mu        sync.Mutex
+	attached  *attached // nil until there is a kernel
+	detached  bool      // nothing attaches any more
+	figures   *Figures
+	tracerErr error // of the tracer
 }
 
 // Run runs a notebook once. Its result and its figures come by pipes: there is no file.
 func (r *Runner) Run(ctx context.Context, n *Notebook) (*Result, *Figures, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, errTimeout)
 	defer cancel()
-	d, err := r.drive(ctx, n)
+	d, err := r.startDriver(ctx, n)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer d.close()
 	t := &attempt{Runner: r, ctx: ctx, cells: n.Cells, driver: d}
 	var result *Result
-	var answered error
-	ended := make(chan struct{})
+	var answerErr error
+	answerRead := make(chan struct{})
 	go func() {
-		defer close(ended)
-		steps := steps{kernel: t.attach, begins: r.Begins, over: t.detach}
-		result, answered = readAnswer(d.out, len(n.Cells), steps)
-		if answered != nil {
+		defer close(answerRead)
+		steps := steps{kernelStarted: t.attach, cellBegins: r.Begins, cellsOver: t.detach}
+		result, answerErr = readAnswer(d.out, len(n.Cells), steps)
+		if answerErr != nil {
 			cancel()
-			_, _ = io.Copy(io.Discard, d.out)
+			_, _ = io.Copy(io.Discard, d.out) // the driver must not wait until somebody reads
 		}
 	}()
-	waited := d.cmd.Wait()
-	t.detach() // from a kernel that has ended before the notebook
+	driverErr := d.cmd.Wait()
+	t.detach() // the kernel may have ended before the last cell
 	endOrphans(r.UID)
-	_ = d.out.SetReadDeadline(time.Now().Add(lastWords)) // something else may have the pipe
-	<-ended
-	return result, t.figures, t.outcome(result, answered, waited)
+	_ = d.out.SetReadDeadline(time.Now().Add(endTimeout)) // another process may keep the pipe open
+	<-answerRead
+	return result, t.figures, t.outcome(result, answerErr, driverErr)
 }
 
-// attach attaches the tracer to the kernel, and then lets the cells run.
+// attach attaches the tracer to the kernel, and then lets the driver run the cells.
 func (t *attempt) attach(pid int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over || t.attached != nil {
+	if t.detached || t.attached != nil {
 		return
 	}
-	if t.attached, t.failed = t.attachTo(t.ctx, pid, t.cells); t.failed != nil {
-		t.over = true
+	if t.attached, t.tracerErr = t.startTracer(t.ctx, pid, t.cells); t.tracerErr != nil {
+		t.detached = true
 		t.driver.end()
 		return
 	}
 	t.driver.goOn()
 }
 
-// detach ends the session of the tracer, if it is not over, and then lets the values be read.
+// detach ends the session of the tracer, and then lets the driver read the variables. The second call does nothing.
 func (t *attempt) detach() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	if t.detached {
 		return
 	}
-	t.over = true
+	t.detached = true
 	if t.attached != nil {
-		t.figures, t.failed = t.attached.detach()
+		t.figures, t.tracerErr = t.attached.detach()
 	}
 	t.driver.goOn()
 }
 
-// outcome returns the error of a run. A notebook that does not run to its end is no error: the result says why it did
-// not.
-func (t *attempt) outcome(result *Result, answered, waited error) error {
+// outcome returns the error of a run: answerErr is of the driver's output, driverErr of the driver's end. A notebook
+// that did not run to its end is no error: result.Why says so.
+func (t *attempt) outcome(result *Result, answerErr, driverErr error) error {
 	switch {
-	case answered != nil:
-		return answered
+	case answerErr != nil:
+		return answerErr
 	case context.Cause(t.ctx) == errTimeout:
 		result.Why = fmt.Sprintf("it took longer than %s (--timeout)", t.Timeout)
 		return nil
@@ -134,26 +135,26 @@ func (t *attempt) outcome(result *Result, answered, waited error) error {
 	case result.What == "" && result.ended:
 		return fmt.Errorf("no kernel has started: %s", escape.Bounded(result.Why, 400))
 	case result.What == "":
-		return fmt.Errorf("the run did not begin: %s", lastLine(&t.driver.words, waited))
-	case t.failed != nil && (t.figures == nil || result.Why == ""):
-		return t.failed
+		return fmt.Errorf("the run did not begin: %s", lastLine(&t.driver.stderr, driverErr))
+	case t.tracerErr != nil && (t.figures == nil || result.Why == ""):
+		return t.tracerErr
 	}
 	return nil
 }
 
-// attached is a `tracer attach` of the kernel of a run. Its report comes by a pipe that the kernel cannot open.
+// attached is a running `tracer attach` to the kernel. Its report comes by a pipe that the kernel cannot open.
 type attached struct {
-	cmd      *exec.Cmd
-	words    console.Tail
-	report   *os.File
-	read     chan struct{} // closed when the report has been read
-	figures  *Figures
-	unread   error // why the report could not be read
-	finished error // of the process
+	cmd        *exec.Cmd
+	stderr     console.Tail
+	report     *os.File
+	reportRead chan struct{} // closed when the report has been read
+	figures    *Figures
+	reportErr  error // why the report could not be read
+	exitErr    error // of the process
 }
 
-// attachTo attaches to a process, which must be the user's, and returns once every probe is in place.
-func (r *Runner) attachTo(ctx context.Context, pid int, cells []Cell) (*attached, error) {
+// startTracer starts `tracer attach` to a process of the user's, and returns once every probe is in place.
+func (r *Runner) startTracer(ctx context.Context, pid int, cells []Cell) (*attached, error) {
 	kernel, err := (process.FS{}).Identity(pid)
 	if err != nil {
 		return nil, fmt.Errorf("attach to the kernel: %w", err)
@@ -161,25 +162,25 @@ func (r *Runner) attachTo(ctx context.Context, pid int, cells []Cell) (*attached
 	if err := process.RightsOf(r.UID).MayLook(process.FS{}, pid); err != nil {
 		return nil, fmt.Errorf("process %d, which was named as the kernel, is not the user's: %w", pid, err)
 	}
-	a := &attached{read: make(chan struct{})}
+	a := &attached{reportRead: make(chan struct{})}
 	a.cmd = exec.CommandContext(ctx, r.Tracer, r.arguments(kernel)...)
-	a.cmd.Env, a.cmd.Stderr = r.Env, &a.words
+	a.cmd.Env, a.cmd.Stderr = r.Env, &a.stderr
 	a.cmd.Cancel = func() error { return a.cmd.Process.Signal(syscall.SIGTERM) }
-	a.cmd.WaitDelay = lastWords
+	a.cmd.WaitDelay = endTimeout
 	sign, err := a.start()
 	if err != nil {
 		return nil, fmt.Errorf("attach to the kernel: %w", err)
 	}
 	defer sign.Close()
 	go func() {
-		defer close(a.read)
-		if a.figures, a.unread = readFigures(a.report, cells); a.unread != nil {
+		defer close(a.reportRead)
+		if a.figures, a.reportErr = readFigures(a.report, cells); a.reportErr != nil {
 			_, _ = io.Copy(io.Discard, a.report)
 		}
 	}()
 	if _, err := bufio.NewReaderSize(sign, 64).ReadString('\n'); err != nil {
 		a.finish()
-		return nil, fmt.Errorf("the kernel cannot be traced: %s", lastLine(&a.words, a.finished))
+		return nil, fmt.Errorf("the kernel cannot be traced: %s", lastLine(&a.stderr, a.exitErr))
 	}
 	return a, nil
 }
@@ -187,16 +188,16 @@ func (r *Runner) attachTo(ctx context.Context, pid int, cells []Cell) (*attached
 // arguments returns the tracer's arguments. Its report goes to descriptor 3. To descriptor 4 it writes the sign that it
 // has attached.
 func (r *Runner) arguments(kernel process.Identity) []string {
-	all := []string{
+	args := []string{
 		"attach", "--quiet", "--format", "json", "--output", "/dev/fd/3", "--ready-file", "/dev/fd/4",
 		"--owner", strconv.FormatUint(uint64(r.UID), 10), "--started", strconv.FormatUint(kernel.StartTicks, 10),
 	}
 	if r.Record == "" {
-		all = append(all, "--no-stacks")
+		args = append(args, "--no-stacks")
 	} else {
-		all = append(all, "--record", r.Record)
+		args = append(args, "--record", r.Record)
 	}
-	return append(all, strconv.Itoa(kernel.PID))
+	return append(args, strconv.Itoa(kernel.PID))
 }
 
 // start starts the tracer, and returns the pipe on which the tracer says that it has attached.
@@ -220,34 +221,34 @@ func (a *attached) start() (sign *os.File, err error) {
 	return sign, nil
 }
 
-// finish waits for the process and its report.
+// finish waits until the process has ended and its report is read.
 func (a *attached) finish() {
-	a.finished = a.cmd.Wait()
-	_ = a.report.SetReadDeadline(time.Now().Add(lastWords))
-	<-a.read
+	a.exitErr = a.cmd.Wait()
+	_ = a.report.SetReadDeadline(time.Now().Add(endTimeout))
+	<-a.reportRead
 	_ = a.report.Close()
 }
 
-// detach ends the session, unless the kernel's end has ended it, and returns the report's figures. It does nothing to
-// the kernel.
+// detach ends the session, which the kernel's end may have done already, and returns the report's figures. The kernel
+// goes on.
 func (a *attached) detach() (*Figures, error) {
 	_ = a.cmd.Process.Signal(os.Interrupt)
 	a.finish()
-	if a.unread != nil {
-		return a.figures, fmt.Errorf("%w: %s", a.unread, lastLine(&a.words, a.finished))
+	if a.reportErr != nil {
+		return a.figures, fmt.Errorf("%w: %s", a.reportErr, lastLine(&a.stderr, a.exitErr))
 	}
 	return a.figures, nil
 }
 
-// request is what the driver reads (python/src/ipytracer/_try_run.py).
+// request is the first line of the driver's input (python/src/ipytracer/_try_run.py).
 type request struct {
 	Cells       []string `json:"cells"`
-	MayFail     []int    `json:"may_fail"` // from 1
+	MayFail     []int    `json:"may_fail"` // numbers of cells, from 1
 	Folder      string   `json:"folder"`
 	Kernel      string   `json:"kernel"`
 	Seed        *int64   `json:"seed"`
 	AllowErrors bool     `json:"allow_errors"`
-	Bytes       int      `json:"bytes"`
+	Bytes       int      `json:"bytes"` // of all outputs, at most
 	Digest      string   `json:"digest"`
 	Shell       string   `json:"shell"`
 }
@@ -269,18 +270,18 @@ func (r *Runner) request(n *Notebook) ([]byte, error) {
 	return json.Marshal(ask)
 }
 
-// driver is the process that starts a kernel and runs the cells in it, with the user's rights. It waits for a line of
-// its input before the first cell and behind the last one.
+// driver is the process that starts a kernel and runs the cells in it, with the user's rights. Before the first cell
+// and behind the last one, it waits for a line of input.
 type driver struct {
-	cmd   *exec.Cmd
-	in    *os.File // to it
-	out   *os.File // from it
-	words console.Tail
+	cmd    *exec.Cmd
+	in     *os.File // this program's end of standard input
+	out    *os.File // this program's end of standard output
+	stderr console.Tail
 }
 
-// drive starts a driver for a notebook.
-func (r *Runner) drive(ctx context.Context, n *Notebook) (*driver, error) {
-	asked, err := r.request(n)
+// startDriver starts a driver, and sends it the request for a notebook.
+func (r *Runner) startDriver(ctx context.Context, n *Notebook) (*driver, error) {
+	request, err := r.request(n)
 	if err != nil {
 		return nil, err
 	}
@@ -293,9 +294,9 @@ func (r *Runner) drive(ctx context.Context, n *Notebook) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &d.words
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &d.stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = lastWords
+	cmd.WaitDelay = endTimeout
 	err = cmd.Start()
 	in.Close()
 	out.Close()
@@ -303,8 +304,8 @@ func (r *Runner) drive(ctx context.Context, n *Notebook) (*driver, error) {
 		d.close()
 		return nil, fmt.Errorf("run %s: %w", r.Python, err)
 	}
-	go func() { // ends with the driver
-		if _, err := d.in.Write(append(asked, '\n')); err != nil {
+	go func() { // ends when the driver has read the request, or has ended
+		if _, err := d.in.Write(append(request, '\n')); err != nil {
 			d.end()
 		}
 	}()
@@ -326,11 +327,11 @@ func (d *driver) pipes() (in, out *os.File, err error) {
 
 // goOn lets the driver take its next step. It does not wait for a driver that does not read.
 func (d *driver) goOn() {
-	_ = d.in.SetWriteDeadline(time.Now().Add(lastWords))
+	_ = d.in.SetWriteDeadline(time.Now().Add(endTimeout))
 	_, _ = d.in.WriteString("\n")
 }
 
-// end makes the driver give up: it reads the end of its input.
+// end makes the driver give up, by the end of its input.
 func (d *driver) end() { _ = d.in.Close() }
 
 // close closes the pipes of a driver that has ended.
@@ -339,5 +340,5 @@ func (d *driver) close() {
 	_ = d.out.Close()
 }
 
-// lastLine returns the last line that a process has written to standard error, or an error's text.
-func lastLine(words *console.Tail, err error) string { return cmp.Or(words.Text(), fmt.Sprint(err)) }
+// lastLine returns the last line of a process's standard error, or the text of err if there is none.
+func lastLine(stderr *console.Tail, err error) string { return cmp.Or(stderr.Text(), fmt.Sprint(err)) }

@@ -14,10 +14,11 @@ import (
 	"ipytracer/report"
 )
 
-// runAll runs the notebook as it is and each variant, forwards and backwards in turn.
+// runAll runs the original and each variant. Every second round is in reverse order, so that no version always runs
+// first.
 func (t *try) runAll(ctx context.Context) error {
 	if len(t.variants) == 0 {
-		if err := t.advised(ctx); err != nil {
+		if err := t.recordForAdvice(ctx); err != nil {
 			return err
 		}
 	}
@@ -28,8 +29,9 @@ func (t *try) runAll(ctx context.Context) error {
 			slices.Reverse(order)
 		}
 		for i, v := range order {
-			if round == 0 && i == 0 && t.done > 0 {
-				continue // the run behind the advice
+			hasRun := round == 0 && i == 0 && t.done > 0 // for its advice
+			if hasRun {
+				continue
 			}
 			if _, err := t.run(ctx, v, total); err != nil {
 				return err
@@ -42,23 +44,23 @@ func (t *try) runAll(ctx context.Context) error {
 	return nil
 }
 
-// runTogether tries together the advice that passed and saved memory alone.
+// runTogether runs a variant with all advice of which each piece passed and saved memory when it was tried alone.
 func (t *try) runTogether(ctx context.Context) error {
 	result := t.judged.Judge()
-	var good []model.AdviceItem
+	var passed []model.AdviceItem
 	for _, v := range result.Variants {
 		if !v.Passed || len(v.Saved) == 0 || v.Saved[0].Certain <= 0 {
 			continue
 		}
 		at := slices.IndexFunc(t.advice.Items, func(i model.AdviceItem) bool { return i.Number == v.Advice[0] })
-		good = append(good, t.advice.Items[at])
+		passed = append(passed, t.advice.Items[at])
 	}
-	if len(good) < 2 {
+	if len(passed) < 2 {
 		return nil
 	}
-	v, err := t.together(good)
+	v, err := t.combine(passed)
 	if err != nil {
-		t.Console.Say("those that passed are not tried together: %v", err)
+		t.Console.Say("the advice that passed is not tried together: %v", err)
 		return nil
 	}
 	total := t.done + t.o.runs
@@ -77,7 +79,7 @@ var errNotPassed = status.Errorf(status.NotExact,
 // deliver prints the comparison and writes the changed notebook.
 func (t *try) deliver() error {
 	result := t.judged.Judge()
-	result.User, result.Seed = t.Who.Name(), t.o.number
+	result.User, result.Seed = t.Who.Name(), t.o.seedNumber
 	if err := t.writeChanged(result); err != nil {
 		return err
 	}
@@ -104,21 +106,21 @@ func (t *try) print(w io.Writer, result *model.Trial) error {
 	return sheet.Trial(result, sheet.Options{Full: t.o.Full}).Text(w, console.Screen(w))
 }
 
-// writeChanged writes the notebook with the only change, or with the one that saves most, if its results are the same.
+// writeChanged writes the best variant to the file of -o. Of several variants, that is the one that saves most. A
+// variant must have passed; one of several must also save memory.
 func (t *try) writeChanged(result *model.Trial) error {
 	if t.changed == nil {
 		return nil
 	}
-	best := result.Best()
+	chosen := result.Best()
 	if len(result.Variants) == 1 && result.Variants[0].Passed {
-		best = &result.Variants[0]
+		chosen = &result.Variants[0]
 	}
-	if best == nil {
-		t.Console.Say("%s is not written: no change keeps the results and saves memory",
-			t.o.changed)
+	if chosen == nil {
+		t.Console.Say("%s is not written: no change keeps the results and saves memory", t.o.changed)
 		return nil
 	}
-	_, err := t.changed.Write(t.variants[best.Number-1].Notebook.Text)
+	_, err := t.changed.Write(t.variants[chosen.Number-1].Notebook.Text)
 	if err == nil {
 		err = errors.Join(t.changed.Sync(), t.changed.Commit(), t.changed.Close())
 	}

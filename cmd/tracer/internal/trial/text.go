@@ -18,10 +18,10 @@ func (t Tolerance) near(a, b float64) bool {
 	return !math.IsInf(a, 0) && math.Abs(b-a) <= t.Abs+t.Rel*math.Abs(a)
 }
 
-// passing are the parts of a text that change from run to run and mean nothing: addresses, random names, times.
-var passing = []struct {
-	match *regexp.Regexp
-	to    string
+// volatileParts match what differs from run to run without a change of the result: addresses, random names, times.
+var volatileParts = []struct {
+	match       *regexp.Regexp
+	placeholder string
 }{
 	{regexp.MustCompile(`0x[0-9a-fA-F]{6,16}`), "0x…"},
 	{regexp.MustCompile(`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`), "UUID"},
@@ -37,10 +37,10 @@ var passing = []struct {
 	{regexp.MustCompile(`\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds|min|it/s|s/it|ms/step)(?:\b|$)`), "TIME"},
 }
 
-// settled returns a text without its passing parts.
-func settled(text string) string {
-	for _, p := range passing {
-		text = p.match.ReplaceAllString(text, p.to)
+// maskVolatile returns a text with a placeholder for each of its volatile parts.
+func maskVolatile(text string) string {
+	for _, p := range volatileParts {
+		text = p.match.ReplaceAllString(text, p.placeholder)
 	}
 	return text
 }
@@ -49,8 +49,8 @@ var number = regexp.MustCompile(`-?\b\d+(?:\.\d*)?(?:[eE][-+]?\d+)?`)
 
 // verdict is the result of a comparison.
 type verdict struct {
-	what    string // in words; "" if both are the same, byte for byte
-	differs bool   // and not only within what is tolerated
+	what    string // the difference in words; "" if both are the same, byte for byte
+	differs bool   // the difference counts against the change: it is not tolerated
 }
 
 func differ(format string, args ...any) verdict { return verdict{fmt.Sprintf(format, args...), true} }
@@ -63,7 +63,7 @@ func compareTexts(a, b string, within Tolerance) verdict {
 	if a == b {
 		return verdict{}
 	}
-	a, b = settled(a), settled(b)
+	a, b = maskVolatile(a), maskVolatile(b)
 	if a == b {
 		return tolerate("only addresses, times or random names differ")
 	}
@@ -76,33 +76,34 @@ func compareTexts(a, b string, within Tolerance) verdict {
 	return differ("%q became %q", old, new)
 }
 
+// nearAll reports whether all printed numbers are near each other. Whole numbers must be equal: they are counts.
 func nearAll(a, b []string, within Tolerance) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range a {
 		if a[i] != b[i] && !strings.ContainsAny(a[i]+b[i], ".eE") {
-			return false // counts
+			return false
 		}
-		x, err := strconv.ParseFloat(a[i], 64)
-		y, other := strconv.ParseFloat(b[i], 64)
-		if err != nil || other != nil || !within.near(x, y) {
+		x, errX := strconv.ParseFloat(a[i], 64)
+		y, errY := strconv.ParseFloat(b[i], 64)
+		if errX != nil || errY != nil || !within.near(x, y) {
 			return false
 		}
 	}
 	return true
 }
 
-// firstDifference returns the first lines that differ, shortened.
+// firstDifference returns an excerpt of the first line that differs, of both texts. A missing line is "".
 func firstDifference(a, b string) (old, new string) {
-	of, to := strings.Split(a, "\n"), strings.Split(b, "\n")
-	for i := range max(len(of), len(to)) {
+	linesA, linesB := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range max(len(linesA), len(linesB)) {
 		old, new = "", ""
-		if i < len(of) {
-			old = of[i]
+		if i < len(linesA) {
+			old = linesA[i]
 		}
-		if i < len(to) {
-			new = to[i]
+		if i < len(linesB) {
+			new = linesB[i]
 		}
 		if old != new {
 			break
@@ -115,11 +116,11 @@ func firstDifference(a, b string) (old, new string) {
 	return excerpt(old, at), excerpt(new, at)
 }
 
-// excerpt returns the part of a line around a place.
+// excerpt returns the part of a line around the byte at index at.
 func excerpt(line string, at int) string {
-	const before, most = 20, 60
-	from := max(0, at-before)
-	to := min(len(line), from+most)
+	const bytesBefore, maxBytes = 20, 60
+	from := max(0, at-bytesBefore)
+	to := min(len(line), from+maxBytes)
 	short := strings.ToValidUTF8(line[from:to], "")
 	if from > 0 {
 		short = "…" + short

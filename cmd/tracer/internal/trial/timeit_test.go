@@ -2,7 +2,7 @@ package trial
 
 import "testing"
 
-// TestTimeit: the counts of loops that %timeit chooses by the time, and its warning, are no results.
+// TestTimeit: the counts of loops that %timeit chooses by the time, and its warning, do not count as differences.
 func TestTimeit(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"2.1 ms ± 40 µs per loop (mean ± std. dev. of 7 runs, 100 loops each)",

@@ -13,21 +13,22 @@ import (
 	"ipytracer/model"
 )
 
-// try is a trial under way.
+// try is the state of one `tracer try`.
 type try struct {
 	*output.Document
-	o        *tryOptions
-	notebook *Notebook
-	variants []*Variant
-	advice   *model.Advice           // nil without advice
-	ran      func(execution int) int // see Notebook.Edited
-	changed  *invoker.File           // nil unless the changed notebook is to be written
-	runner   *Runner
-	judged   *Trial
-	done     int // runs
+	o               *tryOptions
+	notebook        *Notebook
+	variants        []*Variant
+	advice          *model.Advice           // nil without advice
+	cellOfExecution func(execution int) int // see Notebook.Edited; nil if the advice is for another session
+	changed         *invoker.File           // nil unless the changed notebook is to be written
+	runner          *Runner
+	judged          *Trial
+	done            int // runs that have begun
 }
 
-// run runs the notebook once. The total of runs is 0 as long as it is not known.
+// run runs a variant once, or the original if v is nil. total is the number of all runs, for the messages; 0 if
+// unknown.
 func (t *try) run(ctx context.Context, v *Variant, total int) (*Figures, error) {
 	t.done++
 	n, name := t.notebook, "as it is"
@@ -56,7 +57,7 @@ func (t *try) run(ctx context.Context, v *Variant, total int) (*Figures, error) 
 		return nil, err
 	}
 	if !t.o.Quiet {
-		fmt.Fprintln(t.Console.Err, what+" …", t.judged.Last())
+		fmt.Fprintln(t.Console.Err, what+" …", t.judged.DescribeLastRun())
 	}
 	return figures, nil
 }

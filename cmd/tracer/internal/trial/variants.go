@@ -23,6 +23,7 @@ import (
 	"ipytracer/model"
 )
 
+// prepare makes the variant of --patch or --with, or those of --advice-from. Advice of the first run comes later.
 func (t *try) prepare(path string) (err error) {
 	switch {
 	case t.o.patch != "":
@@ -60,8 +61,10 @@ func (t *try) prepare(path string) (err error) {
 
 func (t *try) add(v *Variant) { t.variants = append(t.variants, v) }
 
-// maxAdvice is the most bytes of advice.
-const maxAdvice = 64 << 20
+const (
+	maxAdvice  = 64 << 20 // bytes of advice in JSON
+	maxMessage = 400      // bytes of another process's message in an error
+)
 
 func (t *try) readAdvice() error {
 	data, err := t.ReadFile(t.o.adviceFrom, maxAdvice)
@@ -72,35 +75,34 @@ func (t *try) readAdvice() error {
 	if err := json.Unmarshal(data, &a); err != nil || a.Schema != model.AdviceSchema {
 		return fmt.Errorf("%s is not the output of 'tracer advise --format json'", t.o.adviceFrom)
 	}
-	t.advice, t.ran = &a, nil
-	return t.take()
+	t.advice, t.cellOfExecution = &a, nil
+	return t.addAdvised()
 }
 
-// take makes variants of the chosen advice.
-func (t *try) take() error {
+// addAdvised adds the variants of the chosen advice: with --all one for each piece, else one of all the given numbers.
+func (t *try) addAdvised() error {
 	var chosen []model.AdviceItem
 	for _, item := range t.advice.Items {
-		if t.o.all && len(item.Edits) > 0 || slices.Contains(t.o.numbers, item.Number) {
+		if t.o.all && len(item.Edits) > 0 || slices.Contains(t.o.adviceNumbers, item.Number) {
 			chosen = append(chosen, item)
 		}
 	}
 	switch {
 	case len(chosen) == 0 && t.o.all:
 		return errors.New("none of the advice has a change that could be tried")
-	case len(chosen) < len(t.o.numbers):
+	case len(chosen) < len(t.o.adviceNumbers):
 		return status.Usagef("--advice %s: there are %s", t.o.advice,
 			words.Plural(len(t.advice.Items), "piece of advice"))
 	}
 	if !t.o.all {
-		v, err := t.together(chosen)
-		if err != nil {
-			return err
+		v, err := t.combine(chosen)
+		if err == nil {
+			t.add(v)
 		}
-		t.add(v)
-		return nil
+		return err
 	}
 	for i := range chosen {
-		v, err := t.together(chosen[i : i+1])
+		v, err := t.combine(chosen[i : i+1])
 		if err != nil {
 			return err
 		}
@@ -109,24 +111,24 @@ func (t *try) take() error {
 	return nil
 }
 
-// together makes a variant of several pieces of advice.
-func (t *try) together(items []model.AdviceItem) (*Variant, error) {
+// combine makes one variant that applies all given advice.
+func (t *try) combine(items []model.AdviceItem) (*Variant, error) {
 	v := &Variant{Name: "advice"}
 	for i := range items {
 		v.Advice = append(v.Advice, items[i].Number)
-		v.Name += listed(i, len(items)) + fmt.Sprint(items[i].Number)
+		v.Name += separatorBefore(i, len(items)) + fmt.Sprint(items[i].Number)
 	}
 	if len(items) == 1 && items[0].Saves > 0 {
 		saves := items[0].Saves
 		v.Predicted = &saves
 	}
 	var err error
-	v.Notebook, err = t.notebook.Edited(items, t.ran)
+	v.Notebook, err = t.notebook.Edited(items, t.cellOfExecution)
 	return v, err
 }
 
-// listed returns the text before an item of "advice 1, 2 and 3".
-func listed(i, n int) string {
+// separatorBefore returns the text before item i of n, as in "advice 1, 2 and 3".
+func separatorBefore(i, n int) string {
 	switch {
 	case i == 0:
 		return " "
@@ -136,7 +138,7 @@ func listed(i, n int) string {
 	return ", "
 }
 
-// scratch is a folder of the user's for one recording, in the folder for temporary files.
+// scratch is a temporary folder, which the user owns, for one recording.
 type scratch struct {
 	document *output.Document
 	folder   string
@@ -145,11 +147,11 @@ type scratch struct {
 // newScratch makes the folder with the user's rights, for the user alone.
 func newScratch(d *output.Document) (*scratch, error) {
 	c := &scratch{d, filepath.Join(os.TempDir(), "tracer-try-"+rand.Text()[:12])}
-	kept, err := d.Rights.MakeFolder(c.folder)
+	opened, err := d.Rights.MakeFolder(c.folder)
 	if err != nil {
 		return nil, err
 	}
-	kept.Close()
+	opened.Close()
 	d.Console.Signals.RemoveOnExit(c)
 	return c, nil
 }
@@ -157,38 +159,39 @@ func newScratch(d *output.Document) (*scratch, error) {
 // recording is the path of the recording.
 func (c *scratch) recording() string { return filepath.Join(c.folder, "run.arrows") }
 
-// Discard removes the recording and the folder, with the user's rights. What somebody else has put there stays.
+// Discard removes the recording and the folder, with the user's rights. A folder with other files stays.
 func (c *scratch) Discard() {
 	_ = c.document.Rights.Do(func() error {
 		return errors.Join(unix.Unlink(c.recording()), unix.Rmdir(c.folder))
 	})
 }
 
-// advised runs the notebook as it is, as the first run, and makes variants of the advice for it.
-func (t *try) advised(ctx context.Context) error {
-	place, err := newScratch(t.Document)
+// recordForAdvice runs the original with a recording, as the first run, and adds variants of the recording's advice.
+func (t *try) recordForAdvice(ctx context.Context) error {
+	temporary, err := newScratch(t.Document)
 	if err != nil {
 		return fmt.Errorf("record the first run: %w", err)
 	}
-	defer place.Discard()
-	t.runner.Record = place.recording()
+	defer temporary.Discard()
+	t.runner.Record = temporary.recording()
 	figures, err := t.run(ctx, nil, 0)
 	t.runner.Record = ""
 	if err != nil {
 		return err
 	}
-	if t.advice, err = t.askAdvice(ctx, place.recording()); err != nil {
+	if t.advice, err = t.askAdvice(ctx, temporary.recording()); err != nil {
 		return fmt.Errorf("advice of the first run: %w", err)
 	}
-	t.ran = func(execution int) int { return cellWith(figures, execution) }
+	t.cellOfExecution = func(execution int) int { return cellOfExecution(figures, execution) }
 	if t.o.By == "" {
 		t.judged.Meter = t.advice.Meter
 	}
-	return t.take()
+	return t.addAdvised()
 }
 
-// cellWith returns the index of the cell of an execution of a run, -1 if it is none of the notebook's cells.
-func cellWith(figures *Figures, execution int) int {
+// cellOfExecution returns the index of the cell that ran as the given execution, -1 if that was no cell of the
+// notebook.
+func cellOfExecution(figures *Figures, execution int) int {
 	for i := range figures.Cells {
 		if w := &figures.Cells[i]; w.ID > 0 && w.Execution == execution {
 			return i
@@ -197,7 +200,7 @@ func cellWith(figures *Figures, execution int) int {
 	return -1
 }
 
-// askAdvice asks a process of this program, which gives up all rights before it reads the recording.
+// askAdvice runs `tracer advise` on the recording: that process gives up all rights before it reads the recording.
 func (t *try) askAdvice(ctx context.Context, path string) (*model.Advice, error) {
 	args := []string{"advise", "--quiet", "--format", "json"}
 	if t.o.By != "" {
@@ -213,10 +216,10 @@ func (t *try) askAdvice(ctx context.Context, path string) (*model.Advice, error)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	data, tooMuch := io.ReadAll(io.LimitReader(out, maxAdvice))
-	if err := errors.Join(cmd.Wait(), tooMuch); err != nil {
-		if words := bytes.TrimSpace(errs.Text); len(words) > 0 {
-			return nil, errors.New(escape.Bounded(string(bytes.TrimPrefix(words, []byte("tracer: "))), 400))
+	data, readErr := io.ReadAll(io.LimitReader(out, maxAdvice))
+	if err := errors.Join(cmd.Wait(), readErr); err != nil {
+		if message := bytes.TrimSpace(errs.Text); len(message) > 0 {
+			return nil, errors.New(escape.Bounded(string(bytes.TrimPrefix(message, []byte("tracer: "))), maxMessage))
 		}
 		return nil, err
 	}

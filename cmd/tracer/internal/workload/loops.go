@@ -24,24 +24,25 @@ const (
 	LoopMaps   = "loop-maps"   // a megabyte mapped and unmapped
 )
 
-// loops are workloads without a truth, for measurements: each line on standard input is answered by the nanoseconds of
-// one operation.
+// loops are workloads for measurements of time. They answer each byte on standard input with a line: the time of one
+// operation in ns.
 var loops = map[string]func(io.Reader, io.Writer) error{
 	LoopFaults: loopOf(2048, timeFaults),
 	LoopFalls:  loopOf(512, timeFalls),
 	LoopMaps:   loopOf(1000, timeMaps),
 }
 
-func loopOf(operations int, timed func(int) time.Duration) func(io.Reader, io.Writer) error {
+// loopOf returns a loop that measures a number of operations at a time.
+func loopOf(operations int, measure func(int) time.Duration) func(io.Reader, io.Writer) error {
 	return func(in io.Reader, out io.Writer) error {
 		debug.SetGCPercent(-1)
 		runtime.LockOSThread()
-		one := make([]byte, 1)
+		request := make([]byte, 1)
 		for {
-			if _, err := io.ReadFull(in, one); err != nil {
-				return nil // no more questions
+			if _, err := io.ReadFull(in, request); err != nil {
+				return nil // no more requests
 			}
-			spent := timed(operations)
+			spent := measure(operations)
 			if _, err := fmt.Fprintln(out, float64(spent.Nanoseconds())/float64(operations)); err != nil {
 				return err
 			}
@@ -62,7 +63,7 @@ func timeFaults(pages int) time.Duration {
 	return time.Since(began)
 }
 
-// timeFalls frees pages, one call each: resident falls each time.
+// timeFalls frees pages, one call each, so that the resident memory falls with each call.
 func timeFalls(pages int) time.Duration {
 	size := os.Getpagesize()
 	m := mapMemory(-1, pages*size, readWrite, anonymous)
@@ -87,8 +88,8 @@ func timeMaps(pairs int) time.Duration {
 	return time.Since(began)
 }
 
-// Command returns this very program as a workload or a loop, to be started, in the environment that it needs: no
-// signals of the scheduler, no collector.
+// Command returns the command that runs a workload or a loop in this program, without the signals of Go's scheduler and
+// without its collector.
 func Command(ctx context.Context, name string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", "workload", name)
 	cmd.Env = []string{"GOGC=off", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"}
@@ -100,14 +101,14 @@ func Command(ctx context.Context, name string) *exec.Cmd {
 	return cmd
 }
 
-// Loop is a child that times an operation when asked.
+// Loop is a child process that measures an operation when asked.
 type Loop struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// StartLoop starts the loop of this name. The caller closes it; it ends with the context, too.
+// StartLoop starts the loop with a name. It ends when the caller closes it, or with the context.
 func StartLoop(ctx context.Context, name string) (*Loop, error) {
 	cmd := Command(ctx, name)
 	in, err := cmd.StdinPipe()
@@ -124,14 +125,14 @@ func StartLoop(ctx context.Context, name string) (*Loop, error) {
 // PID returns the pid of the loop's process.
 func (l *Loop) PID() int { return l.cmd.Process.Pid }
 
-// askedRounds is the number of requests at once.
-const askedRounds = 5
+// rounds is the number of measurements for one answer of [Loop.Ask].
+const rounds = 5
 
-// Ask asks several times and returns the shortest time of one operation in nanoseconds: other work on the machine can
+// Ask measures several times and returns the shortest time of one operation in ns, since other work on the machine can
 // only add time.
 func (l *Loop) Ask() (float64, error) {
 	var times []float64
-	for range askedRounds {
+	for range rounds {
 		if _, err := l.in.Write([]byte{'\n'}); err != nil {
 			return 0, err
 		}
@@ -150,6 +151,6 @@ func (l *Loop) Ask() (float64, error) {
 
 // Close ends the loop and waits for it.
 func (l *Loop) Close() {
-	_ = l.in.Close() // it ends when there are no more questions
+	_ = l.in.Close() // the loop ends at the end of its input
 	_ = l.cmd.Wait()
 }

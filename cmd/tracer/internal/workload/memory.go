@@ -8,13 +8,13 @@ import (
 )
 
 func spike(s *stage) {
-	m := s.touched(48 * mib)
+	m := s.mapTouched(48 * mib)
 	s.peak()
 	unmap(m)
 }
 
 func blip(s *stage) {
-	base := s.touched(16 * mib)
+	base := s.mapTouched(16 * mib)
 	m := mapMemory(-1, 4*mib, readWrite, anonymous|unix.MAP_POPULATE)
 	s.peak()
 	unmap(m)
@@ -22,7 +22,7 @@ func blip(s *stage) {
 }
 
 func untouched(s *stage) {
-	base := s.touched(16 * mib)
+	base := s.mapTouched(16 * mib)
 	m := mapMemory(-1, 256*mib, readWrite, anonymous)
 	s.peak()
 	unmap(m)
@@ -30,16 +30,16 @@ func untouched(s *stage) {
 }
 
 func zeroPage(s *stage) {
-	base := s.touched(16 * mib)
+	base := s.mapTouched(16 * mib)
 	m := mapMemory(-1, 64*mib, readWrite, anonymous)
-	runtime.KeepAlive(s.look(m))
+	runtime.KeepAlive(s.readPages(m))
 	s.peak()
 	unmap(m)
 	unmap(base)
 }
 
 func mremap(s *stage) {
-	m := s.touched(8 * mib)
+	m := s.mapTouched(8 * mib)
 	p := must(unix.MremapPtr(unsafe.Pointer(unsafe.SliceData(m)), 8*mib, nil, 40*mib, unix.MREMAP_MAYMOVE))
 	m = unsafe.Slice((*byte)(p), 40*mib)
 	s.touch(m)
@@ -76,7 +76,7 @@ func mprotect(s *stage) {
 }
 
 func dontNeed(s *stage) {
-	m := s.touched(32 * mib)
+	m := s.mapTouched(32 * mib)
 	s.peak()
 	check(unix.Madvise(m, unix.MADV_DONTNEED))
 	s.touch(m[:16*mib])
@@ -84,9 +84,9 @@ func dontNeed(s *stage) {
 }
 
 func staircase(s *stage) {
-	m := s.touched(48 * mib)
+	m := s.mapTouched(48 * mib)
 	unmap(m[16*mib : 24*mib])
-	more := s.touched(24 * mib)
+	more := s.mapTouched(24 * mib)
 	s.peak()
 	unmap(m[:16*mib])
 	unmap(m[24*mib:])
@@ -104,7 +104,7 @@ func ownFile() (fd, size int) {
 func fileMapping(s *stage) {
 	fd, size := ownFile()
 	m := mapMemory(fd, size, unix.PROT_READ, unix.MAP_PRIVATE)
-	runtime.KeepAlive(s.look(m))
+	runtime.KeepAlive(s.readPages(m))
 	s.peak()
 	unmap(m)
 }
@@ -112,7 +112,7 @@ func fileMapping(s *stage) {
 func fileCOW(s *stage) {
 	fd, size := ownFile()
 	m := mapMemory(fd, size, readWrite, unix.MAP_PRIVATE)
-	runtime.KeepAlive(s.look(m))
+	runtime.KeepAlive(s.readPages(m))
 	s.touch(m)
 	s.peak()
 	unmap(m)
@@ -137,13 +137,13 @@ func memfd(s *stage) {
 
 func huge(s *stage) {
 	m := mapMemory(-1, 64*mib, readWrite, anonymous)
-	_ = unix.Madvise(m, unix.MADV_HUGEPAGE) // a kernel without them uses small ones
+	_ = unix.Madvise(m, unix.MADV_HUGEPAGE) // a kernel without huge pages uses small ones
 	s.touch(m)
 	s.peak()
 	unmap(m)
 }
 
-// storm makes a change of the stream each time a peak is over.
+// storm makes many rising peaks, each of which causes a change record.
 func storm(s *stage) {
 	const steps = 1500
 	for i := 1; i <= steps; i++ {

@@ -14,7 +14,7 @@ import (
 func threads(s *stage) {
 	const count = 8
 	runtime.GOMAXPROCS(count)
-	own := s.touched(4 * mib)
+	own := s.mapTouched(4 * mib)
 	var ready, done sync.WaitGroup
 	release := make(chan struct{})
 	ready.Add(count)
@@ -22,10 +22,10 @@ func threads(s *stage) {
 		done.Go(func() {
 			runtime.LockOSThread()
 			for range 100 {
-				m := s.touched(mib)
+				m := s.mapTouched(mib)
 				unmap(m)
 			}
-			memory := s.touched(4 * mib)
+			memory := s.mapTouched(4 * mib)
 			ready.Done()
 			<-release
 			unmap(memory)
@@ -34,20 +34,19 @@ func threads(s *stage) {
 	ready.Wait()
 	time.Sleep(20 * time.Millisecond) // until the scheduler's threads have gone to sleep
 	s.peak()
-	unmap(own) // before the others move: they need a page here and there to wake up
+	unmap(own) // before the others wake up, which takes some pages
 	close(release)
 	done.Wait()
 }
 
-// fork reads the memory of child and parent in turn: the child reads its own while the parent waits, and then the
-// parent reads its own while the child waits. So no memory moves between the two readings. The child of a program with
-// threads may do little more than system calls.
+// fork reads the memory of a child and its parent at one instant: each reads its own while the other waits, so that no
+// memory moves between the readings. The child of a program with threads can do little more than system calls.
 func fork(s *stage) {
-	memory := s.touched(32 * mib)
-	check(unix.Pipe2(s.toUs[:], unix.O_CLOEXEC))
-	check(unix.Pipe2(s.fromUs[:], unix.O_CLOEXEC))
+	memory := s.mapTouched(32 * mib)
+	check(unix.Pipe2(s.toParent[:], unix.O_CLOEXEC))
+	check(unix.Pipe2(s.toChild[:], unix.O_CLOEXEC))
 	token := make([]byte, 1)
-	// A child with a request to yield pending would wait for threads that it does not have: yield now.
+	// Yield now: a child with a pending request to yield would wait for threads that it does not have.
 	runtime.Gosched()
 	pid, _, errno := unix.RawSyscall(forkCall, forkFlags, 0, 0)
 	if errno != 0 {
@@ -56,10 +55,10 @@ func fork(s *stage) {
 	if pid == 0 {
 		s.inChild(memory, token)
 	}
-	must(unix.Read(s.toUs[0], token))
+	must(unix.Read(s.toParent[0], token))
 	s.peak()
 	unmap(memory)
-	must(unix.Write(s.fromUs[1], token))
+	must(unix.Write(s.toChild[1], token))
 	must(unix.Wait4(int(pid), nil, 0, nil))
 }
 
@@ -67,22 +66,22 @@ func (s *stage) inChild(memory, token []byte) {
 	s.pid = unix.Getpid()
 	s.open()
 	s.touch(memory[:16*mib])
-	own := s.touched(8 * mib)
+	own := s.mapTouched(8 * mib)
 	s.peak()
-	must(unix.Write(s.toUs[1], token))
-	must(unix.Read(s.fromUs[0], token))
+	must(unix.Write(s.toParent[1], token))
+	must(unix.Read(s.toChild[0], token))
 	unmap(own)
 	s.send()
 	unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
-// execChild does not read the peak of its own process while the child runs: the process only waits.
+// execChild runs a child with a peak, and has a peak of its own after that. Both are compared, but not the tree's.
 func execChild(s *stage) {
 	child := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
 		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(reportFD, "report")}, Sys: &syscall.SysProcAttr{},
 	}))
 	must(child.Wait())
-	m := s.touched(16 * mib)
+	m := s.mapTouched(16 * mib)
 	s.peak()
 	unmap(m)
 }

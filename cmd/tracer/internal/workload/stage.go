@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stage has the open files and touched buffers of a workload, so that its readings change nothing.
+// stage has the open files and touched buffers of a workload, so that reading its memory does not change it.
 type stage struct {
-	status, smaps int // of this process
-	first, second reading
-	pages, pid    int
-	toUs, fromUs  [2]int // pipes between parent and forked child
-	// ballast, never touched, raises mapped memory above the maximum during the start (thread stacks, arenas). It goes
-	// with the peak.
+	status, smaps     int // of this process
+	first, second     reading
+	pages, pid        int    // the size of a page; the process ID
+	toParent, toChild [2]int // pipes between parent and forked child
+	// ballast raises mapped memory above its maximum during the start (thread stacks, arenas). It is never touched, and
+	// unmapped right after the reading at the peak.
 	ballast []byte
 }
 
@@ -35,8 +35,8 @@ func newStage() *stage {
 		}
 	}
 	s.open()
-	s.peak() // so that the code is there
-	// The runtime's own goroutines get to run, and their threads to start, while it does not matter.
+	s.peak() // so that its code is in memory
+	// Let the runtime's own goroutines run, and their threads start, before the workload begins.
 	for range 3 {
 		runtime.Gosched()
 		time.Sleep(2 * time.Millisecond)
@@ -45,14 +45,14 @@ func newStage() *stage {
 	return s
 }
 
-// open opens the files of the process that runs now; a forked child does it again.
+// open opens the files of this process. A forked child calls it again.
 func (s *stage) open() {
 	s.status = must(unix.Open("/proc/self/status", unix.O_RDONLY|unix.O_CLOEXEC, 0))
 	s.smaps = must(unix.Open("/proc/self/smaps", unix.O_RDONLY|unix.O_CLOEXEC, 0))
 }
 
-// peak reads the truth, twice. If the two differ, other memory moved, and the peak is not known. The workload must free
-// its memory right after it.
+// peak reads the process's memory twice. If the readings differ, other memory has moved, and the truth is unknown. The
+// workload calls peak at its peak, and must free its memory right after.
 func (s *stage) peak() {
 	s.read(&s.first)
 	s.read(&s.second)
@@ -68,7 +68,7 @@ func (s *stage) read(r *reading) {
 
 func readAll(fd int, into []byte) (size int) {
 	for size < len(into) {
-		// a raw call, so that the scheduler does not see it and starts no thread meanwhile
+		// A raw call, so that Go's scheduler does not see it and starts no thread.
 		got, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&into[size])),
 			uintptr(len(into)-size), uintptr(size), 0, 0)
 		if errno != 0 {
@@ -82,7 +82,7 @@ func readAll(fd int, into []byte) (size int) {
 	panic("the process has too many mappings for the buffer")
 }
 
-// send writes both readings to the parent, once nothing can be disturbed any more.
+// send writes both readings to the parent, when the workload is over.
 func (s *stage) send() {
 	for _, r := range []*reading{&s.first, &s.second} {
 		write(reportFD, fmt.Appendf(nil, "%d %d %d\n", s.pid, r.statusSize, r.smapsSize))
@@ -120,15 +120,14 @@ type Workload struct {
 	About string // for people
 	// Meters have their peak at the instant of the reading.
 	Meters []string
-	// Tree: the truths of all its processes were read at one instant. The tree's truth is their sum, less shared
-	// memory.
+	// Tree says that the truths of all processes are of one instant. The tree's truth is their sum, less shared memory.
 	Tree bool
 	run  func(*stage)
 }
 
 const mib = 1 << 20
 
-// mapMemory makes the raw system call, and returns the memory as a slice that Go's runtime does not know.
+// mapMemory calls mmap, and returns the memory as a slice that Go's runtime does not know.
 func mapMemory(fd, size, prot, flags int) []byte {
 	p := must(unix.MmapPtr(fd, 0, nil, uintptr(size), prot, flags))
 	return unsafe.Slice((*byte)(p), size)
@@ -138,20 +137,22 @@ func unmap(memory []byte) {
 	check(unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(memory)), uintptr(len(memory))))
 }
 
+// touch writes to each page.
 func (s *stage) touch(memory []byte) {
 	for i := 0; i < len(memory); i += s.pages {
 		memory[i] = 1
 	}
 }
 
-// touched maps private memory of a size, and touches it.
-func (s *stage) touched(size int) []byte {
+// mapTouched maps private memory of a size in bytes, and touches it.
+func (s *stage) mapTouched(size int) []byte {
 	memory := mapMemory(-1, size, readWrite, anonymous)
 	s.touch(memory)
 	return memory
 }
 
-func (s *stage) look(memory []byte) (sum byte) {
+// readPages reads from each page. The sum keeps the compiler from leaving that out.
+func (s *stage) readPages(memory []byte) (sum byte) {
 	for i := 0; i < len(memory); i += s.pages {
 		sum += memory[i]
 	}

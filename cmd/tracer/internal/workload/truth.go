@@ -23,7 +23,7 @@ var (
 	ErrNoTruth = errors.New("the workload's own reading contradicts itself")
 )
 
-// ParseTruths reads the output of the workload's processes: two readings each, which must agree.
+// ParseTruths parses the output of a workload: two readings of each process, which must agree.
 func ParseTruths(text []byte) (truths []Truth, err error) {
 	for len(text) > 0 {
 		var pair [2]Truth
@@ -55,15 +55,15 @@ func parseTruth(text []byte) (t Truth, rest []byte, err error) {
 	if t.Bytes, err = parseSmaps(rest[status : status+smaps]); err != nil {
 		return t, nil, err
 	}
-	// The kernel's own total of private writable mappings must be the sum of those it lists.
+	// Linux' total of private writable mappings must be the sum of the listed ones.
 	if data := kibibytes(rest[:status], "VmData:"); data != t.Bytes[Mapped] {
 		return t, nil, fmt.Errorf("%w: VmData is %d, the mappings make %d", ErrUnsteady, data, t.Bytes[Mapped])
 	}
 	return t, rest[status+smaps:], nil
 }
 
-// parseSmaps adds up the pages in the page tables (fs/proc/task_mmu.c). Rss counts the same pages as the kernel's
-// counters: not the zero page, not hugetlb, not pages without a struct page.
+// parseSmaps adds up the memory of all mappings in /proc/PID/smaps (fs/proc/task_mmu.c), by meter. Rss counts the same
+// pages as Linux' counters: not the zero page, not hugetlb, and not pages without a struct page.
 func parseSmaps(text []byte) (map[string]int64, error) {
 	sums := map[string]int64{Mapped: 0, Resident: 0, Anon: 0, File: 0, Shmem: 0}
 	var size, rss, anon int64
@@ -75,11 +75,11 @@ func parseSmaps(text []byte) (map[string]int64, error) {
 			shmem = isShmem(string(line))
 			size, rss, anon = 0, 0, 0
 		case key == "Size":
-			size = number(fields)
+			size = kibField(fields)
 		case key == "Rss":
-			rss = number(fields)
+			rss = kibField(fields)
 		case key == "Anonymous":
-			anon = number(fields)
+			anon = kibField(fields)
 		case key == "VmFlags":
 			sums[Resident] += rss
 			sums[Anon] += anon
@@ -99,7 +99,8 @@ func parseSmaps(text []byte) (map[string]int64, error) {
 	return sums, nil
 }
 
-// isData reports the kernel's is_data_mapping (mm/vma.h): writable, not shared, not a stack that grows down.
+// isData does what is_data_mapping does in Linux (mm/vma.h): it reports whether a mapping is writable, not shared, and
+// no stack that grows down.
 func isData(flags []string) bool {
 	var writable, other bool
 	for _, f := range flags {
@@ -125,8 +126,8 @@ func isShmem(line string) bool {
 	return unix.Statfs(path, &fs) == nil && fs.Type == unix.TMPFS_MAGIC
 }
 
-// number reads a count of KiB.
-func number(fields []string) int64 {
+// kibField reads a field in KiB and returns bytes, 0 if it is malformed.
+func kibField(fields []string) int64 {
 	if len(fields) == 0 {
 		return 0
 	}
@@ -141,7 +142,7 @@ func number(fields []string) int64 {
 func kibibytes(text []byte, key string) int64 {
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(key)); ok {
-			return number(strings.Fields(string(rest)))
+			return kibField(strings.Fields(string(rest)))
 		}
 	}
 	return -1

@@ -20,8 +20,8 @@ var (
 	ErrFailed = errors.New("the workload could not do its work")
 )
 
-// Run runs the workload or the loop of this name: this process allocates the memory, and writes its readings to
-// reportFD. A loop takes requests on standard input.
+// Run runs a workload or a loop in this process. A workload writes its readings to reportFD. A loop takes requests on
+// standard input.
 func Run(name string) (err error) {
 	if run := loops[name]; run != nil {
 		return run(os.Stdin, os.Stdout)
@@ -30,7 +30,7 @@ func Run(name string) (err error) {
 	if !ok {
 		return fmt.Errorf("%w %q", ErrUnknown, name)
 	}
-	// Activity of the runtime would be noise at the peak.
+	// Go's runtime must not allocate at the peak.
 	debug.SetGCPercent(-1)
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
@@ -55,7 +55,7 @@ func Find(name string) (Workload, bool) {
 	return Workload{}, false
 }
 
-// The meters a workload may move, by their public ids.
+// The names of the meters that a workload may move.
 var (
 	Mapped   = event.Mapped.String()
 	Resident = event.Resident.String()
@@ -64,6 +64,7 @@ var (
 	Shmem    = event.ResidentShmem.String()
 )
 
+// private are the meters that private memory moves.
 var private = []string{Mapped, Resident, Anon}
 
 // All are the workloads of the self-test, in this order.

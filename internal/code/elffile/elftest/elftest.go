@@ -1,5 +1,6 @@
 // Package elftest makes small ELF files and memory of processes for tests. It also finds where a process has loaded a
-// file, and the trees of other systems. Only tests import it. [Check] is for real files.
+// file, finds the trees of other systems, and compares findings in real files with pinned ones ([Check]). Only tests
+// import it.
 package elftest
 
 import (
@@ -13,20 +14,20 @@ import (
 
 // File is a small ELF file: one executable segment with file offset 0 at [Base].
 type File struct {
-	Machine elf.Machine // 0 for that of the tracer's machine
+	Machine elf.Machine // 0 for the machine that the tests run on
 	Symbols []Symbol
 	Frames  []elffile.Span // .eh_frame
 }
 
-// Symbol is a defined symbol with the bytes at its address. The address is relative to [Base]. The symbol is a
-// function's if its name contains Py and is not the name of a variable of CPython's.
+// Symbol is a defined symbol with the bytes at its address, which is relative to [Base]. The symbol is a function if
+// Function is set, or if its name contains Py and is not the name of one of CPython's variables.
 type Symbol struct {
 	Name string
 	Addr uint64
 	Size uint64
 	Data []byte
 
-	Function bool // it is a function's, whatever its name
+	Function bool
 }
 
 // The file's layout.

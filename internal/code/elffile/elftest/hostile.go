@@ -14,37 +14,36 @@ import (
 	"ipytracer/internal/code/elffile"
 )
 
-// Hostile is a kind of ELF file that takes its reader memory or time: a few bytes stand for many, or the same bytes are
-// to be read again and again.
+// Hostile is a kind of ELF file that costs its reader much memory or time: a few bytes stand for many, or the headers
+// have the same bytes read again and again.
 type Hostile struct {
 	Name string
 	make func() craft
 }
 
-// craft is a file that is made by hand: the program headers, then the sections, which have contents of their own, or
-// refer to those of others.
+// craft describes a hostile file: program headers and sections.
 type craft struct {
 	programs []elf.Prog64
 	sections []crafted
-	sparse   int64 // the least size of the file; the rest is a hole
+	sparse   int64 // the size of the file is at least this; what follows the contents is a hole
 }
 
-// crafted is a section: data is put into the file where there is some, else the header has what it says.
+// crafted is a section of a hostile file. Its data is written to the file. Without data, the header stays as it is.
 type crafted struct {
 	name   string
 	header elf.Section64
 	data   []byte
-	as     int // 1 and more: offset and size of the section before it with this number
+	as     int // if not 0: the number of an earlier section that has the same offset and size
 }
 
 const (
 	mebibyte = 1 << 20
 	gibibyte = 1 << 30
-	// hostileData is where contents begin, behind the program headers.
+	// hostileData is the offset at which contents begin, behind the program headers.
 	hostileData = 64 + 56*64
 )
 
-// Write makes the file in a folder, under each of some names, and returns the path of the last.
+// Write writes the file to a folder, under each of the names, and returns the last path.
 func (h Hostile) Write(t testing.TB, folder string, names ...string) (path string) {
 	t.Helper()
 	c := h.make()
@@ -100,6 +99,7 @@ func (c craft) bytes() []byte {
 	return out.Bytes()
 }
 
+// typed returns the header of a section of a kind.
 func typed(kind elf.SectionType, link uint32) elf.Section64 {
 	h := elf.Section64{Type: uint32(kind), Link: link}
 	switch kind {
@@ -109,16 +109,16 @@ func typed(kind elf.SectionType, link uint32) elf.Section64 {
 	return h
 }
 
-// loads are n segments with the same contents.
-func loads(n int, offset, size uint64) (all []elf.Prog64) {
+// loads returns n segments with the same contents.
+func loads(n int, offset, size uint64) (segments []elf.Prog64) {
 	for i := range n {
-		all = append(all, elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Off: offset,
-			Vaddr: uint64(i) * 4 * gibibyte, Filesz: size, Memsz: size, Align: 0x1000})
+		segments = append(segments, elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X),
+			Off: offset, Vaddr: uint64(i) * 4 * gibibyte, Filesz: size, Memsz: size, Align: 0x1000})
 	}
-	return all
+	return segments
 }
 
-// entries are n defined functions, with names that begin one behind the other.
+// entries returns a symbol table of n defined functions. Each name begins one byte behind the one before it.
 func entries(n int) []byte {
 	out := make([]byte, 24, 24*(n+1))
 	for i := range n {
@@ -130,7 +130,8 @@ func entries(n int) []byte {
 	return out
 }
 
-// known are the functions by which readers recognize interpreters, libraries and dynamic linkers.
+// known returns a table with the symbols by which readers recognize interpreters, libraries and dynamic linkers, and
+// the table of their names.
 func known() (symbols, names []byte) {
 	var out bytes.Buffer
 	_ = binary.Write(&out, binary.LittleEndian, elf.Sym64{})
@@ -144,10 +145,10 @@ func known() (symbols, names []byte) {
 	return out.Bytes(), names
 }
 
-// endless is a table of names of one letter, with an end at its end alone.
+// endless returns a table of names that has a single NUL, at its end.
 func endless(size int) []byte { return append([]byte(strings.Repeat("P", size-1)), 0) }
 
-// sparseStrings is a file of some KiB with a table of names that claims GiB, under any name of the section.
+// sparseStrings is a file of some KiB whose table of names, a section with the given name, claims 2 GiB.
 func sparseStrings(name string) craft {
 	return craft{programs: loads(1, 0, 0x1000), sparse: 3 * gibibyte, sections: []crafted{
 		{name: ".dynsym", header: typed(elf.SHT_DYNSYM, 2), data: entries(1)},
@@ -155,7 +156,7 @@ func sparseStrings(name string) craft {
 	}}
 }
 
-// zipped is a section that unpacks to a gibibyte.
+// zipped returns the contents of a compressed section that unpacks to a gibibyte.
 var zipped = sync.OnceValue(func() []byte {
 	var out bytes.Buffer
 	header := elf.Chdr64{Type: uint32(elf.COMPRESS_ZLIB), Size: gibibyte, Addralign: 1}
@@ -169,7 +170,7 @@ var zipped = sync.OnceValue(func() []byte {
 	return out.Bytes()
 })
 
-// frameBomb is an .eh_frame of entries without end that all refer to one common entry of the greatest length.
+// frameBomb returns an .eh_frame of at least size bytes, full of entries that refer to one long common entry.
 func frameBomb(size int) []byte {
 	common := append([]byte("\x01zR\x00\x01\x78\x10\x01\x1b"), make([]byte, 4000)...)
 	out := binary.LittleEndian.AppendUint32(nil, uint32(4+len(common)))
@@ -182,7 +183,7 @@ func frameBomb(size int) []byte {
 	return out
 }
 
-// lineBomb is a line program of rows without end, each of which ends a sequence.
+// lineBomb returns a line program of about size bytes, full of rows of which each ends a sequence.
 func lineBomb(size int) []byte {
 	header := []byte("\x04\x00\x1b\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d\x00\x01\x01\x01\x01" +
 		"\x00\x00\x00\x01\x00\x00\x01d\x00\x00a.c\x00\x01\x00\x00\x00")
@@ -191,7 +192,7 @@ func lineBomb(size int) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), body...)
 }
 
-// relocations returns n relocations, each of another pointer.
+// relocations returns n relocations of different pointers.
 func relocations(n int) (out []byte) {
 	for i := range n {
 		out = binary.LittleEndian.AppendUint64(out, 0x1000+uint64(i)*8)
@@ -209,7 +210,7 @@ func alike(first []crafted, n int, one crafted) []crafted {
 	return first
 }
 
-// dynamic are a table of symbols, and that of their names.
+// dynamic returns the sections with the dynamic symbols and with their names.
 func dynamic(symbols, names []byte) []crafted {
 	return []crafted{
 		{name: ".dynsym", header: typed(elf.SHT_DYNSYM, 2), data: symbols},
@@ -217,7 +218,8 @@ func dynamic(symbols, names []byte) []crafted {
 	}
 }
 
-// exporting is a file with the functions that readers look for, and more sections, the first of them the third.
+// exporting is a file with the functions that readers look for, and with more sections. The first of these has number
+// 3.
 func exporting(more ...crafted) craft {
 	symbols, names := known()
 	return craft{programs: loads(1, 0, 0x1000), sections: append(dynamic(symbols, names), more...)}
@@ -233,17 +235,17 @@ func program(name string, data []byte) craft {
 	return exporting(crafted{name: name, header: typed(elf.SHT_PROGBITS, 0), data: data})
 }
 
-// overlapping are segments on top of each other.
+// overlapping is a file with n segments of the same bytes.
 func overlapping(n int, size uint64) craft {
 	c := exporting()
 	c.programs, c.sparse = loads(n, 0, size), int64(size)
 	return c
 }
 
-// Attacks are all kinds.
+// Attacks returns all kinds of hostile files.
 func Attacks() []Hostile { return append(onTables(), onContents()...) }
 
-// onTables are those with tables of names, symbols and headers.
+// onTables returns the files with hostile tables of names, symbols and headers.
 func onTables() []Hostile {
 	return []Hostile{
 		{"sparse names", func() craft { return sparseStrings(".dynstr") }},
@@ -286,7 +288,7 @@ func onTables() []Hostile {
 	}
 }
 
-// onContents are those with segments, call frames and lines.
+// onContents returns the files with hostile segments, call frames and lines.
 func onContents() []Hostile {
 	return []Hostile{
 		{"segments on top of each other", func() craft { return overlapping(64, 60*mebibyte) }},

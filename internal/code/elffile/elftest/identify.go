@@ -16,15 +16,15 @@ import (
 // Tree is a system's root.
 type Tree struct{ Name, Root string }
 
-// Each runs a test on this machine's own root, which has the name bookworm, on each tree that scripts/pythons.sh makes,
-// and on those for other machines that are there.
+// Each runs a test on this machine's own root, under the name bookworm, on each tree of scripts/pythons.sh, and on the
+// trees for other machines.
 func Each(t *testing.T, test func(*testing.T, Tree)) {
 	t.Helper()
 	EachTree(t, "bookworm", test)
 	Others(t, test)
 }
 
-// Open opens a file, for whichever machine it is, and returns the machine.
+// Open opens an ELF file for any machine, and returns that machine.
 func Open(t *testing.T, file string) (elffile.AnyMachine, elf.Machine) {
 	t.Helper()
 	f, err := os.Open(file)
@@ -40,7 +40,7 @@ func Open(t *testing.T, file string) (elffile.AnyMachine, elf.Machine) {
 	return r, opened.Machine()
 }
 
-// Files returns the files of a tree that a pattern matches. Links are left out: they may lead out of it.
+// Files returns the files of a tree that a pattern matches, without links, which may lead out of the tree.
 func (t Tree) Files(pattern string) (files []string) {
 	found, _ := filepath.Glob(filepath.Join(t.Root, pattern))
 	for _, file := range found {
@@ -51,7 +51,7 @@ func (t Tree) Files(pattern string) (files []string) {
 	return files
 }
 
-// identify returns the build id of a file, or the SHA-256 of one that has none.
+// identify returns the build id of a file, or its SHA-256 if it has no build id.
 func identify(t *testing.T, file string) string {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -67,8 +67,8 @@ func identify(t *testing.T, file string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// packaged returns the Debian package of a file, with its version and architecture, "" for a file of none. The file may
-// lie in a tree of its own, such as a chroot.
+// packaged returns the Debian package of a file, with its version and architecture, or "" if no package has the file.
+// The file may lie in another system's tree, such as a chroot.
 func packaged(file string) string {
 	file, err := filepath.EvalSymlinks(file)
 	if err != nil {
@@ -85,8 +85,8 @@ func packaged(file string) string {
 	}
 }
 
-// owner looks in a dpkg database for the package of a file, which may be known by its name from before /lib became a
-// link.
+// owner returns the package that has a file, by a dpkg database. The database may have the file's name from before /lib
+// became a link to /usr/lib.
 func owner(data, file string) string {
 	lists, _ := filepath.Glob(filepath.Join(data, "info", "*.list"))
 	for _, list := range lists {
@@ -104,7 +104,7 @@ func owner(data, file string) string {
 	return ""
 }
 
-// version returns a package with its version and architecture.
+// version returns the name, version and architecture of a package.
 func version(data, name string) string {
 	raw, _ := os.ReadFile(filepath.Join(data, "status"))
 	_, record, found := strings.Cut("\n"+string(raw), "\nPackage: "+name+"\n")

@@ -1,11 +1,12 @@
 package elftest
 
 // [Check] compares the findings of an analysis in real files, such as the places of probes, with the lines in
-// testdata/sites. Only tests import it, and it analyses nothing itself.
+// testdata/sites.
 //
-// A golden file has a section for each build of a file, found by its build id (or the SHA-256 of one without). Builds
-// come and go, so a build without a section is not an error, unless a section is of the same version of the Debian
-// package: that is the same file. With -pin sections are added or replaced, and none is taken out.
+// A golden file has a section for each build of a file, identified by its build id, or by its SHA-256 if it has none.
+// Builds come and go, so a build without a section is no error. But it is an error if another section is for the same
+// version of the Debian package, because that should be the same file. With -pin, Check adds or replaces a section, and
+// removes none.
 
 import (
 	"flag"
@@ -26,10 +27,10 @@ type section struct {
 	lines   []string
 }
 
-// header is the line that a section begins with.
+// header returns the first line of the section.
 func (s section) header() string { return strings.TrimSpace("build " + s.build + " " + s.version) }
 
-// Check compares the lines with those that are pinned for this build of a file, under a name such as
+// Check compares lines with those that are pinned for this build of a file. name is the golden file's, such as
 // "cpython/trixie-3.13".
 func Check(t *testing.T, name, file string, lines []string) {
 	t.Helper()
@@ -38,16 +39,16 @@ func Check(t *testing.T, name, file string, lines []string) {
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	all, err := parse(string(raw))
+	sections, err := parse(string(raw))
 	if err != nil {
 		t.Fatalf("%s: %v", golden, err)
 	}
 	found := section{build: identify(t, file), version: packaged(file), lines: lines}
 	if *pin {
-		write(t, golden, replace(all, found))
+		write(t, golden, replace(sections, found))
 		return
 	}
-	for _, s := range all {
+	for _, s := range sections {
 		if s.build == found.build {
 			if diff := difference(s.lines, lines); diff != "" {
 				t.Errorf("%s: not what %s has pinned (-pin pins it):\n%s", file, golden, diff)
@@ -55,7 +56,7 @@ func Check(t *testing.T, name, file string, lines []string) {
 			return
 		}
 	}
-	for _, s := range all {
+	for _, s := range sections {
 		if s.version != "" && s.version == found.version {
 			t.Errorf("%s: %s has another build id than %s has pinned: %s, not %s", file, s.version, golden, found.build,
 				s.build)
@@ -66,37 +67,38 @@ func Check(t *testing.T, name, file string, lines []string) {
 }
 
 // parse reads a golden file.
-func parse(text string) (all []section, err error) {
+func parse(text string) (sections []section, err error) {
 	for n, line := range strings.Split(text, "\n") {
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case strings.HasPrefix(line, "build "):
 			build, version, _ := strings.Cut(strings.TrimPrefix(line, "build "), " ")
-			all = append(all, section{build: build, version: version})
-		case len(all) == 0:
-			return nil, fmt.Errorf("line %d is of no build", n+1)
+			sections = append(sections, section{build: build, version: version})
+		case len(sections) == 0:
+			return nil, fmt.Errorf("line %d comes before the first build", n+1)
 		default:
-			last := &all[len(all)-1]
+			last := &sections[len(sections)-1]
 			last.lines = append(last.lines, line)
 		}
 	}
-	return all, nil
+	return sections, nil
 }
 
-// replace puts a section in the place of the one of its build or of its package's version, or behind all others.
-func replace(all []section, with section) []section {
+// replace replaces the section of the same build, or of the same version of the package, by another one. If there is no
+// such section, it appends the new one.
+func replace(sections []section, with section) []section {
 	same := func(s section) bool { return s.build == with.build || s.version != "" && s.version == with.version }
-	if i := slices.IndexFunc(all, same); i >= 0 {
-		all[i] = with
-		return all
+	if i := slices.IndexFunc(sections, same); i >= 0 {
+		sections[i] = with
+		return sections
 	}
-	return append(all, with)
+	return append(sections, with)
 }
 
-func write(t *testing.T, golden string, all []section) {
+func write(t *testing.T, golden string, sections []section) {
 	t.Helper()
 	var parts []string
-	for _, s := range all {
+	for _, s := range sections {
 		parts = append(parts, strings.Join(append([]string{s.header()}, s.lines...), "\n")+"\n")
 	}
 	if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
@@ -107,7 +109,7 @@ func write(t *testing.T, golden string, all []section) {
 	}
 }
 
-// difference lists the lines that are in one of two lists only, "" where the lists are the same.
+// difference lists the lines that are in only one of two lists. It returns "" if the lists are equal.
 func difference(pinned, found []string) string {
 	if slices.Equal(pinned, found) {
 		return ""
@@ -124,12 +126,12 @@ func difference(pinned, found []string) string {
 		}
 	}
 	if len(out) == 0 {
-		return "the same lines in another order, or as often"
+		return "the same lines, but in another order or repeated"
 	}
 	return strings.Join(out, "\n")
 }
 
-// root is where the repository is: tests run in the folder of their package.
+// root returns the repository's folder. It looks for go.mod from the package's folder upwards, in which tests run.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -146,7 +148,7 @@ func root(t *testing.T) string {
 	}
 }
 
-// Site is a place of a probe, as lines have it.
+// Site is a probe's site, with what a pinned line says about it.
 type Site struct {
 	Symbol   string
 	Delta    int32  // from the symbol
@@ -155,7 +157,7 @@ type Site struct {
 	Emulated bool
 }
 
-// Line is a line for a site with its purpose.
+// Line returns the pinned line for a site with its purpose.
 func (s Site) Line(what string) string {
 	if s.Symbol == "" && s.Offset == 0 {
 		return what + ": none"

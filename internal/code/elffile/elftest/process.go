@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Bias returns the place where a process has loaded a file. It asks bias about the file's executable mappings, by a
-// mapping's start and its offset in the file, and takes the first answer.
+// Bias returns the load bias of a file in a process: the first answer of bias about the file's executable mappings.
 func Bias(t testing.TB, bias func(start, offset uint64) (uint64, bool), pid int, path string) uint64 {
 	t.Helper()
 	want, err := os.Stat(path)
@@ -36,13 +35,13 @@ func Bias(t testing.TB, bias func(start, offset uint64) (uint64, bool), pid int,
 	return 0
 }
 
-// Memory is the memory of a process that is made up: Bytes from address Base on, nothing elsewhere.
+// Memory is the memory of a made-up process: Bytes from address Base on, and nothing elsewhere.
 type Memory struct {
 	Base  int64
 	Bytes []byte
 }
 
-// ReadAt reads from an address. It fails with [io.EOF] where there is nothing.
+// ReadAt reads from an address. It fails with [io.EOF] outside of Bytes.
 func (m Memory) ReadAt(buf []byte, address int64) (int, error) {
 	if address < m.Base {
 		return 0, io.EOF

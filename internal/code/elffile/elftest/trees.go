@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// made are the trees of scripts/pythons.sh that are systems of their own, those of CI.
-var made = []string{"bullseye", "trixie", "sid", "torch", "lab", "builds"}
+// systems are the trees of scripts/pythons.sh that are complete systems. CI has them all.
+var systems = []string{"bullseye", "trixie", "sid", "torch", "lab", "builds"}
 
 // TreesFolder returns where scripts/pythons.sh makes trees: $PYTHONS_DIR, or /var/tmp/ipytracer-pythons.
 func TreesFolder() string {
@@ -21,10 +21,11 @@ func TreesFolder() string {
 // TreeRoot returns the root of a tree, whether it has been made or not.
 func TreeRoot(name string) string { return filepath.Join(TreesFolder(), name) }
 
-// AllTrees reports whether all of them must be there: TRACER_PYTHONS=all.
+// AllTrees reports whether all trees must be there: TRACER_PYTHONS=all.
 func AllTrees() bool { return os.Getenv("TRACER_PYTHONS") == "all" }
 
-// NeedTree skips a test where a tree, or a build in one, has not been made whole; with TRACER_PYTHONS=all it fails.
+// NeedTree skips a test if a tree, or a build in a tree, is missing or not complete. With TRACER_PYTHONS=all the test
+// fails.
 func NeedTree(t testing.TB, root string) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(root, ".complete")); err == nil {
@@ -44,14 +45,15 @@ func NeedFiles(t testing.TB, root string, n int, what string) {
 	here := root == "/"
 	switch {
 	case n > 0:
-	case here && os.Getenv("TRACER_REQUIRE_BPF") == "1", !here && slices.Contains(made, filepath.Base(root)):
+	case here && os.Getenv("TRACER_REQUIRE_BPF") == "1", !here && slices.Contains(systems, filepath.Base(root)):
 		t.Fatalf("%s has no %s", root, what)
 	default:
 		t.Skipf("%s has no %s", root, what)
 	}
 }
 
-// Others runs a test on each tree with files for another machine, MACHINE/SUITE in [TreesFolder]. No test needs them.
+// Others runs a test on each tree with files for another machine, which are MACHINE/SUITE in [TreesFolder]. The trees
+// are optional.
 func Others(t *testing.T, test func(*testing.T, Tree)) {
 	t.Helper()
 	found, _ := filepath.Glob(filepath.Join(TreesFolder(), "*", "*", ".complete"))
@@ -62,12 +64,12 @@ func Others(t *testing.T, test func(*testing.T, Tree)) {
 	}
 }
 
-// EachTree runs a test on this machine's root, which has the name here, and on each tree. For a tree that has not been
-// made it skips a test, so that the gap is seen.
+// EachTree runs a test on this machine's root, under the name here, and on each tree. For a tree that is missing it
+// skips a test, so that the gap is visible.
 func EachTree(t *testing.T, here string, test func(*testing.T, Tree)) {
 	t.Helper()
 	t.Run(here, func(t *testing.T) { test(t, Tree{here, "/"}) })
-	names := slices.Clone(made)
+	names := slices.Clone(systems)
 	found, _ := filepath.Glob(filepath.Join(TreesFolder(), "*", ".complete"))
 	for _, complete := range found {
 		if name := filepath.Base(filepath.Dir(complete)); !slices.Contains(names, name) {

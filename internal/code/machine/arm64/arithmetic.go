@@ -14,7 +14,7 @@ func immediate(in *isa.Instruction, code word) (ok bool) {
 		pageOrPlace(in, code)
 	case 0b010:
 		addConstant(in, code)
-	case 0b011: // of addresses with tags; the least and the greatest
+	case 0b011: // arithmetic on tagged addresses; minimum and maximum
 		writesOrStack(in, to)
 		in.Operands[0], in.Operands[1] = registerOrStack(to, isa.Word), registerOrStack(from, isa.Word)
 	case 0b100:
@@ -22,18 +22,20 @@ func immediate(in *isa.Instruction, code word) (ok bool) {
 	case 0b101:
 		return moveConstant(in, code)
 	case 0b110:
-		if computes(in, code, from); code.bits(30, 29) == 0b01 { // bfm keeps a part
+		computes(in, code, from)
+		if code.bits(30, 29) == 0b01 { // bfm keeps a part of the register that it writes
 			in.Operands[2] = in.Operands[0]
 		}
 	case 0b111:
-		if computes(in, code, from, code.bits(20, 16)); to == 31 && code.bits(30, 29) == 0b11 { // autiasppc
+		computes(in, code, from, code.bits(20, 16))
+		if to == 31 && code.bits(30, 29) == 0b11 { // autiasppc
 			in.Writes = linkRegister
 		}
 	}
 	return true
 }
 
-// pageOrPlace is adrp or adr.
+// pageOrPlace decodes adrp or adr.
 func pageOrPlace(in *isa.Instruction, code word) {
 	computes(in, code)
 	in.Kind = isa.Address
@@ -45,7 +47,7 @@ func pageOrPlace(in *isa.Instruction, code word) {
 	in.Operands[0], in.Operands[1] = register(code.bits(4, 0), isa.Word), at(to, 0)
 }
 
-// addConstant is add or sub of a constant; comparisons with a constant and some moves are encoded so, too.
+// addConstant decodes add or sub of a constant. Comparisons with a constant and some moves are such instructions.
 func addConstant(in *isa.Instruction, code word) {
 	to, from, n := code.bits(4, 0), code.bits(9, 5), int64(code.bits(21, 10))
 	if code.bits(22, 22) == 1 {
@@ -57,7 +59,7 @@ func addConstant(in *isa.Instruction, code word) {
 		if !subtracts {
 			with = constant(-n)
 		}
-		if !subtracts && n == 0 { // the carry is another than that of a comparison with zero
+		if !subtracts && n == 0 { // the carry differs from a comparison's with zero
 			with = isa.Operand{Kind: isa.Elsewhere}
 		}
 		compares(in, code, registerOrStack(from, code.width()), with)
@@ -85,7 +87,7 @@ func addConstant(in *isa.Instruction, code word) {
 	}
 }
 
-// movesStack sets the stack pointer to a register and a constant.
+// movesStack fills in an instruction that sets the stack pointer to a register plus a constant.
 func movesStack(in *isa.Instruction, from uint32, n int64) {
 	in.Writes = stackPointer
 	switch isa.Numbered(int(from)) {
@@ -100,32 +102,34 @@ func movesStack(in *isa.Instruction, from uint32, n int64) {
 	in.Operands[1] = constant(n)
 }
 
-// setsFrame sets the frame pointer to the stack pointer and a constant, if these are the registers.
+// setsFrame fills in the effect on the frame pointer of an instruction that sets a register to another plus a constant.
+// It does nothing unless the registers are the frame pointer and the stack pointer.
 func setsFrame(in *isa.Instruction, to, from uint32, n int64) {
 	if general(to) == framePointer && from == 31 {
 		in.Frame, in.FrameBy = isa.FrameSet, n
 	}
 }
 
-// compares is a comparison, where the result of a subtraction is not kept.
-func compares(in *isa.Instruction, code word, one, other isa.Operand) {
+// compares fills in a subtraction that sets the flags. It is a comparison if its result is not kept (register 31).
+func compares(in *isa.Instruction, code word, x, y isa.Operand) {
 	if to := code.bits(4, 0); to != 31 {
 		writes(in, to)
-		in.Operands = [4]isa.Operand{register(to, code.width()), one, other}
+		in.Operands = [4]isa.Operand{register(to, code.width()), x, y}
 		return
 	}
 	in.Kind, in.Plain, in.Flags = isa.Compare, true, isa.FlagsSet
-	in.Operands[0], in.Operands[1] = one, other
+	in.Operands[0], in.Operands[1] = x, y
 }
 
-// tests is a test of bits, where the result of an and is not kept.
-func tests(in *isa.Instruction, w word, one, other isa.Operand) {
-	if compares(in, w, one, other); in.Kind == isa.Compare {
+// tests fills in a bitwise and that sets the flags. It is a test if its result is not kept (register 31).
+func tests(in *isa.Instruction, w word, x, y isa.Operand) {
+	compares(in, w, x, y)
+	if in.Kind == isa.Compare {
 		in.Kind = isa.Test
 	}
 }
 
-// logicalConstant is and, orr, eor or ands with a constant.
+// logicalConstant decodes and, orr, eor or ands with a constant.
 func logicalConstant(in *isa.Instruction, code word) {
 	to, from := code.bits(4, 0), code.bits(9, 5)
 	n, known := code.mask()
@@ -146,9 +150,10 @@ func logicalConstant(in *isa.Instruction, code word) {
 	in.Operands[0], in.Operands[1] = registerOrStack(to, code.width()), register(from, code.width())
 }
 
-// mask returns the constant of a logical instruction (DecodeBitMasks).
+// mask returns the constant of a logical instruction (the manual's DecodeBitMasks). ok is false if the encoding is
+// reserved.
 func (w word) mask() (n int64, ok bool) {
-	ones, turned := w.bits(15, 10), int(w.bits(21, 16))
+	ones, rotation := w.bits(15, 10), int(w.bits(21, 16))
 	length := bits.Len32(w.bits(22, 22)<<6|^ones&0x3f) - 1
 	if length < 1 || w.bits(22, 22) == 1 && !w.wide() {
 		return 0, false
@@ -158,9 +163,9 @@ func (w word) mask() (n int64, ok bool) {
 	if int(ones) == element-1 {
 		return 0, false
 	}
-	pattern, all := uint64(1)<<(ones+1)-1, ^uint64(0)>>(64-element)
-	turned &= element - 1
-	pattern = (pattern>>turned | pattern<<(element-turned)) & all
+	pattern, elementMask := uint64(1)<<(ones+1)-1, ^uint64(0)>>(64-element)
+	rotation &= element - 1
+	pattern = (pattern>>rotation | pattern<<(element-rotation)) & elementMask
 	for ; element < 64; element *= 2 {
 		pattern |= pattern << element
 	}
@@ -170,7 +175,7 @@ func (w word) mask() (n int64, ok bool) {
 	return int64(pattern), true
 }
 
-// moveConstant is movn, movz or movk.
+// moveConstant decodes movn, movz or movk.
 func moveConstant(in *isa.Instruction, code word) (ok bool) {
 	shift := 16 * code.bits(22, 21)
 	if !code.wide() && shift > 16 {
@@ -208,16 +213,8 @@ func arithmetic(in *isa.Instruction, code word) (ok bool) {
 		return true
 	}
 	switch group := code.bits(24, 21); {
-	case group == 0b0000: // with carry; rmif and setf; of checked pointers
-		if computes(in, code, from, other); code.bits(15, 13) == 0b001 {
-			writesOrStack(in, code.bits(4, 0))
-		}
-		if code.bits(29, 29) == 1 {
-			in.Flags = isa.FlagsLost
-		}
-		if code.bits(15, 10) != 0 && code.bits(29, 29) == 1 { // the last five bits are no register
-			in.Writes, in.Frame, in.Operands[0] = isa.None, isa.FrameKept, isa.Operand{}
-		}
+	case group == 0b0000: // adc and sbc; rmif and setf; addpt and subpt
+		addWithCarry(in, code)
 	case group == 0b0010:
 		compareIf(in, code)
 	case group == 0b0100: // csel and its like
@@ -232,7 +229,22 @@ func arithmetic(in *isa.Instruction, code word) (ok bool) {
 	return true
 }
 
-// compareIf is ccmp or ccmn: a comparison if a condition holds, and else flags from the instruction.
+// addWithCarry decodes additions with carry, instructions on the flags (rmif, setf), and additions to checked pointers.
+func addWithCarry(in *isa.Instruction, code word) {
+	computes(in, code, code.bits(9, 5), code.bits(20, 16))
+	if code.bits(15, 13) == 0b001 { // addpt, subpt
+		writesOrStack(in, code.bits(4, 0))
+	}
+	setsFlags := code.bits(29, 29) == 1
+	if setsFlags {
+		in.Flags = isa.FlagsLost
+	}
+	if setsFlags && code.bits(15, 10) != 0 { // rmif, setf: the last five bits are no register
+		in.Writes, in.Frame, in.Operands[0] = isa.None, isa.FrameKept, isa.Operand{}
+	}
+}
+
+// compareIf decodes ccmp or ccmn: a comparison if a condition holds, else a setting of the flags to a constant.
 func compareIf(in *isa.Instruction, code word) {
 	in.Kind, in.Plain, in.Flags, in.Relation = isa.CompareIf, true, isa.FlagsSet, relations[code.bits(15, 12)]
 	in.Operands[0], in.Operands[1] = register(code.bits(9, 5), code.width()), register(code.bits(20, 16), code.width())
@@ -242,7 +254,7 @@ func compareIf(in *isa.Instruction, code word) {
 		in.Operands[1] = constant(n)
 	case code.bits(11, 11) == 1 && n > 0:
 		in.Operands[1] = constant(-n)
-	case !subtracts: // the carry is another than that of a comparison
+	case !subtracts: // the carry differs from a comparison's
 		in.Operands[1] = isa.Operand{Kind: isa.Elsewhere}
 	}
 	zero, carry := code.bits(2, 2) == 1, code.bits(1, 1) == 1
@@ -254,7 +266,7 @@ func compareIf(in *isa.Instruction, code word) {
 	in.Else.Add(isa.BelowOrEqual, !carry || zero)
 }
 
-// oneOrTwo are instructions with one or two sources, such as divisions, shifts and signatures of pointers.
+// oneOrTwo decodes instructions with one or two source registers, such as divisions, shifts and signatures of pointers.
 func oneOrTwo(in *isa.Instruction, code word) {
 	if code.bits(30, 30) == 1 {
 		computes(in, code, code.bits(9, 5))
@@ -269,16 +281,17 @@ func oneOrTwo(in *isa.Instruction, code word) {
 	}
 }
 
-// multiply are instructions with three sources: a product, of which mul adds nothing.
+// multiply decodes instructions with three source registers: a product that is added to a third register. mul adds
+// register 31, which is zero.
 func multiply(in *isa.Instruction, code word) {
-	one, other, sum := code.bits(9, 5), code.bits(20, 16), code.bits(14, 10)
-	computes(in, code, one, other, sum)
-	if code.bits(23, 21) == 0 && code.bits(15, 15) == 0 && sum == 31 {
+	x, y, addend := code.bits(9, 5), code.bits(20, 16), code.bits(14, 10)
+	computes(in, code, x, y, addend)
+	if code.bits(23, 21) == 0 && code.bits(15, 15) == 0 && addend == 31 {
 		in.Kind, in.Operands[3] = isa.Multiply, isa.Operand{}
 	}
 }
 
-// logical is a bitwise operation on two registers, one of them shifted and perhaps inverted.
+// logical decodes a bitwise operation on two registers. The second one may be shifted or inverted.
 func logical(in *isa.Instruction, code word) {
 	from, other := code.bits(9, 5), code.bits(20, 16)
 	shifted := code.bits(15, 10) != 0 || code.bits(21, 21) == 1
@@ -300,7 +313,7 @@ func logical(in *isa.Instruction, code word) {
 	}
 }
 
-// addShifted is add or sub of two registers, one of them shifted.
+// addShifted decodes add or sub of two registers. The second one may be shifted.
 func addShifted(in *isa.Instruction, code word) {
 	from, other := code.bits(9, 5), code.bits(20, 16)
 	if code.bits(29, 29) == 0 {
@@ -314,7 +327,7 @@ func addShifted(in *isa.Instruction, code word) {
 	compares(in, code, register(from, code.width()), second)
 }
 
-// addExtended is add or sub of two registers, of which the first may be the stack pointer.
+// addExtended decodes add or sub of two registers. The first one may be the stack pointer.
 func addExtended(in *isa.Instruction, code word) {
 	from, other := code.bits(9, 5), code.bits(20, 16)
 	if code.bits(29, 29) == 1 {

@@ -1,8 +1,8 @@
-// Package arm64 is the 64-bit Arm architecture (AArch64), as analyses of machine code see it (internal/code/isa): its
-// instructions, those of them that the kernel emulates and those that it refuses, and the calling convention of Linux.
+// Package arm64 describes the 64-bit Arm architecture (AArch64) in the form of internal/code/isa: its instructions,
+// which of them Linux emulates or refuses under a uprobe, and the calling convention.
 //
-// Instructions are decoded from the tables of the Arm Architecture Reference Manual (DDI 0487, chapter C4). The base
-// instructions are known one by one. Of others, as those of SVE, it is known that they do not jump, and no more.
+// It decodes instructions by the tables of the Arm Architecture Reference Manual (DDI 0487, chapter C4). It knows each
+// base instruction. Of the others, such as those of SVE, it knows only that they do not jump.
 package arm64
 
 import (
@@ -11,8 +11,8 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// The places that a function's result may be in, see [isa.Result]. Zero is none: the function returns NULL. Others are
-// not needed: each return is emulated.
+// The places that may hold a function's result, see [isa.Result]. Zero is no register: the function returns NULL. No
+// other register is needed, because Linux emulates every return.
 const (
 	X0 isa.Result = iota
 	X19
@@ -24,8 +24,8 @@ const (
 	Zero
 )
 
-// The registers that have a part in the calling convention, by the processor's numbers. Number 31 is the stack pointer
-// in some operands, and zero in others.
+// The registers with a role in the calling convention, by the processor's numbers. Number 31 is the stack pointer in
+// some operands, and the constant zero in others.
 var (
 	x0, x8       = isa.Numbered(0), isa.Numbered(8)
 	x16, x17     = isa.Numbered(16), isa.Numbered(17)
@@ -34,7 +34,7 @@ var (
 	stackPointer = isa.Numbered(31)
 )
 
-// clobbered are the registers that a call does not preserve. The linkage table takes 16 and 17, a platform may have 18.
+// clobbered are the registers that a call may change. The linkage table uses 16 and 17, a platform may use 18.
 var clobbered = isa.SetOf(numbered(0, 18)...) | linkRegister.Set()
 
 // Architecture is AArch64, little endian. Its calling convention is that of the Procedure Call Standard (AAPCS64),
@@ -62,10 +62,10 @@ var Architecture = isa.Architecture{
 	Unbroken: exclusive,
 }
 
-// size is that of every instruction, in bytes.
+// size is the size of every instruction in bytes.
 const size = 4
 
-// numbered returns the registers from one number to another.
+// numbered returns the registers with the numbers from first to last.
 func numbered(first, last int) (registers []isa.Register) {
 	for n := first; n <= last; n++ {
 		registers = append(registers, isa.Numbered(n))
@@ -73,8 +73,8 @@ func numbered(first, last int) (registers []isa.Register) {
 	return registers
 }
 
-// general returns the register that some number names, with none for 31: what is written there is lost, and what is
-// read is zero.
+// general returns the general register with number n. For 31 it returns None: a write there has no effect, and a read
+// gives zero.
 func general(n uint32) isa.Register {
 	if n == 31 {
 		return isa.None
@@ -82,22 +82,22 @@ func general(n uint32) isa.Register {
 	return isa.Numbered(int(n))
 }
 
-// word is an instruction.
+// word is an encoded instruction.
 type word uint32
 
-// bits returns the bits from one number up to another.
+// bits returns the bits from number high down to number low.
 func (w word) bits(high, low uint) uint32 { return uint32(w) >> low & (1<<(high-low+1) - 1) }
 
-// signed returns these bits as a signed number.
+// signed returns the bits from number high down to number low as a signed number.
 func (w word) signed(high, low uint) int64 {
 	unused := 63 - (high - low)
 	return int64(uint64(w.bits(high, low))<<unused) >> unused
 }
 
-// is reports whether the bits of a mask have a value.
+// is reports whether the bits that mask selects have a value.
 func (w word) is(mask, value uint32) bool { return uint32(w)&mask == value }
 
-// wide reports whether the operands are whole registers (bit 31).
+// wide reports whether the operands are whole registers: bit 31 is set.
 func (w word) wide() bool { return w>>31 == 1 }
 
 // width returns the size of the operands in bytes.
@@ -108,7 +108,7 @@ func (w word) width() uint16 {
 	return isa.Word / 2
 }
 
-// register is an operand in a register; number 31 is zero.
+// register returns the operand of general register n, where number 31 is the constant zero.
 func register(n uint32, width uint16) isa.Operand {
 	if n == 31 {
 		return constant(0)
@@ -116,7 +116,7 @@ func register(n uint32, width uint16) isa.Operand {
 	return isa.Operand{Kind: isa.InRegister, Base: isa.Numbered(int(n)), Width: width}
 }
 
-// registerOrStack is an operand in a register; number 31 is the stack pointer.
+// registerOrStack returns the operand of general register n, where number 31 is the stack pointer.
 func registerOrStack(n uint32, width uint16) isa.Operand {
 	return isa.Operand{Kind: isa.InRegister, Base: isa.Numbered(int(n)), Width: width}
 }
@@ -131,7 +131,7 @@ func at(addr uint64, width uint16) isa.Operand {
 	return isa.Operand{Kind: isa.AtAddress, Value: int64(addr), Width: width}
 }
 
-// inMemory is an operand in memory, some bytes above where a register points.
+// inMemory returns an operand in memory, above bytes from where register base points.
 func inMemory(base uint32, above int64, width uint16) isa.Operand {
 	return isa.Operand{Kind: isa.InMemory, Base: isa.Numbered(int(base)), Value: above, Width: width}
 }

@@ -42,12 +42,12 @@ func branches(in *isa.Instruction, code word) (ok bool) {
 	return true
 }
 
-// relations are the comparisons of unsigned values that conditions are, by their numbers (table C1-1).
+// relations are the relations of unsigned values that conditions test for, by the condition's number (table C1-1).
 var relations = [16]isa.Relation{
 	0: isa.Equal, 1: isa.NotEqual, 2: isa.AboveOrEqual, 3: isa.Below, 8: isa.Above, 9: isa.BelowOrEqual,
 }
 
-// throughRegister decodes a branch to where a register points, perhaps with a pointer that is authenticated.
+// throughRegister decodes a branch through a register, with or without authentication of the pointer.
 func throughRegister(in *isa.Instruction, code word) (ok bool) {
 	if code.bits(20, 16) != 31 || code.bits(15, 12) != 0 {
 		return false
@@ -61,7 +61,7 @@ func throughRegister(in *isa.Instruction, code word) (ok bool) {
 	case 0b0010: // ret, retaa, retaasppcr
 		in.Kind = isa.Return
 		if code.bits(11, 10) == 0 && code.bits(9, 5) != uint32(linkRegister.Number()) {
-			in.Kind = isa.Jump // it is one to anywhere
+			in.Kind = isa.Jump // a ret through another register may go anywhere
 			return true
 		}
 		in.Operands[0] = isa.Operand{}
@@ -71,7 +71,7 @@ func throughRegister(in *isa.Instruction, code word) (ok bool) {
 	return true
 }
 
-// exception decodes an instruction that raises one.
+// exception decodes an instruction that raises an exception.
 func exception(in *isa.Instruction, code word) (ok bool) {
 	switch {
 	case code.is(0xffe0001f, 0xd4000001):
@@ -92,9 +92,9 @@ func system(in *isa.Instruction, code word) {
 	case code.is(0xfff00000, 0xd5300000), code.is(0xfff80000, 0xd5280000): // mrs, sysl
 		writes(in, code.bits(4, 0))
 		in.Flags = isa.FlagsKept
-	case code.is(0xfff80000, 0xd5080000) && code.bits(4, 0) != 31: // on caches: it may clear memory
+	case code.is(0xfff80000, 0xd5080000) && code.bits(4, 0) != 31: // operations on caches, which may clear memory
 		in.Plain, in.Flags, in.Operands[0] = true, isa.FlagsKept, inMemory(code.bits(4, 0), 0, 0)
-	case code.is(0xffe00000, 0xd5400000), code.is(0xffe00000, 0xd5600000): // on pairs of registers
+	case code.is(0xffe00000, 0xd5400000), code.is(0xffe00000, 0xd5600000): // of pairs of registers: not plain
 	case code.is(0xffffffe0, 0xd51b4200): // msr of the flags
 		in.Plain = true
 	default:
@@ -102,7 +102,7 @@ func system(in *isa.Instruction, code word) {
 	}
 }
 
-// hint decodes a hint: a marker of an entry, an authentication of the return address, or another that does nothing.
+// hint decodes hint n: a mark of an entry, an operation on the signature of an address, or a hint without effect.
 func hint(in *isa.Instruction, n uint32) {
 	in.Plain, in.Flags = true, isa.FlagsKept
 	switch n {

@@ -6,7 +6,7 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// decode is the Decode of [Architecture].
+// decode implements the field Decode of [isa.Architecture].
 func decode(code []byte, addr uint64) (in isa.Instruction, ok bool) {
 	in.Addr = addr
 	if len(code) < size {
@@ -21,10 +21,10 @@ func decode(code []byte, addr uint64) (in isa.Instruction, ok bool) {
 	return in, ok
 }
 
-// fill decodes an instruction by its group (table C4-1): bits 25 to 28.
+// fill decodes an instruction by its group, bits 25 to 28 (table C4-1).
 func fill(in *isa.Instruction, code word) (ok bool) {
 	switch group := code.bits(28, 25); {
-	case code>>16 == 0: // udf: what memory is full of that has no code
+	case code>>16 == 0: // udf: memory without code is full of it
 		in.Kind = isa.Trap
 	case group == 0b0010 || group == 0 && code.wide(): // SVE, SME
 		opaque(in, code)
@@ -44,8 +44,8 @@ func fill(in *isa.Instruction, code word) (ok bool) {
 	return true
 }
 
-// opaque is an instruction that is not known: it may write any register, and anything to memory. The stack pointer is
-// lost where it may be the one that is written.
+// opaque fills in an unknown instruction, which may write any register and any memory. Of the unknown instructions only
+// addvl and addpl write the stack pointer.
 func opaque(in *isa.Instruction, code word) {
 	in.Kind, in.Frame = isa.Other, isa.FrameLost
 	if addsVectors := code.is(0xff20f000, 0x04205000); addsVectors && code.bits(4, 0) == 31 { // addvl, addpl
@@ -53,7 +53,7 @@ func opaque(in *isa.Instruction, code word) {
 	}
 }
 
-// writes says that an instruction writes nothing but a register with some number, 31 being none.
+// writes marks an instruction as plain, with general register n as the only one that it writes (31: none).
 func writes(in *isa.Instruction, n uint32) {
 	in.Plain, in.Writes = true, general(n)
 	if in.Writes == framePointer {
@@ -61,14 +61,14 @@ func writes(in *isa.Instruction, n uint32) {
 	}
 }
 
-// writesOrStack is [writes], but number 31 is the stack pointer. It has unknown contents afterwards.
+// writesOrStack does what writes does, but number 31 is the stack pointer, with unknown contents afterwards.
 func writesOrStack(in *isa.Instruction, n uint32) {
 	if writes(in, n); n == 31 {
 		in.Writes, in.Stack = stackPointer, isa.StackLost
 	}
 }
 
-// also says that an instruction writes another register, too.
+// also adds general register n to the registers that an instruction writes (31: none).
 func also(in *isa.Instruction, n uint32) {
 	in.Also |= general(n).Set()
 	if general(n) == framePointer {
@@ -76,7 +76,8 @@ func also(in *isa.Instruction, n uint32) {
 	}
 }
 
-// computes fills in an instruction that makes a new value in a register out of others.
+// computes fills in an instruction that computes a value from the registers in from, and writes it to the register in
+// bits 0 to 4.
 func computes(in *isa.Instruction, code word, from ...uint32) {
 	writes(in, code.bits(4, 0))
 	in.Flags = isa.FlagsKept

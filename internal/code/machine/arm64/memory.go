@@ -25,17 +25,17 @@ func memory(in *isa.Instruction, code word) {
 	}
 }
 
-// access is a load or a store.
+// access is a load or a store of one register.
 type access struct {
 	loads, vector bool
 	size          uint16 // in memory, in bytes
-	signed        bool   // widens what it loads
-	wide          bool   // to a whole register
+	signed        bool   // extends the sign of what it loads
+	wide          bool   // writes a whole register, not only its lower half
 	register      uint32
 	to            isa.Operand // in memory
 }
 
-// apply fills in an access of one register.
+// apply fills in the access.
 func (a access) apply(in *isa.Instruction) {
 	a.to.Width = a.size
 	whole := !a.vector && a.size >= isa.Word/2 && !a.signed
@@ -60,7 +60,7 @@ func (a access) apply(in *isa.Instruction) {
 	}
 }
 
-// writesBack says that an access leaves its address in the register that it comes from.
+// writesBack marks an instruction as one that adds by to its base register.
 func writesBack(in *isa.Instruction, base uint32, by int64) {
 	if base == 31 {
 		in.Stack, in.By = isa.StackMoves, -by
@@ -70,7 +70,7 @@ func writesBack(in *isa.Instruction, base uint32, by int64) {
 	also(in, base)
 }
 
-// writesBackUnknown is [writesBack] by a distance that is not known.
+// writesBackUnknown does what writesBack does, with an unknown distance.
 func writesBackUnknown(in *isa.Instruction, base uint32) {
 	writesBack(in, base, 0)
 	if base == 31 {
@@ -78,22 +78,29 @@ func writesBackUnknown(in *isa.Instruction, base uint32) {
 	}
 }
 
+// The addressing modes with write-back. The first uses the base register before the distance is added, the second
+// afterwards.
+const (
+	postIndex = 0b01
+	preIndex  = 0b11
+)
+
 // single decodes an access of one register.
 func single(in *isa.Instruction, code word) {
 	a := code.access()
 	base := code.bits(9, 5)
 	switch {
-	case code.bits(24, 24) == 1: // a multiple of the size above a register
+	case code.bits(24, 24) == 1: // at a multiple of the size from a register
 		a.to = inMemory(base, int64(code.bits(21, 10))*int64(a.size), 0)
 	case code.bits(21, 21) == 0:
 		above := code.signed(20, 12)
-		how := code.bits(11, 10)
-		if how == 0b01 { // the address is written back only
+		mode := code.bits(11, 10)
+		if mode == postIndex {
 			a.to = inMemory(base, 0, 0)
 		} else {
 			a.to = inMemory(base, above, 0)
 		}
-		if how&1 == 1 {
+		if mode == postIndex || mode == preIndex {
 			defer writesBack(in, base, above)
 		}
 	case code.bits(11, 10) == 0b10:
@@ -104,7 +111,7 @@ func single(in *isa.Instruction, code word) {
 	case code.bits(11, 10) == 0b00 && !a.vector:
 		atomic(in, code)
 		return
-	default: // with a pointer that is authenticated; others are not known
+	default: // a load with authentication of the pointer, or an unknown instruction
 		if a.vector || code.bits(31, 30) != 0b11 {
 			opaque(in, code)
 			return
@@ -122,7 +129,7 @@ func single(in *isa.Instruction, code word) {
 	a.apply(in)
 }
 
-// access returns the size and the direction of an access of one register.
+// access returns an access of one register without its operand in memory.
 func (w word) access() (a access) {
 	a.vector, a.register = w.bits(26, 26) == 1, w.bits(4, 0)
 	size, opc := w.bits(31, 30), w.bits(23, 22)
@@ -137,20 +144,21 @@ func (w word) access() (a access) {
 	return a
 }
 
-// atomic decodes an access that reads and writes memory at once, or in order.
+// atomic decodes an atomic operation on memory.
 func atomic(in *isa.Instruction, code word) {
-	opaqueSizes := code.bits(15, 15) == 1 && (code.bits(14, 12) == 0b001 || code.bits(14, 12) == 0b010 ||
-		code.bits(14, 12) == 0b011 || code.bits(14, 12) == 0b101)
-	if opaqueSizes { // ld64b, st64b; with checks
-		opaque(in, code)
-		return
+	if code.bits(15, 15) == 1 {
+		switch code.bits(14, 12) {
+		case 0b001, 0b010, 0b011, 0b101: // ld64b, st64b and the like: 64 bytes
+			opaque(in, code)
+			return
+		}
 	}
 	writes(in, code.bits(4, 0))
 	in.Flags = isa.FlagsKept
 	in.Operands[0] = inMemory(code.bits(9, 5), 0, 1<<code.bits(31, 30))
 }
 
-// literal decodes a load from a place near the instruction.
+// literal decodes a load from an address relative to the instruction.
 func literal(in *isa.Instruction, code word) {
 	a := access{loads: true, vector: code.bits(26, 26) == 1, register: code.bits(4, 0)}
 	place := uint64(int64(in.Addr) + code.signed(23, 5)*size)
@@ -173,7 +181,7 @@ func literal(in *isa.Instruction, code word) {
 // pair decodes an access of two registers.
 func pair(in *isa.Instruction, code word) {
 	loads, vector, opc := code.bits(22, 22) == 1, code.bits(26, 26) == 1, code.bits(31, 30)
-	one, base, other, how := code.bits(4, 0), code.bits(9, 5), code.bits(14, 10), code.bits(24, 23)
+	first, base, second, mode := code.bits(4, 0), code.bits(9, 5), code.bits(14, 10), code.bits(24, 23)
 	size := int64(4)
 	switch {
 	case vector:
@@ -185,51 +193,51 @@ func pair(in *isa.Instruction, code word) {
 	}
 	by := code.signed(21, 15) * size
 	above := by
-	if how == 0b01 {
+	if mode == postIndex {
 		above = 0
 	}
 	to := inMemory(base, above, uint16(size))
 	switch {
 	case !vector && opc == 0b10:
-		words(in, loads, one, other, to)
+		words(in, loads, first, second, to)
 	case !vector && opc == 0b11:
 		opaque(in, code)
 	case loads:
 		in.Kind, in.Plain, in.Operands[0], in.Operands[1] = isa.Other, true, isa.Operand{Kind: isa.Elsewhere}, to
 		if !vector {
-			writes(in, one)
-			also(in, other)
+			writes(in, first)
+			also(in, second)
 		}
 	default:
 		to.Width *= 2
 		in.Kind, in.Plain, in.Operands[0] = isa.Other, true, to
 	}
-	if how&1 == 1 {
+	if mode == postIndex || mode == preIndex {
 		writesBack(in, base, by)
 	}
 }
 
 // words decodes an access of two whole registers.
-func words(in *isa.Instruction, loads bool, one, other uint32, to isa.Operand) {
+func words(in *isa.Instruction, loads bool, first, second uint32, to isa.Operand) {
 	next := to
 	next.Value += isa.Word
 	in.Kind, in.Plain = isa.Pair, true
 	if !loads {
-		in.Operands = [4]isa.Operand{to, register(one, isa.Word), next, register(other, isa.Word)}
+		in.Operands = [4]isa.Operand{to, register(first, isa.Word), next, register(second, isa.Word)}
 		return
 	}
-	writes(in, one)
-	also(in, other)
-	in.Operands = [4]isa.Operand{register(one, isa.Word), to, register(other, isa.Word), next}
+	writes(in, first)
+	also(in, second)
+	in.Operands = [4]isa.Operand{register(first, isa.Word), to, register(second, isa.Word), next}
 }
 
-// ordered decodes loads and stores that are exclusive or keep an order, and instructions that compare and swap.
+// ordered decodes exclusive and ordered loads and stores, and compare-and-swap instructions.
 func ordered(in *isa.Instruction, code word) {
-	if code.bits(24, 24) == 1 { // of later versions
+	if code.bits(24, 24) == 1 { // later versions of the architecture
 		opaque(in, code)
 		return
 	}
-	// o2 and o1 have the manual's names: their meaning depends on each other.
+	// o2 and o1 are the manual's names. Neither has a meaning without the other.
 	o2, loads, o1 := code.bits(23, 23) == 1, code.bits(22, 22) == 1, code.bits(21, 21) == 1
 	isCas, isCasp, isOrdered := o2 && o1, !o2 && o1 && !code.wide(), o2 && !o1
 	paired := o1 // of an exclusive access
@@ -265,7 +273,7 @@ func ordered(in *isa.Instruction, code word) {
 	}
 }
 
-// structures decodes accesses of several vectors.
+// structures decodes loads and stores of several vector registers.
 func structures(in *isa.Instruction, code word) {
 	in.Kind, in.Plain = isa.Other, true
 	to := inMemory(code.bits(9, 5), 0, 0)
@@ -277,13 +285,13 @@ func structures(in *isa.Instruction, code word) {
 	if code.bits(23, 23) == 1 {
 		writesBackUnknown(in, code.bits(9, 5))
 	}
-	if code.bits(31, 31) == 1 { // of later versions
+	if code.bits(31, 31) == 1 { // later versions of the architecture
 		opaque(in, code)
 	}
 }
 
-// unscaledOrTags decodes ordered accesses at a distance from a register. All others are opaque, such as accesses to
-// the tags of memory.
+// unscaledOrTags decodes ordered accesses with a distance in bytes. All other instructions of the group are opaque,
+// such as those that read and write memory tags.
 func unscaledOrTags(in *isa.Instruction, code word) {
 	if code.is(0x3f200c00, 0x19000000) && code.bits(26, 26) == 0 { // stlur, ldapur
 		a := code.access()
@@ -301,8 +309,8 @@ func unscaledOrTags(in *isa.Instruction, code word) {
 	}
 }
 
-// vector decodes instructions on numbers with a fraction and on vectors (section C4.1.90). A few of them write a
-// general register, and none writes memory.
+// vector decodes floating-point and vector instructions (section C4.1.90). A few of them write a general register, and
+// none writes memory.
 func vector(in *isa.Instruction, code word) {
 	in.Kind, in.Plain = isa.Other, true
 	in.Operands[0] = isa.Operand{Kind: isa.Elsewhere}
@@ -315,9 +323,9 @@ func vector(in *isa.Instruction, code word) {
 // writesGeneral reports whether the result goes into a general register.
 func (w word) writesGeneral() bool {
 	switch opcode := w.bits(18, 16); {
-	case w.is(0x7f20fc00, 0x1e200000): // conversions with a whole number, and copies
+	case w.is(0x7f20fc00, 0x1e200000): // conversions from and to integers, and copies
 		return opcode != 0b010 && opcode != 0b011 && opcode != 0b111
-	case w.is(0x7f200000, 0x1e000000): // conversions with a number of fixed point
+	case w.is(0x7f200000, 0x1e000000): // conversions from and to fixed-point numbers
 		return opcode&0b110 != 0b010
 	}
 	return w.is(0xbfe0fc00, 0x0e002c00) || w.is(0xbfe0fc00, 0x0e003c00) // smov, umov

@@ -6,9 +6,9 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// scan is the Scan of [Architecture]. Where a page is made for several places the instructions need not lie together,
-// nor even in the order in which they run: a register is taken to hold an address until other code writes it, further
-// down. Functions and the ways through them are not looked at.
+// scan implements the field Scan of [isa.Architecture]. It reads code in order of address, and knows neither functions
+// nor paths. An adrp may serve several later instructions, which need not follow it closely. So scan assumes that a
+// register holds an address until an instruction further down writes the register.
 func scan(addr uint64, code []byte, found func(isa.Reference) bool) {
 	var known isa.Addresses
 	for i := int(-addr % size); i+size <= len(code); i += size {
@@ -21,20 +21,21 @@ func scan(addr uint64, code []byte, found func(isa.Reference) bool) {
 		if !fill(&in, encoded) {
 			continue
 		}
-		if r, ok := reference(&known, &in); ok && !page(encoded) && !found(r) {
+		if r, ok := reference(&known, &in); ok && !isADRP(encoded) && !found(r) {
 			return
 		}
 		known.Step(&in, clobbered)
 	}
 }
 
-// refers reports whether an instruction may refer to a place by itself: a branch, adr, adrp, a load from beside it.
+// refers reports whether an instruction may refer to another place without a register: a branch, adr, adrp or a load
+// relative to the instruction.
 func refers(w word) bool { return emulated(w) || w.is(0x3b000000, 0x18000000) }
 
-// page reports whether an instruction makes the address of a page, and so refers to no place yet: adrp.
-func page(w word) bool { return w.is(0x9f000000, 0x90000000) }
+// isADRP reports whether an instruction is adrp. That makes the address of a page, and refers to no place yet.
+func isADRP(w word) bool { return w.is(0x9f000000, 0x90000000) }
 
-// reference returns the place that an instruction refers to.
+// reference returns the reference that an instruction makes, given the addresses that registers are known to hold.
 func reference(known *isa.Addresses, in *isa.Instruction) (r isa.Reference, ok bool) {
 	r.At = in.Addr
 	switch in.Kind {

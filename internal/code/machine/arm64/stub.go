@@ -2,15 +2,14 @@ package arm64
 
 import "ipytracer/internal/code/isa"
 
-// stubLength is how many instructions a stub of the linkage table has at most, its branch included: perhaps bti, then
-// adrp, ldr, add, br.
+// stubLength is the number of instructions of the longest stub of the linkage table: bti, adrp, ldr, add, br.
 const stubLength = 5
 
-// stub finds the branch of a stub, and returns the address of the pointer that the stub loads and branches through (ELF
-// for the Arm 64-bit Architecture, section 9.4).
+// stub implements the field Stub of [isa.Architecture]. A stub loads a pointer and branches through it (ELF for the Arm
+// 64-bit Architecture, section 9.4).
 func stub(decode func(addr uint64) (isa.Instruction, bool), addr uint64, more int) (pointer uint64, ok bool) {
 	var known isa.Addresses
-	loaded := map[isa.Register]uint64{}
+	loaded := map[isa.Register]uint64{} // the address from which a register was loaded
 	for range stubLength + more {
 		in, decoded := decode(addr)
 		if !decoded {

@@ -6,7 +6,7 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// decode is the Decode of [Architecture].
+// decode implements the field Decode of [isa.Architecture].
 func decode(code []byte, addr uint64) (in isa.Instruction, ok bool) {
 	code = code[:min(len(code), isa.MaxLength)]
 	in.Addr = addr
@@ -26,13 +26,13 @@ func decode(code []byte, addr uint64) (in isa.Instruction, ok bool) {
 		in.Writes = family(r)
 	}
 	in.Flags = flags(in.Kind)
-	moves(&in, &inst)
-	detail(&in, &inst)
+	setPointerEffects(&in, &inst)
+	setDetails(&in, &inst)
 	return in, true
 }
 
-// detail fills in the fields that only some kinds have.
-func detail(in *isa.Instruction, inst *x86asm.Inst) {
+// setDetails fills in the fields that only some kinds have.
+func setDetails(in *isa.Instruction, inst *x86asm.Inst) {
 	switch in.Kind {
 	case isa.Branch:
 		in.Relation = relations[inst.Op]
@@ -59,21 +59,21 @@ func detail(in *isa.Instruction, inst *x86asm.Inst) {
 	}
 }
 
-// operands translates the operands of an instruction. The next instruction lies at an address.
-func operands(inst *x86asm.Inst, end uint64) (all [4]isa.Operand) {
-	for i, arg := range inst.Args[:len(all)] {
+// operands translates the operands of an instruction. end is the address of the next instruction.
+func operands(inst *x86asm.Inst, end uint64) (operands [4]isa.Operand) {
+	for i, arg := range inst.Args[:len(operands)] {
 		switch a := arg.(type) {
 		case x86asm.Reg:
-			all[i] = register(a)
+			operands[i] = register(a)
 		case x86asm.Mem:
-			all[i] = memory(inst, a, end)
+			operands[i] = memory(inst, a, end)
 		case x86asm.Imm:
-			all[i] = isa.Operand{Kind: isa.Constant, Value: int64(a)}
+			operands[i] = isa.Operand{Kind: isa.Constant, Value: int64(a)}
 		case x86asm.Rel:
-			all[i] = isa.Operand{Kind: isa.Code, Value: int64(end) + int64(a)}
+			operands[i] = isa.Operand{Kind: isa.Code, Value: int64(end) + int64(a)}
 		}
 	}
-	return all
+	return operands
 }
 
 func register(r x86asm.Reg) isa.Operand {
@@ -84,24 +84,26 @@ func register(r x86asm.Reg) isa.Operand {
 	return isa.Operand{Kind: isa.InRegister, Base: whole, Width: width(r), Apart: r >= x86asm.AH && r <= x86asm.BH}
 }
 
-// memory translates an operand in memory. It gives a displacement of four bytes its sign, which the decoder leaves out.
-// Those of one byte have it (Intel SDM, volume 2A, table 2-1; volume 1, section 3.7.5).
+// memory translates an operand in memory. The decoder does not sign-extend a displacement of four bytes, so memory does
+// (Intel SDM, volume 2A, table 2-1; volume 1, section 3.7.5). For displacements of one byte the decoder has done it.
 func memory(inst *x86asm.Inst, m x86asm.Mem, end uint64) isa.Operand {
-	if inst.Op != x86asm.MOV || inst.Opcode>>26 != 0xa0>>2 { // not mov between rax and an address of eight bytes
+	wideDisplacement := inst.Op == x86asm.MOV && inst.Opcode>>26 == 0xa0>>2 // mov between rax and an 8-byte address
+	if !wideDisplacement {
 		m.Disp = int64(int32(m.Disp))
 	}
 	o := isa.Operand{
 		Kind: isa.InMemory, Base: family(m.Base), Index: family(m.Index), Width: uint16(inst.MemBytes), Value: m.Disp,
 	}
-	o.Apart = m.Segment != 0 || m.Index != 0 && o.Index == isa.None // or there are several indices, in a vector
+	vectorIndex := m.Index != 0 && o.Index == isa.None // several indices, in a vector register
+	o.Apart = m.Segment != 0 || vectorIndex
 	if m.Base == x86asm.RIP {
 		o.Kind, o.Value = isa.AtAddress, int64(end)+m.Disp
 	}
 	return o
 }
 
-// moves fills in the effects on the stack's and the frame's pointers.
-func moves(in *isa.Instruction, inst *x86asm.Inst) {
+// setPointerEffects fills in the effects on the stack pointer and on the frame pointer.
+func setPointerEffects(in *isa.Instruction, inst *x86asm.Inst) {
 	switch inst.Op {
 	case x86asm.PUSH, x86asm.PUSHFQ:
 		in.Stack, in.By = isa.StackMoves, isa.Word
@@ -125,7 +127,7 @@ func moves(in *isa.Instruction, inst *x86asm.Inst) {
 	}
 }
 
-// stackPointer returns the effect of an instruction that has the stack pointer as first operand.
+// stackPointer returns the effect of an instruction whose first operand is the stack pointer.
 func stackPointer(inst *x86asm.Inst) (effect isa.StackEffect, by int64) {
 	switch inst.Op {
 	case x86asm.SUB, x86asm.ADD:

@@ -73,8 +73,8 @@ func traps(op x86asm.Op) bool {
 	return false
 }
 
-// plain reports whether instructions with an operation write no general register but their first operand, if that is
-// one, apart from the stack pointer in a push or a pop.
+// plain reports whether an operation writes no general register besides its first operand, apart from the stack pointer
+// in a push or a pop.
 func plain(op x86asm.Op) bool {
 	switch op {
 	case x86asm.CMP, x86asm.TEST, x86asm.PUSH, x86asm.NOP, x86asm.BT,
@@ -89,7 +89,7 @@ func plain(op x86asm.Op) bool {
 	return false
 }
 
-// writes reports whether plain instructions of a kind write their first operand, where that is a register.
+// writes reports whether plain instructions of a kind write their first operand.
 func writes(k isa.Kind) bool {
 	switch k {
 	case isa.Compare, isa.Test, isa.TestBit, isa.Push, isa.Nop:
@@ -98,7 +98,8 @@ func writes(k isa.Kind) bool {
 	return true
 }
 
-// flags returns the effect of instructions of a kind on the flags, as far as comparisons are followed.
+// flags returns the effect of instructions of a kind on the flags. It is FlagsLost also for kinds that set the flags to
+// something other than the result of a comparison.
 func flags(k isa.Kind) isa.Flags {
 	switch k {
 	case isa.Move, isa.Address, isa.Push, isa.Nop, isa.Pop, isa.SetByte:
@@ -109,13 +110,14 @@ func flags(k isa.Kind) isa.Flags {
 	return isa.FlagsLost
 }
 
-// relations are the comparisons of unsigned values by which instructions go.
+// relations are the relations of unsigned values that conditional instructions test for.
 var relations = map[x86asm.Op]isa.Relation{
 	x86asm.JA: isa.Above, x86asm.JAE: isa.AboveOrEqual, x86asm.JB: isa.Below, x86asm.JBE: isa.BelowOrEqual,
 	x86asm.JE: isa.Equal, x86asm.JNE: isa.NotEqual, x86asm.SETA: isa.Above, x86asm.SETAE: isa.AboveOrEqual,
 }
 
-// condition returns when a conditional jump is taken. ok is false for those that depend on more than a flag.
+// condition returns the condition on which a conditional jump is taken. ok is false if the jump depends on more than
+// one flag.
 func condition(op x86asm.Op) (taken isa.Condition, ok bool) {
 	const carry, parity, zero, sign, overflow = 1 << 0, 1 << 2, 1 << 6, 1 << 7, 1 << 11
 	flag, set := uint32(0), true

@@ -6,13 +6,13 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// opens are the first bytes of the instructions that [scan] looks for.
-var opens = [256]bool{0xe8: true, 0xe9: true, 0x0f: true, 0xff: true, 0x48: true, 0x4c: true}
+// firstBytes are the first bytes of the instructions that [scan] looks for.
+var firstBytes = [256]bool{0xe8: true, 0xe9: true, 0x0f: true, 0xff: true, 0x48: true, 0x4c: true}
 
-// scan is the Scan of [Architecture].
+// scan implements the field Scan of [isa.Architecture].
 func scan(addr uint64, code []byte, found func(isa.Reference) bool) {
 	for i := 0; i+5 <= len(code); i++ {
-		if !opens[code[i]] {
+		if !firstBytes[code[i]] {
 			continue
 		}
 		size, kind := reference(code[i], code[i+1], code[i+2])
@@ -26,8 +26,8 @@ func scan(addr uint64, code []byte, found func(isa.Reference) bool) {
 	}
 }
 
-// reference returns how an instruction with some first bytes refers to a place, and its length: 0 bytes where it does
-// not refer to one.
+// reference returns the length in bytes of an instruction that begins with three bytes, and how it refers to another
+// place. The length is 0 if the instruction is none that scan looks for.
 func reference(first, second, third byte) (size int, kind isa.ReferenceKind) {
 	switch {
 	case first == 0xe8 || first == 0xe9:
@@ -44,15 +44,17 @@ func reference(first, second, third byte) (size int, kind isa.ReferenceKind) {
 	return 0, 0
 }
 
-// relative returns the place that an instruction of so many bytes refers to, the last four of which are a displacement.
+// relative returns the address that an instruction refers to. The last four of its size bytes are a displacement from
+// the next instruction.
 func relative(at uint64, code []byte, size int) uint64 {
 	return at + uint64(size) + uint64(int64(int32(binary.LittleEndian.Uint32(code[size-4:]))))
 }
 
-// stubLength is how many instructions a stub of the linkage table has up to its jump: ENDBR64 and the jump.
+// stubLength is the number of instructions of a stub of the linkage table: ENDBR64 and the jump.
 const stubLength = 2
 
-// stub finds a jump through a pointer: that is all that a stub does (System V ABI, section 5.2).
+// stub implements the field Stub of [isa.Architecture]. A stub only jumps through a pointer (System V ABI, section
+// 5.2).
 func stub(decode func(addr uint64) (isa.Instruction, bool), addr uint64, more int) (pointer uint64, ok bool) {
 	for range stubLength + more {
 		in, decoded := decode(addr)

@@ -1,5 +1,5 @@
-// Package x86 is x86-64, as analyses of machine code see it (internal/code/isa): its instructions, those of them that
-// the kernel emulates, and the calling convention of Linux.
+// Package x86 describes x86-64 in the form of internal/code/isa: its instructions, which of them Linux emulates under a
+// uprobe, and the calling convention.
 package x86
 
 import (
@@ -10,7 +10,7 @@ import (
 	"ipytracer/internal/code/isa"
 )
 
-// The places that a function's result may be in, see [isa.Result]. Zero is none: the function returns NULL.
+// The places that may hold a function's result, see [isa.Result]. Zero is no register: the function returns NULL.
 const (
 	RAX isa.Result = iota
 	RBX
@@ -23,7 +23,7 @@ const (
 	RDI // only where a tail call is to a function that returns its first argument
 )
 
-// The registers, by the numbers that the processor has for them.
+// The registers, by the processor's own numbers.
 var (
 	rax, rcx, rdx, rbx = isa.Numbered(0), isa.Numbered(1), isa.Numbered(2), isa.Numbered(3)
 	rsp, rbp, rsi, rdi = isa.Numbered(4), isa.Numbered(5), isa.Numbered(6), isa.Numbered(7)
@@ -53,7 +53,7 @@ var Architecture = isa.Architecture{
 	Scan:     scan,
 }
 
-// family returns the general register that r is, or is a part of; isa.None for any other.
+// family returns the general register that r is, or is a part of; isa.None if r is no part of a general register.
 func family(r x86asm.Reg) isa.Register {
 	switch {
 	case r >= x86asm.AL && r <= x86asm.BL: // AL, CL, DL, BL
@@ -72,7 +72,7 @@ func family(r x86asm.Reg) isa.Register {
 	return isa.None
 }
 
-// width returns how many bytes a general register, or a part of one, has.
+// width returns the size in bytes of a general register or of its part.
 func width(r x86asm.Reg) uint16 {
 	switch {
 	case r >= x86asm.RAX:

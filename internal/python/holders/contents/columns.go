@@ -12,42 +12,42 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Bounds of adding up the columns of data frames. They are of a listing, all its frames together; columns beyond them
-// are not added up, and then bytes are the least.
+// Bounds of adding up the columns of the data frames of one listing. Where one is hit, bytes are lower bounds.
 const (
-	leastFrame     = 1 << 20   // bytes that a frame must hold or reach
-	maxColumns     = 1 << 12   // of a frame; one with more has none
-	keptColumns    = 8         // of a frame: those that take most
-	maxShareds     = 1 << 21   // objects of a column that others have as well: 32 MiB
-	columnsBytes   = 512 << 20 // read from the process
+	leastFrame     = 1 << 20   // bytes that a frame must hold or reach, for its columns to be listed
+	maxColumns     = 1 << 12   // columns of a frame, for them to be listed
+	keptColumns    = 8         // columns of a frame in the result: those that take most
+	maxShareds     = 1 << 21   // objects of a column to which others refer, too: 32 MiB
+	columnsBytes   = 512 << 20 // bytes read from the process
 	columnsChecked = 1 << 12   // elements between two looks at the time
 	maxColumnName  = 64        // bytes
 )
 
-// columns adds up each column of data frames: its elements and, of objects, their own memory, each once in a column.
+// columns adds up each column of data frames: its elements and, for objects, their own memory, each object once in a
+// column.
 type columns struct {
 	*objects.Sizer
 	inspector *Inspector    // nil where elements of arrays are not asked for
-	until     time.Duration // processor time
-	over      bool          // there was no more time
-	index     objects.Index // of objects that others have as well
-	shared    []uint64      // these
+	until     time.Duration // the ProcessorTime at which adding up stops
+	over      bool          // the time is over
+	index     objects.Index // of shared
+	shared    []uint64      // the objects of a column to which others refer, too
 }
 
-// column is a column of a data frame, and the array that has its elements, or a row of that.
+// column is a column of a data frame, with the array of its elements.
 type column struct {
 	event.Column
 	array uint64 // 0 for none
-	row   int64
+	row   int64  // the row of array that has the elements, objects.Whole for all of array
 }
 
-// NewColumns returns columns without any objects yet. It allows further reads for them.
+// NewColumns returns columns for the frames of a listing. It allows columnsBytes of further reads.
 func NewColumns(s *objects.Sizer, in *Inspector) *columns {
 	s.Mem.Limit += columnsBytes
 	return &columns{Sizer: s, inspector: in, until: objects.ProcessorTime() + s.Limits.Elements}
 }
 
-// Describe fills in the columns of a data frame. An object that does not look like one has none.
+// Describe fills in the columns of a large data frame. It does nothing for other objects.
 func (c *columns) Describe(r *event.Variable, frame uint64) {
 	t := c.ObjectType(frame)
 	if t == nil || max(r.Bytes, r.Reaches) < leastFrame || !c.Lineage(t).Is("DataFrame") || len(r.Shape) != 2 ||
@@ -55,37 +55,37 @@ func (c *columns) Describe(r *event.Variable, frame uint64) {
 		return
 	}
 	axes, blocks := objects.Managed(c.Sizer, c.Attribute(frame, t, "_mgr"))
-	all := make([]column, r.Shape[1])
-	placed := make([]bool, len(all))
+	cols := make([]column, r.Shape[1])
+	placed := make([]bool, len(cols))
 	for _, block := range c.Tuple(blocks, maxColumns) {
-		if !c.block(block, all, placed) {
+		if !c.block(block, cols, placed) {
 			return
 		}
 	}
 	if slices.Contains(placed, false) {
 		return
 	}
-	c.names(all, c.Mem.Word(c.Mem.Word(axes+uint64(c.Heap.ListItems))))
-	slices.SortStableFunc(all, func(a, b column) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	kept := min(len(all), keptColumns)
-	for _, one := range all[:kept] {
-		r.Columns = append(r.Columns, one.Column)
+	c.names(cols, c.Mem.Word(c.Mem.Word(axes+uint64(c.Heap.ListItems))))
+	slices.SortStableFunc(cols, func(a, b column) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	kept := min(len(cols), keptColumns)
+	for _, col := range cols[:kept] {
+		r.Columns = append(r.Columns, col.Column)
 	}
-	c.inspector.columns(r, all[:kept])
-	for _, one := range all[kept:] {
-		r.MoreColumns, r.RestColumns = r.MoreColumns+1, r.RestColumns+one.Bytes
+	c.inspector.columns(r, cols[:kept])
+	for _, col := range cols[kept:] {
+		r.MoreColumns, r.RestColumns = r.MoreColumns+1, r.RestColumns+col.Bytes
 	}
 }
 
-// block fills in the columns of a block: of a NumPy array each row is a column, an object of an extension's type is
-// one. It is false for anything that is no block, or disagrees with the earlier ones.
-func (c *columns) block(block uint64, all []column, placed []bool) bool {
+// block fills in the columns of a block, and marks them in placed. In a NumPy array each row is a column; an extension
+// array is a single column. It returns false for anything that is no block, or that disagrees with the earlier ones.
+func (c *columns) block(block uint64, cols []column, placed []bool) bool {
 	var places []int
 	var values uint64
 	c.Fields(block, func(word uint64, t *objects.Type) {
 		switch {
 		case strings.HasSuffix(t.Name, "BlockPlacement"):
-			places = c.places(word, len(all))
+			places = c.places(word, len(cols))
 		case values == 0 && (t.Shape == objects.ShapeArray || c.isExtension(t)):
 			values = word
 		}
@@ -101,11 +101,11 @@ func (c *columns) block(block uint64, all []column, placed []bool) bool {
 		placed[at] = true
 	}
 	if t.Shape != objects.ShapeArray {
-		one := c.extension(values, t)
-		one.Bytes /= event.Bytes(len(places))
+		extension := c.extension(values, t)
+		extension.Bytes /= event.Bytes(len(places))
 		array := c.Backing(values, t)
 		for i, at := range places {
-			all[at] = column{one, array, c.RowOf(array, i)}
+			cols[at] = column{extension, array, c.RowOf(array, i)}
 		}
 		return true
 	}
@@ -114,12 +114,12 @@ func (c *columns) block(block uint64, all []column, placed []bool) bool {
 		return false
 	}
 	for i, at := range places {
-		all[at] = column{c.row(values, a, i), values, int64(i)}
+		cols[at] = column{c.row(values, a, i), values, int64(i)}
 	}
 	return true
 }
 
-// row is a row of a block's array.
+// row returns the column that is row i of a block's array.
 func (c *columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
 	out := event.Column{DType: a.DType, Bytes: event.Bytes(a.Bytes / uint64(max(1, a.Shape[0]))), Exact: a.Known}
 	if a.DType == "object" {
@@ -131,8 +131,8 @@ func (c *columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
 	return out
 }
 
-// objects adds up the memory of objects, each once. The references to them lie stride bytes apart. known is false where
-// it may be more.
+// objects adds up the memory of objects, each once. The count references to them begin at an address, and lie stride
+// bytes apart. known is false where there may be more memory.
 func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known bool) {
 	known = true
 	c.shared = c.shared[:0]
@@ -152,7 +152,7 @@ func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known b
 			known = known && object == 0
 			continue
 		}
-		if uint32(c.References(object)) != 1 { // it may come again
+		if uint32(c.References(object)) != 1 { // the column may have the object several times
 			if _, met := c.index.Get(object, c.shared); met {
 				continue
 			}
@@ -169,27 +169,14 @@ func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known b
 	return bytes, known
 }
 
-// places are the columns that a BlockPlacement stands for, in the order of a block's rows: a slice or an array of
-// numbers (pandas/_libs/internals.pyx).
+// places returns the columns that a BlockPlacement stands for, in the order of a block's rows. A placement has a slice,
+// or an array of numbers (pandas/_libs/internals.pyx). count is the number of columns of the frame.
 func (c *columns) places(placement uint64, count int) (out []int) {
-	const start, stop, step = 16, 24, 32
 	c.Fields(placement, func(word uint64, t *objects.Type) {
 		switch {
 		case len(out) > 0:
 		case t.Name == "slice":
-			from, ok := c.Integer(c.Mem.Word(word + start))
-			to, also := c.Integer(c.Mem.Word(word + stop))
-			by, stepped := c.Integer(c.Mem.Word(word + step))
-			if !stepped || !c.IsNumber(c.Mem.Word(word+step)) { // None
-				by = 1
-			}
-			if down := by < 0 && !c.IsNumber(c.Mem.Word(word+stop)); down {
-				to, also = -1, true
-			}
-			for n := from; ok && also && by != 0 && len(out) < count &&
-				(by > 0 && n < to || by < 0 && n > to); n += by {
-				out = append(out, int(n))
-			}
+			out = c.slicePlaces(word, count)
 		case t.Shape == objects.ShapeArray:
 			a := c.ReadArray(word)
 			if len(a.Shape) != 1 || a.DType != "int64" || a.Shape[0] > int64(count) {
@@ -207,14 +194,36 @@ func (c *columns) places(placement uint64, count int) (out []int) {
 	return out
 }
 
-// isExtension reports whether a type is one of an extension array's: they have several bases, of which a type's first
-// need not be their own.
+// slicePlaces returns the numbers of a slice of at most count numbers; step may be None, and so may stop where the
+// slice counts down.
+func (c *columns) slicePlaces(slice uint64, count int) (out []int) {
+	const start, stop, step = 16, 24, 32
+	from, hasStart := c.Integer(c.Mem.Word(slice + start))
+	to, hasStop := c.Integer(c.Mem.Word(slice + stop))
+	by, hasStep := c.Integer(c.Mem.Word(slice + step))
+	if !hasStep || !c.IsNumber(c.Mem.Word(slice+step)) {
+		by = 1
+	}
+	if by < 0 && !c.IsNumber(c.Mem.Word(slice+stop)) {
+		to, hasStop = -1, true
+	}
+	if !hasStart || !hasStop || by == 0 {
+		return nil
+	}
+	for n := from; len(out) < count && (by > 0 && n < to || by < 0 && n > to); n += by {
+		out = append(out, int(n))
+	}
+	return out
+}
+
+// isExtension reports whether a type is pandas' type of an extension array. It goes by the name, because such types
+// have several bases, and the first need not be pandas' own.
 func (c *columns) isExtension(t *objects.Type) bool {
 	return t.Shape != objects.ShapeArray && t.Flags&cpython.FlagHeapType != 0 &&
 		(t.Name == "Categorical" || strings.HasSuffix(t.Name, "Array"))
 }
 
-// extensionTypes are how pandas calls the dtypes of its own arrays.
+// extensionTypes has pandas' names of the dtypes of its extension arrays, by the type of the array.
 var extensionTypes = map[string]string{
 	"Categorical": "category", "StringArray": "string", "ArrowStringArray": "string",
 	"ArrowStringArrayNumpySemantics": "str", "StringArrayNumpySemantics": "str",
@@ -223,26 +232,34 @@ var extensionTypes = map[string]string{
 	"IntervalArray": "interval", "SparseArray": "sparse",
 }
 
-// extension returns the memory of an extension array: its arrays, those of its parts, their objects and the buffers of
-// Arrow's.
+// extension returns the column of an extension array. Its memory is that of its NumPy arrays, their objects and Arrow's
+// buffers, with those of its parts.
 func (c *columns) extension(addr uint64, t *objects.Type) event.Column {
 	out := event.Column{DType: extensionTypes[t.Name], Exact: true}
 	bytes, dtype := c.parts(addr, 0, map[uint64]bool{}, &out.Exact)
 	out.Bytes = event.Bytes(bytes)
-	if out.DType == "" && (t.Name == "IntegerArray" || t.Name == "FloatingArray") { // Int64, UInt8, Float32
-		out.DType = strings.Replace(strings.ToUpper(dtype[:min(1, len(dtype))])+dtype[min(1, len(dtype)):], "Uint",
-			"UInt", 1)
+	if out.DType == "" && (t.Name == "IntegerArray" || t.Name == "FloatingArray") {
+		out.DType = maskedType(dtype)
 	}
 	return out
 }
 
-// parts adds up the parts of an extension array. dtype is that of the first array.
+// maskedType returns pandas' name of a dtype of numbers that may be missing: Int64 for int64, UInt8 for uint8.
+func maskedType(dtype string) string {
+	if dtype == "" {
+		return ""
+	}
+	return strings.Replace(strings.ToUpper(dtype[:1])+dtype[1:], "Uint", "UInt", 1)
+}
+
+// parts adds up the memory of an extension array and its parts, except parts that were seen. It clears exact where
+// there may be more memory. dtype is that of the first NumPy array.
 func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *bool) (bytes uint64, dtype string) {
-	const deepest, most = 4, 64
-	if depth > deepest || len(seen) > most {
+	const deepest, maxSeen = 4, 64
+	if depth > deepest || len(seen) > maxSeen {
 		return 0, ""
 	}
-	take := func(word uint64, t *objects.Type) {
+	addPart := func(word uint64, t *objects.Type) {
 		switch {
 		case seen[word]:
 		case t.Shape == objects.ShapeArray:
@@ -265,68 +282,69 @@ func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *boo
 			bytes, *exact = bytes+more, *exact && known
 		case c.isExtension(t) || c.Lineage(t).Is("Index") || t.Name == "CategoricalDtype":
 			seen[word] = true
-			more, of := c.parts(word, depth+1, seen, exact)
-			bytes, dtype = bytes+more, cmp.Or(dtype, of)
+			more, partType := c.parts(word, depth+1, seen, exact)
+			bytes, dtype = bytes+more, cmp.Or(dtype, partType)
 		}
 	}
-	c.Fields(addr, take)
+	c.Fields(addr, addPart)
 	return bytes, dtype
 }
 
-// names fills in the names of columns, from the index that is the first axis. One that cannot be read is called by its
-// place.
-func (c *columns) names(all []column, index uint64) {
-	for i := range all {
-		all[i].Name = "column " + strconv.Itoa(i)
+// names fills in the names of columns, from the index that is the first axis. A column whose name cannot be read is
+// called "column" and its number.
+func (c *columns) names(cols []column, index uint64) {
+	for i := range cols {
+		cols[i].Name = "column " + strconv.Itoa(i)
 	}
 	array := c.IndexArray(index, 0)
 	a := c.ReadArray(array)
 	t := c.ObjectType(index)
 	switch {
 	case t != nil && c.Lineage(t).Is("RangeIndex"):
-		c.ranged(all, c.Attribute(index, t, "_range"))
-	case len(a.Shape) != 1 || a.Shape[0] != int64(len(all)):
+		c.ranged(cols, c.Attribute(index, t, "_range"))
+	case len(a.Shape) != 1 || a.Shape[0] != int64(len(cols)):
 	default:
 		at, stride := c.Mem.Word(array+objects.ArrayData), c.Mem.Word(c.Mem.Word(array+objects.ArrayStrides))
-		for i := range all {
+		for i := range cols {
 			word := c.Mem.Word(at + uint64(i)*stride)
 			switch a.DType {
 			case "object":
 				if text, ok := c.Text(word, maxColumnName); ok {
-					all[i].Name = text
+					cols[i].Name = text
 				} else if c.ObjectType(word) != nil {
-					all[i].Name = c.Key(word, 0)
+					cols[i].Name = c.Key(word, 0)
 				}
 			case "int64":
-				all[i].Name = strconv.FormatInt(int64(word), 10)
+				cols[i].Name = strconv.FormatInt(int64(word), 10)
 			}
 		}
 	}
 }
 
-// ranged names columns by a range.
-func (c *columns) ranged(all []column, of uint64) {
+// ranged names columns by the numbers of a range.
+func (c *columns) ranged(cols []column, numbers uint64) {
 	const start, step = 16, 32 // start, stop, step, length: Objects/rangeobject.c
-	from, ok := c.Integer(c.Mem.Word(of + start))
-	by, also := c.Integer(c.Mem.Word(of + step))
-	for i := range all {
-		if ok && also {
-			all[i].Name = strconv.FormatInt(from+int64(i)*by, 10)
-		}
+	from, hasStart := c.Integer(c.Mem.Word(numbers + start))
+	by, hasStep := c.Integer(c.Mem.Word(numbers + step))
+	if !hasStart || !hasStep {
+		return
+	}
+	for i := range cols {
+		cols[i].Name = strconv.FormatInt(from+int64(i)*by, 10)
 	}
 }
 
-// columns notes the elements of the columns of a data frame. Like variable, it does nothing for nil.
-func (in *Inspector) columns(r *event.Variable, all []column) {
+// columns notes the columns of a data frame whose elements are to be read. It does nothing for a nil inspector.
+func (in *Inspector) columns(r *event.Variable, cols []column) {
 	if in == nil {
 		return
 	}
-	for i, one := range all {
-		if one.array == 0 {
+	for i, col := range cols {
+		if col.array == 0 {
 			continue
 		}
-		if place, ok := in.placer.Array(one.array, one.row); ok {
-			in.want(r.Name+"["+objects.Quote(one.Name)+"]", &r.Columns[i].Contents, place, leastOfColumn)
+		if place, ok := in.placer.Array(col.array, col.row); ok {
+			in.want(r.Name+"["+objects.Quote(col.Name)+"]", &r.Columns[i].Contents, place, leastOfColumn)
 		}
 	}
 }

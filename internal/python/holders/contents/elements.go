@@ -10,18 +10,19 @@ import (
 // elementsOf returns the array in which an object has its elements; 0 for none. The object may be an array itself, a
 // Series or Index of pandas, or a sparse matrix of SciPy's.
 func (in *Inspector) elementsOf(r *event.Variable, addr uint64, t *objects.Type) (array uint64) {
-	switch of := in.Lineage(t); {
+	lineage := in.Lineage(t)
+	switch {
 	case t.Shape == objects.ShapeArray:
 		return addr
-	case of.Is("Series"):
-		_, blocks := objects.Managed(in.Sizer, in.Attribute(addr, t, "_mgr"))
-		if all := in.Tuple(blocks, 2); len(all) == 1 {
-			array = in.ValuesOf(all[0])
+	case lineage.Is("Series"):
+		_, tuple := objects.Managed(in.Sizer, in.Attribute(addr, t, "_mgr"))
+		if blocks := in.Tuple(tuple, 2); len(blocks) == 1 {
+			array = in.ValuesOf(blocks[0])
 		}
-	case of.Is("Index"):
+	case lineage.Is("Index"):
 		array = in.IndexArray(addr, 0)
 	case len(r.Shape) == 2 && r.DType != "" && in.Attribute(addr, t, "_shape") != 0:
-		if data := in.Attribute(addr, t, "data"); in.IsShape(data, objects.ShapeArray) { // the elements that are kept
+		if data := in.Attribute(addr, t, "data"); in.IsShape(data, objects.ShapeArray) { // elements that are not 0
 			return data
 		}
 	}
@@ -31,7 +32,8 @@ func (in *Inspector) elementsOf(r *event.Variable, addr uint64, t *objects.Type)
 	return array
 }
 
-// tensor finds the elements of a tensor on the CPU. ok is false also if the tensor has changed since it was first read.
+// tensor finds the elements of a tensor on the CPU. ok is false for other tensors, and for a tensor that has changed
+// since its page was read.
 func (a placer) tensor(addr uint64, t *objects.Type) (p place, ok bool) {
 	const storageBytes = 72
 	x, ok := a.ReadTensor(addr, t)
@@ -55,15 +57,15 @@ func (a placer) tensor(addr uint64, t *objects.Type) (p place, ok bool) {
 		return p, false
 	}
 	p.base = x.Data + offset*uint64(item)
-	all := make([]axis, 0, axes)
+	shape := make([]axis, 0, axes)
 	a.Mem.Words(x.Strides, axes, func(i, stride uint64) bool {
 		if stride >= objects.UserSpace/16 {
 			return false
 		}
-		all = append(all, axis{x.Shape[i], int64(stride) * item})
+		shape = append(shape, axis{x.Shape[i], int64(stride) * item})
 		return true
 	})
-	if len(all) != len(x.Shape) || !p.lay(all) || !a.fits(&p) {
+	if len(shape) != len(x.Shape) || !p.setRows(shape) || !a.fits(&p) {
 		return p, false
 	}
 	return p, p.base >= x.Data && p.base+p.span() <= x.Data+x.Size

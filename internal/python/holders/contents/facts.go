@@ -7,55 +7,55 @@ type elementType struct {
 	size int
 }
 
-// facts are about the elements that were looked at.
+// facts are facts about the elements that were looked at.
 type facts struct {
-	seen int64 // elements
-	// min and Max are the least and the greatest finite number, exact, in decimal digits; "" for none.
+	seen int64 // number of elements
+	// min and max are the least and the greatest finite number, exact, in decimal digits; "" for none.
 	min, max string
 	zeros    int64 // elements that are 0 or False, or a text without characters
-	missing  int64 // NaN or NaT
+	missing  int64 // elements that are NaN or NaT
 	infinite int64
 	whole    bool   // floats: each finite number is an integer, and there is one
 	real     bool   // complex: no element has an imaginary part
 	fits     string // the narrowest dtype of the same kind that holds all elements without loss; "" for their own
-	distinct int64  // number of different values; 0 for more than MaxDistinct
-	// Ascending: no element is less than the one before it in memory. It is false if there is a gap.
+	distinct int64  // number of different values; 0 for more than maxDistinct
+	// ascending is true if no element is less than the one before it in memory. It is false if parts were skipped.
 	ascending bool
 	longest   int64 // texts: characters of the longest
-	ascii     bool  // texts: there are no other characters
+	ascii     bool  // texts: all characters are ASCII
 }
 
 // maxDistinct is the greatest number of different values that is counted.
 const maxDistinct = 256
 
-// block is the number of elements that are taken in at a time. They stay in the processor's cache while each fact looks
+// block is the number of elements that are scanned at a time. They stay in the processor's cache while each fact looks
 // at them in turn.
 const block = 1024
 
-// kindScanner takes in the elements of one kind of type. Each part has whole elements.
+// kindScanner scans the elements of one kind of type.
 type kindScanner interface {
-	add(part []byte)
-	skip() // the next part does not begin at the end of the last
+	add(part []byte) // scans a part, which has whole elements
+	skip()           // notes that the next part does not begin where the last ended
 	facts() facts
 }
 
-// order finds out whether elements ascend: no element is less than the one before it, and none is NaN.
+// order finds out whether elements ascend: none is less than the one before it, and none is NaN.
 type order[T integer | float] struct {
 	begun bool
 	falls bool
 	last  T
 }
 
-func (o *order[T]) add(some []T) {
-	if o.falls || len(some) == 0 {
+func (o *order[T]) add(values []T) {
+	if o.falls || len(values) == 0 {
 		return
 	}
 	last := o.last
 	if !o.begun {
-		last, o.begun = some[0], true
+		last, o.begun = values[0], true
 	}
-	for _, v := range some {
-		if !(v >= last) {
+	for _, v := range values {
+		if !(v >= last) { // also for NaN
 			o.falls = true
 			return
 		}
@@ -64,17 +64,17 @@ func (o *order[T]) add(some []T) {
 	o.last = last
 }
 
-// distinct counts different values up to a bound.
+// distinct counts different values up to maxDistinct, in a hash table.
 type distinct struct {
 	slots [4 * maxDistinct]uint64
 	used  [4 * maxDistinct]bool
 	count int
-	many  bool // there are more
+	many  bool // there are more than maxDistinct
 }
 
-// add takes in a value. Its bits are those of no other value.
+// add counts a value, given as bits that no other value has.
 func (d *distinct) add(v uint64) {
-	const spread, bits = 0x9e3779b97f4a7c15, 10 // as many as len(slots) takes
+	const spread, bits = 0x9e3779b97f4a7c15, 10 // 2^bits is len(slots)
 	at := v * spread >> (64 - bits)
 	for d.used[at] {
 		if d.slots[at] == v {

@@ -9,7 +9,8 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Variable notes the elements of a variable. Like inspect, it does nothing for nil.
+// Variable notes the array of a variable, if there is one, so that its elements are read. It does nothing for a nil
+// inspector.
 func (in *Inspector) Variable(r *event.Variable, addr uint64) {
 	if in == nil {
 		return
@@ -31,7 +32,8 @@ func (in *Inspector) Variable(r *event.Variable, addr uint64) {
 	}
 }
 
-// Inspect reads the elements, of the small arrays first: then most of them are read as a whole.
+// Inspect reads the elements of all noted arrays. It begins with the smallest, so that most arrays are read as a whole.
+// It does nothing for a nil inspector.
 func (in *Inspector) Inspect() {
 	if in == nil {
 		return
@@ -39,22 +41,23 @@ func (in *Inspector) Inspect() {
 	slices.SortStableFunc(in.wanted, func(x, y wantedContents) int { return cmp.Compare(y.cost, x.cost) })
 	in.wanted = in.wanted[:min(len(in.wanted), mostArrays)]
 	in.buf, in.packed = make([]byte, elementsChunk), make([]byte, elementsChunk)
-	most := in.Limits.Elements
-	in.until, in.by = objects.ProcessorTime()+most, time.Now().Add(objects.Patience*most)
-	in.allObjects()
+	limit := in.Limits.Elements
+	in.until, in.by = objects.ProcessorTime()+limit, time.Now().Add(objects.Patience*limit)
+	in.inspectObjects()
 	for i := len(in.wanted) - 1; i >= 0; i-- {
 		if in.wanted[i].place.typ.kind != objects.KindObject {
-			in.one(i)
+			in.inspect(i)
 		}
 	}
 	in.buf, in.packed = nil, nil
-	for _, all := range in.same {
-		in.name(all)
+	for _, same := range in.same {
+		in.noteEqual(same)
 	}
 }
 
-// name lists for each array the others with the same bytes. Views of the same memory are left out.
-func (in *Inspector) name(same []int) {
+// noteEqual notes in each of some arrays with the same bytes the names of the others. It leaves out views of the same
+// memory.
+func (in *Inspector) noteEqual(same []int) {
 	for _, i := range same {
 		c := *in.wanted[i].to
 		for _, j := range same {
@@ -66,37 +69,39 @@ func (in *Inspector) name(same []int) {
 	}
 }
 
-// allObjects looks at the objects of arrays, those of the small arrays first.
-func (in *Inspector) allObjects() {
-	var all []*wantedContents
+// inspectObjects looks at the objects of arrays, those of the smallest arrays first. It takes at most half of the time,
+// and has a limit of bytes of its own.
+func (in *Inspector) inspectObjects() {
+	var arrays []*wantedContents // the largest first
 	for i := range in.wanted {
 		if in.wanted[i].place.typ.kind == objects.KindObject {
-			all = append(all, &in.wanted[i])
+			arrays = append(arrays, &in.wanted[i])
 		}
 	}
-	left, before := in.Mem.Limit-in.Mem.Total, in.Mem.Err // of what is read after it
+	left, before := in.Mem.Limit-in.Mem.Total, in.Mem.Err // for the reads that follow
 	in.Mem.Limit, in.Mem.Err = in.Mem.Total+objectsBytes, nil
 	defer func() { in.Mem.Limit, in.Mem.Err = in.Mem.Total+left, before }()
 	end := objects.ProcessorTime() + in.Limits.Elements/2
-	for i := len(all) - 1; i >= 0; i-- {
-		now := objects.ProcessorTime()
-		found := in.objects(&all[i].place, now+max(0, end-now)/time.Duration(i+1))
-		if found != nil && in.placer.unchanged(&all[i].place) {
-			*all[i].to = found
+	for i := len(arrays) - 1; i >= 0; i-- {
+		now, remaining := objects.ProcessorTime(), time.Duration(i+1)
+		found := in.objects(&arrays[i].place, now+max(0, end-now)/remaining)
+		if found != nil && in.placer.unchanged(&arrays[i].place) {
+			*arrays[i].to = found
 		}
 	}
 }
 
-// one reads an array. Its share of the budget is what is left, divided by the arrays that are left.
-func (in *Inspector) one(i int) {
+// inspect reads the elements of in.wanted[i]. Its share of the time and bytes is what is left, divided by the number of
+// arrays that are left.
+func (in *Inspector) inspect(i int) {
 	w := &in.wanted[i]
 	rest := uint64(i + 1)
 	if w.cost > probedAbove {
-		in.read(&w.place, probeBytes)
+		in.scan(&w.place, probeBytes)
 	}
 	left := float64(max(0, in.until-objects.ProcessorTime())) / float64(rest)
 	share := min(in.left/rest, uint64(in.rate*left/float64(time.Second)))
-	s := in.read(&w.place, share)
+	s := in.scan(&w.place, share)
 	if s == nil || !in.placer.unchanged(&w.place) {
 		return
 	}
@@ -105,18 +110,18 @@ func (in *Inspector) one(i int) {
 		return
 	}
 	*w.to = w.place.eventOf(f)
-	if hash, all := s.sum(); all && f.seen == w.place.elements {
+	if hash, complete := s.sum(); complete && f.seen == w.place.elements {
 		key := contentsKey{hash, uint64(f.seen) * uint64(w.place.typ.size)}
 		in.same[key] = append(in.same[key], i)
 	}
 }
 
-// read takes in at most so many bytes of an array: all of them, or parts that are as far from one another as each
-// other. It is nil for an array of rows that are too long.
-func (in *Inspector) read(p *place, most uint64) *scanner {
+// scan scans an array: all of it, or, if that is more than limit bytes, a sample of parts at equal distances. It
+// returns nil for an array whose rows are too long.
+func (in *Inspector) scan(p *place, limit uint64) *scanner {
 	cost := min(p.span(), p.rows*max(p.row, min(p.step, elementsChunk)))
 	size := uint64(elementsChunk)
-	if cost > most {
+	if cost > limit {
 		size = elementsSample
 	}
 	parts := partsOf(p, size)
@@ -124,22 +129,22 @@ func (in *Inspector) read(p *place, most uint64) *scanner {
 		return nil
 	}
 	take := parts.count
-	if cost > most {
-		take = min(take, max(1, most/parts.bytes))
+	if cost > limit {
+		take = min(take, max(1, limit/parts.bytes))
 	}
 	s := newScanner(p.typ, in.seed)
 	began, before := objects.ProcessorTime(), in.left
 	for k := range take {
 		i := k
 		if take < parts.count {
-			i = k*(parts.count/take) + k*(parts.count%take)/take
+			i = k*(parts.count/take) + k*(parts.count%take)/take // k*count/take, without an overflow
 			s.skip()
 		}
-		if in.over() || in.left < parts.bytes {
+		if in.isOver() || in.left < parts.bytes {
 			s.skip()
 			break
 		}
-		in.part(s, p, parts, i)
+		in.scanPart(s, p, parts, i)
 	}
 	if took := objects.ProcessorTime() - began; took > time.Millisecond {
 		in.rate = float64(before-in.left) / took.Seconds()
@@ -147,10 +152,10 @@ func (in *Inspector) read(p *place, most uint64) *scanner {
 	return s
 }
 
-// part reads one part, and takes its elements in.
-func (in *Inspector) part(s *scanner, p *place, of parts, i uint64) {
-	in.left -= of.bytes
-	if raw := in.rows(p, of, i); raw != nil {
+// scanPart reads part i, and scans its elements.
+func (in *Inspector) scanPart(s *scanner, p *place, cut parts, i uint64) {
+	in.left -= cut.bytes
+	if raw := in.rows(p, cut, i); raw != nil {
 		s.Add(raw)
 	} else {
 		s.skip()

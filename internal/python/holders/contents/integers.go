@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// integers are numbers without a fraction.
+// integers scans elements of a type of integers.
 type integers[T integer] struct {
 	low, high T
 	zeros     int64
@@ -17,14 +17,15 @@ type integers[T integer] struct {
 
 func newIntegers[T integer]() *integers[T] { return &integers[T]{} }
 
-// elements returns the bytes of a part as elements. Elements are whole, and aligned as the parts are.
+// elements returns the bytes of a part as elements, without a copy if they are aligned. A rest that is no whole element
+// is left out.
 func elements[T any](part []byte) []T {
-	var one T
-	size := int(unsafe.Sizeof(one))
+	var element T
+	size := int(unsafe.Sizeof(element))
 	if len(part) < size {
 		return nil
 	}
-	if uintptr(unsafe.Pointer(&part[0]))%unsafe.Alignof(one) != 0 {
+	if uintptr(unsafe.Pointer(&part[0]))%unsafe.Alignof(element) != 0 {
 		copied := make([]uint64, (len(part)+7)/8)
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&copied[0])), len(part)), part)
 		return unsafe.Slice((*T)(unsafe.Pointer(&copied[0])), len(part)/size)
@@ -35,25 +36,26 @@ func elements[T any](part []byte) []T {
 func (n *integers[T]) skip() {}
 
 func (n *integers[T]) add(part []byte) {
-	all := elements[T](part)
-	if len(all) == 0 {
+	rest := elements[T](part)
+	if len(rest) == 0 {
 		return
 	}
 	if !n.seen {
-		n.low, n.high, n.seen = all[0], all[0], true
+		n.low, n.high, n.seen = rest[0], rest[0], true
 	}
-	for len(all) > 0 {
-		some := all[:min(block, len(all))]
-		all = all[len(some):]
-		n.extremes(some)
-		n.count(some)
-		n.order.add(some)
+	for len(rest) > 0 {
+		values := rest[:min(block, len(rest))]
+		rest = rest[len(values):]
+		n.extremes(values)
+		n.count(values)
+		n.order.add(values)
 	}
 }
 
-func (n *integers[T]) extremes(some []T) {
+// extremes adds values to the least and the greatest number, and to the zeros.
+func (n *integers[T]) extremes(values []T) {
 	low, high, zeros := n.low, n.high, int64(0)
-	for _, v := range some {
+	for _, v := range values {
 		low, high = min(low, v), max(high, v)
 		if v == 0 {
 			zeros++
@@ -62,12 +64,13 @@ func (n *integers[T]) extremes(some []T) {
 	n.low, n.high, n.zeros = low, high, n.zeros+zeros
 }
 
-func (n *integers[T]) count(some []T) {
+// count adds values to the different ones.
+func (n *integers[T]) count(values []T) {
 	if n.values.many {
 		return
 	}
-	before := some[0] + 1
-	for _, v := range some {
+	before := values[0] + 1 // another value
+	for _, v := range values {
 		if v != before {
 			n.values.add(uint64(v))
 		}
@@ -80,9 +83,9 @@ func (n *integers[T]) facts() facts {
 	if !n.seen {
 		return f
 	}
-	var one T
+	size := int(unsafe.Sizeof(n.low))
 	f.min, f.max = digits(n.low), digits(n.high)
-	f.fits = narrowest(int(unsafe.Sizeof(one)), n.low < 0, int64(n.low), uint64(max(n.high, 0)))
+	f.fits = narrowest(size, n.low < 0, int64(n.low), uint64(max(n.high, 0)))
 	return f
 }
 
@@ -94,8 +97,8 @@ func digits[T integer](v T) string {
 	return strconv.FormatUint(uint64(v), 10)
 }
 
-// narrowest returns the narrowest type of integers of less than size bytes that fits. Of two types of one size it
-// prefers the signed one.
+// narrowest returns the narrowest type of integers that has low and high, of less than size bytes; "" for none. Of two
+// types of the same size it prefers the signed one. low counts only if negative is true.
 func narrowest(size int, negative bool, low int64, high uint64) string {
 	for bytes := 1; bytes < size; bytes *= 2 {
 		bits := 8 * bytes
@@ -110,24 +113,25 @@ func narrowest(size int, negative bool, low int64, high uint64) string {
 	return ""
 }
 
-// times are integers. One value of them stands for no time: NaT.
+// times scans times: integers, of which the least stands for no time (NaT).
 type times struct {
 	integers[int64]
 	missing int64
-	known   []int64
+	known   []int64 // buffer: the elements of a part that are no NaT
 }
 
 func (t *times) add(part []byte) {
-	all := elements[int64](part)
+	const nat = math.MinInt64
+	values := elements[int64](part)
 	t.known = t.known[:0]
-	for _, v := range all {
-		if v != math.MinInt64 {
+	for _, v := range values {
+		if v != nat {
 			t.known = append(t.known, v)
 		}
 	}
-	if n := len(all) - len(t.known); n > 0 {
+	if n := len(values) - len(t.known); n > 0 {
 		t.missing += int64(n)
-		t.values.add(1 << 63)
+		t.values.add(1 << 63) // the bits of NaT
 	}
 	if len(t.known) > 0 {
 		t.integers.add(unsafe.Slice((*byte)(unsafe.Pointer(&t.known[0])), 8*len(t.known)))

@@ -16,10 +16,10 @@ import (
 
 // Bounds of looking at the objects of arrays, of one listing.
 const (
-	objectsBytes  = 256 << 20 // read
-	mostObjects   = 1_000_000 // elements of an array; of a longer one, runs of them
-	mostDifferent = 100_000   // objects, and values
-	objectsRun    = 1 << 10   // elements between two looks at the time
+	objectsBytes  = 256 << 20 // bytes that are read
+	mostObjects   = 1_000_000 // elements of an array that are looked at; of a longer one, a sample
+	mostDifferent = 100_000   // different objects, and different values, that are remembered
+	objectsRun    = 1 << 10   // elements of a part: between two looks at the time
 	mostOfText    = 64 << 10  // bytes of a text that are read
 	longestText   = 1 << 40   // characters: the sum of a million fits
 )
@@ -43,23 +43,23 @@ type objectFacts struct {
 	values map[uint64]struct{}   // hashes
 	kinds  [len(kindsOfObjects)]int64
 	facts  event.Contents
-	many   bool // there are more objects than are told apart
-	more   bool // there are more values
+	many   bool // there are more objects than known has
+	more   bool // there are more values than values has
 	wide   bool // a text is not ASCII
-	unsure bool // bytes are the least
-	ints   bool // min and max are of integers that were all read
+	unsure bool // there may be more bytes than facts has
+	ints   bool // all elements that are not missing are integers, which low and high have
 	low    int64
 	high   int64
 }
 
-// objectNote is what is known of an object that was looked at.
+// objectNote has what is known of an object that was looked at.
 type objectNote struct {
-	kind    uint8
-	missing bool
-	length  int64 // of a text
+	kind    uint8 // isStr to isOther
+	missing bool  // None, NaN, NaT or NA
+	length  int64 // characters of a text
 }
 
-// objects looks at the objects of an array until a time.
+// objects looks at the objects of an array, until a ProcessorTime. It returns nil if it could not look at any.
 func (in *Inspector) objects(p *place, until time.Duration) *event.Contents {
 	o := &objectFacts{Inspector: in, known: map[uint64]objectNote{}, values: map[uint64]struct{}{}, ints: true,
 		low: math.MaxInt64, high: math.MinInt64}
@@ -67,45 +67,51 @@ func (in *Inspector) objects(p *place, until time.Duration) *event.Contents {
 	if parts.count == 0 {
 		return nil
 	}
-	of := max(1, parts.rows*p.row/8)
+	elementsOfPart := max(1, parts.rows*p.row/8)
 	if p.rows == 1 {
-		of = parts.bytes / 8
+		elementsOfPart = parts.bytes / 8
 	}
-	take := min(parts.count, mostObjects/min(of, mostObjects))
-	next := stepThrough(take)
+	take := min(parts.count, mostObjects/min(elementsOfPart, mostObjects))
+	step := stepThrough(take)
 	for k := range take {
-		i := k * next % take // any number of them are spread evenly
-		i = i*(parts.count/take) + i*(parts.count%take)/take
-		if objects.ProcessorTime() > until || in.over() || in.Mem.Err != nil {
+		chosen := k * step % take // in this order, the parts up to any k are spread evenly
+		// chosen*count/take, without an overflow
+		i := chosen*(parts.count/take) + chosen*(parts.count%take)/take
+		if objects.ProcessorTime() > until || in.isOver() || in.Mem.Err != nil {
 			break
 		}
-		o.take(in.rows(p, parts, i))
+		o.addReferences(in.rows(p, parts, i))
 	}
 	return o.result(p)
 }
 
-// stepThrough returns a step through n places in a circle. Steps of that length reach each place once before they come
-// back to the first.
+// stepThrough returns a step with which a walk round n places in a circle reaches each place: a number that has no
+// divisor in common with n. It is about 5/8 of n, close to the golden ratio, so that the first places are spread
+// evenly, too.
 func stepThrough(n uint64) uint64 {
-	for step := max(1, n*5/8); ; step++ { // 5/8 is close to the golden ratio
-		x, y := step, n
-		for y != 0 {
-			x, y = y, x%y
-		}
-		if x == 1 {
-			return step
-		}
+	step := max(1, n*5/8)
+	for divisor(step, n) != 1 {
+		step++
 	}
+	return step
 }
 
-// take looks at the objects of some references.
-func (o *objectFacts) take(raw []byte) {
+// divisor returns the greatest common divisor.
+func divisor(x, y uint64) uint64 {
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return x
+}
+
+// addReferences looks at the objects of some references.
+func (o *objectFacts) addReferences(raw []byte) {
 	for ; len(raw) >= 8; raw = raw[8:] {
 		addr := binary.LittleEndian.Uint64(raw)
 		o.facts.Seen++
 		note, known := o.known[addr]
 		if !known {
-			note = o.look(addr)
+			note = o.lookAt(addr)
 			if len(o.known) < mostDifferent {
 				o.known[addr] = note
 			} else {
@@ -125,9 +131,10 @@ func (o *objectFacts) take(raw []byte) {
 	}
 }
 
-// look finds out about an object that was not met before, or is no longer remembered.
-func (o *objectFacts) look(addr uint64) (note objectNote) {
-	if addr == 0 { // NumPy's None
+// lookAt finds out about an object that was not met before, or that known had no room for. It adds the object's memory
+// and value to the facts.
+func (o *objectFacts) lookAt(addr uint64) (note objectNote) {
+	if addr == 0 { // NumPy takes this for None
 		return objectNote{kind: isNone, missing: true}
 	}
 	t := o.ObjectType(addr)
@@ -137,7 +144,7 @@ func (o *objectFacts) look(addr uint64) (note objectNote) {
 	}
 	size, sure := o.Measure(addr, t)
 	if t.Name == "NoneType" || t.Name == "bool" {
-		size = 0 // they are nobody's
+		size = 0 // these objects are shared by all
 	}
 	o.unsure = o.unsure || !sure
 	if !o.many || o.References(addr) == 1 {
@@ -162,11 +169,11 @@ func (o *objectFacts) look(addr uint64) (note objectNote) {
 	return note
 }
 
-// value returns the kind of an object, and a hash of its value.
+// value returns the note of an object, and a hash of its value. Equal values of a kind have the same hash.
 func (o *objectFacts) value(addr uint64, t *objects.Type) (note objectNote, hash uint64) {
 	h := maphash.Hash{}
 	h.SetSeed(o.seed)
-	word := func(kind uint8, v uint64) uint64 {
+	word := func(kind uint8, v uint64) uint64 { // the hash, with a kind and a number added
 		_, _ = h.Write(binary.LittleEndian.AppendUint64([]byte{kind}, v))
 		return h.Sum64()
 	}
@@ -203,13 +210,13 @@ func (o *objectFacts) value(addr uint64, t *objects.Type) (note objectNote, hash
 	return objectNote{kind: isOther}, word(isOther, addr)
 }
 
-// characters returns how many characters a text has, and the first of its bytes: as many as are looked at.
+// characters returns how many characters a text has, and its first bytes, at most mostOfText.
 func (o *objectFacts) characters(addr uint64) (length int64, text []byte) {
 	h := &o.Heap
 	count, state := o.Mem.Word(addr+uint64(h.StrLength)), uint32(o.Mem.Int32(addr+uint64(h.StrState)))
 	at, kind, ok := h.Characters(state)
 	if !ok || count >= objects.UserSpace {
-		o.wide, o.more = true, true // it is not known which text it is
+		o.wide, o.more = true, true // the text cannot be read, so it may be any
 		return int64(min(count, longestText)), nil
 	}
 	if _, _, ascii := h.Text(state); !ascii {

@@ -1,9 +1,9 @@
 package contents
 
-// octets are integers of one byte: each of the 256 is counted.
+// octets scans integers of one byte. It counts each of the 256 values.
 type octets struct {
 	signed bool
-	counts [4][256]int64 // one would wait for itself, where a value repeats
+	counts [4][256]int64 // four tables, as the processor waits where a value repeats and adds to the same count
 	order  order[uint8]
 	signs  order[int8]
 }

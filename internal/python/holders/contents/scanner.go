@@ -12,26 +12,27 @@ const maxText = 64 << 10
 // isKnown reports whether there are facts about elements of the type.
 func (t elementType) isKnown() bool { return scannerOf(t) != nil }
 
-// scanner takes the parts of an array in.
+// scanner scans the elements of an array, part by part.
 type scanner struct {
-	size int
-	of   kindScanner
+	size int         // bytes of an element
+	kind kindScanner // of the elements' type
 	hash maphash.Hash
-	gap  bool
+	gap  bool // elements were skipped
 	seen int64
 }
 
 // newScanner makes a scanner, nil for a type that is not known. Hashes of the same seed can be compared.
 func newScanner(t elementType, seed maphash.Seed) *scanner {
-	of := scannerOf(t)
-	if of == nil {
+	kind := scannerOf(t)
+	if kind == nil {
 		return nil
 	}
-	s := &scanner{size: t.size, of: of}
+	s := &scanner{size: t.size, kind: kind}
 	s.hash.SetSeed(seed)
 	return s
 }
 
+// scannerOf returns a new scanner for a type of elements, nil for a type that is not known.
 func scannerOf(t elementType) kindScanner {
 	switch t {
 	case elementType{'b', 1}, elementType{'u', 1}:
@@ -53,7 +54,7 @@ func scannerOf(t elementType) kindScanner {
 	case elementType{'m', 8}, elementType{'M', 8}:
 		return &times{}
 	case elementType{'f', 2}, elementType{'B', 2}:
-		return &halves{floats: *newFloats[float32](), brain: t.kind == 'B'}
+		return &halves{floats: *newFloats[float32](), isBFloat16: t.kind == 'B'}
 	case elementType{'f', 4}:
 		return newFloats[float32]()
 	case elementType{'f', 8}:
@@ -72,7 +73,7 @@ func scannerOf(t elementType) kindScanner {
 	return nil
 }
 
-// Add takes the next part in. Bytes behind its last whole element are left out.
+// Add scans the next part. It leaves out bytes behind the last whole element.
 func (s *scanner) Add(part []byte) {
 	whole := len(part) - len(part)%s.size
 	if whole < len(part) {
@@ -85,35 +86,35 @@ func (s *scanner) Add(part []byte) {
 	if !s.gap {
 		_, _ = s.hash.Write(part)
 	}
-	s.of.add(part)
+	s.kind.add(part)
 }
 
-// skip says that elements follow which are not looked at.
+// skip notes that elements are skipped before the next part.
 func (s *scanner) skip() {
 	s.gap = true
-	s.of.skip()
+	s.kind.skip()
 }
 
 // facts returns the facts about all parts.
 func (s *scanner) facts() facts {
-	f := s.of.facts()
+	f := s.kind.facts()
 	f.seen = s.seen
 	f.ascending = f.ascending && !s.gap && s.seen > 0
 	return f
 }
 
-// sum returns a hash of the bytes. all is false if some were left out.
-func (s *scanner) sum() (sum uint64, all bool) { return s.hash.Sum64(), !s.gap }
+// sum returns a hash of the bytes. complete is false if elements were skipped.
+func (s *scanner) sum() (sum uint64, complete bool) { return s.hash.Sum64(), !s.gap }
 
-// texts are of a fixed width, with zeros behind their ends.
+// texts scans texts of a fixed width, with zeros behind their ends.
 type texts struct {
-	size, char int // bytes
+	size, char int // bytes of a text, and of a character
 	seed       maphash.Seed
-	empty      int64
-	longest    int
-	wide       bool // a character is not ASCII
+	empty      int64 // texts without characters
+	longest    int   // characters of the longest text
+	wide       bool  // a character is not ASCII
 	values     distinct
-	last       []byte
+	last       []byte // the last text
 }
 
 func newTexts(size, char int) *texts {
@@ -124,38 +125,38 @@ func (t *texts) skip() {}
 
 func (t *texts) add(part []byte) {
 	for ; len(part) >= t.size; part = part[t.size:] {
-		one := trimmed(part[:t.size])
-		chars := (len(one) + t.char - 1) / t.char
+		text := trimmed(part[:t.size])
+		chars := (len(text) + t.char - 1) / t.char
 		if chars == 0 {
 			t.empty++
 		}
 		t.longest = max(t.longest, chars)
-		if string(one) == string(t.last) && t.values.count > 0 {
+		if string(text) == string(t.last) && t.values.count > 0 {
 			continue
 		}
-		t.last = append(t.last[:0], one...)
-		t.wide = t.wide || isWide(one, t.char)
+		t.last = append(t.last[:0], text...)
+		t.wide = t.wide || isWide(text, t.char)
 		if !t.values.many {
-			t.values.add(maphash.Bytes(t.seed, one))
+			t.values.add(maphash.Bytes(t.seed, text))
 		}
 	}
 }
 
-// trimmed leaves out the zeros at the end of a text.
-func trimmed(one []byte) []byte {
-	n := len(one)
-	for n >= 8 && binary.LittleEndian.Uint64(one[n-8:n]) == 0 {
+// trimmed returns a text without the zeros at its end.
+func trimmed(text []byte) []byte {
+	n := len(text)
+	for n >= 8 && binary.LittleEndian.Uint64(text[n-8:n]) == 0 {
 		n -= 8
 	}
-	for n > 0 && one[n-1] == 0 {
+	for n > 0 && text[n-1] == 0 {
 		n--
 	}
-	return one[:n]
+	return text[:n]
 }
 
-// isWide reports whether a text has characters that are not ASCII.
-func isWide(one []byte, char int) bool {
-	for i, b := range one {
+// isWide reports whether a text has characters that are not ASCII. A character has char bytes, the lowest first.
+func isWide(text []byte, char int) bool {
+	for i, b := range text {
 		if b > 127 || b != 0 && i%char != 0 {
 			return true
 		}

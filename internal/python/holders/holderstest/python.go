@@ -10,12 +10,13 @@ import (
 	"ipytracer/internal/python/cpython"
 )
 
-// Python is the memory of a Python as far as a walk reads it, made from the layout of a version. It begins at [Base].
+// Python is the made-up memory of a Python, as far as a walk reads it. It has the layout of a version, and begins at
+// [Base].
 type Python struct {
 	Heap  cpython.Heap
 	Mem   []byte
-	Types map[string]uint64
-	Block uint64 // that an array has
+	Types map[string]uint64 // addresses, by name
+	Block uint64            // the address of the block that an array has
 }
 
 // Base is the address of the first byte.
@@ -26,13 +27,13 @@ const (
 	collectorHead = 16 // bytes in front of an object
 )
 
-// Memory is the memory up to the end of its last page.
+// Memory returns the memory up to the end of its last page.
 func (f *Python) Memory() elftest.Memory {
 	return elftest.Memory{Base: Base, Bytes: append(f.Mem[:len(f.Mem):len(f.Mem)],
 		make([]byte, pageSize-len(f.Mem)%pageSize)...)}
 }
 
-// Alloc makes room for so many bytes, and returns the address.
+// Alloc makes room for size bytes, and returns their address.
 func (f *Python) Alloc(size int) uint64 {
 	addr := Base + uint64(len(f.Mem))
 	f.Mem = append(f.Mem, make([]byte, (size+15)&^15)...)
@@ -132,7 +133,7 @@ func (f *Python) Dict(pairs ...uint64) uint64 {
 // Array makes an array with the data at Block.
 func (f *Python) Array() uint64 { return f.Object("numpy.ndarray", f.Block, 1, 0, 0, 0, 0, 0, 0) }
 
-// New makes a process with one of everything in __main__, and an array at the end of it all.
+// New makes a process with an object of each type in __main__. All of them lead to an array.
 func New(minor int) *Python {
 	f := &Python{Heap: cpython.Version{Major: 3, Minor: minor, Micro: -1}.Heap(), Types: map[string]uint64{}}
 	f.Block = 0x7000_0000_0000
@@ -184,7 +185,7 @@ func New(minor int) *Python {
 // Word reads 8 bytes.
 func (f *Python) Word(addr uint64) uint64 { return binary.LittleEndian.Uint64(f.Mem[addr-Base:]) }
 
-// Main makes a process with these names in __main__, with the reference counts that they have by their names.
+// Main gives __main__ these names and values in turn, and removes all other modules.
 func (f *Python) Main(pairs ...any) {
 	var words []uint64
 	for i := 0; i < len(pairs); i += 2 {
@@ -194,16 +195,16 @@ func (f *Python) Main(pairs ...any) {
 		f.Dict(f.Str("__main__"), f.Object("module", f.Dict(words...))))
 }
 
-// Refs gives an object a reference count, and returns it.
+// Refs gives an object a reference count, and returns the object.
 func (f *Python) Refs(obj uint64, n uint64) uint64 {
 	f.Put(obj, n)
 	return obj
 }
 
-// Unknown makes an object of a library's type with words of unknown meaning, with these behind its header.
+// Unknown makes an object of a library's type, with these words, whose meaning is not known, behind the header.
 func (f *Python) Unknown(words ...uint64) uint64 { return f.Object("other.Native", words...) }
 
-// Program makes __main__ and one more module of some values.
+// Program makes the modules __main__ and lib of names and values in turn, and removes all threads.
 func (f *Python) Program(main, module []uint64) {
 	f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules),
 		f.Dict(f.Str("__main__"), f.Object("module", f.Dict(main...)), f.Str("lib"),
@@ -211,10 +212,10 @@ func (f *Python) Program(main, module []uint64) {
 	f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpThreadsHead), 0)
 }
 
-// Collect puts objects into a list of the garbage collector's.
-func (f *Python) Collect(all ...uint64) {
+// Collect puts objects into a list of the garbage collector.
+func (f *Python) Collect(objs ...uint64) {
 	ring := []uint64{f.Heap.Interpreter + uint64(f.Heap.InterpGC) + 32}
-	for _, obj := range all {
+	for _, obj := range objs {
 		ring = append(ring, obj-collectorHead)
 	}
 	f.Put(f.Types["list"]+cpython.TypeFlags, cpython.FlagGC|f.Word(f.Types["list"]+cpython.TypeFlags))
@@ -224,8 +225,8 @@ func (f *Python) Collect(all ...uint64) {
 	}
 }
 
-// Chain makes a list of nodes, each of which leads to the next one and to an array of its own. It returns the first
-// node.
+// Chain makes count nodes with link, each of which leads to the node made before and to an array of its own. It returns
+// the last node, and the addresses of the arrays' data.
 func (f *Python) Chain(count int, link func(next, array uint64) uint64) (first uint64, arrays []uint64) {
 	first = f.List()
 	for i := range count {
@@ -245,7 +246,7 @@ func (f *Python) Local(object uint64) (frame uint64) {
 		f.Put(at, f.Alloc(64))
 		f.Put(f.Word(at)+uint64(f.Heap.CFrameCurrent), frame)
 	}
-	if f.Heap.FrameHolds == 0 { // it is an object
+	if f.Heap.FrameHolds == 0 { // the frame is an object
 		f.Put(frame, 1)
 		f.Put(frame+8, f.Types["frame"])
 	}
@@ -259,13 +260,13 @@ func (f *Python) Local(object uint64) (frame uint64) {
 	return frame
 }
 
-// Objects makes an array of objects.
-func (f *Python) Objects(typ string, all ...uint64) uint64 {
-	descr, dims, data := f.Alloc(64), f.Alloc(8), f.Alloc(8*len(all))
+// Objects makes an array, of type typ, of references to objects.
+func (f *Python) Objects(typ string, objs ...uint64) uint64 {
+	descr, dims, data := f.Alloc(64), f.Alloc(8), f.Alloc(8*len(objs))
 	f.Mem[descr+24-Base] = 'O'
-	f.Put(dims, uint64(len(all)))
-	for i, one := range all {
-		f.Put(data+uint64(8*i), one)
+	f.Put(dims, uint64(len(objs)))
+	for i, obj := range objs {
+		f.Put(data+uint64(8*i), obj)
 	}
 	return f.Object(typ, data, 1, dims, 0, 0, descr, 4, 0)
 }

@@ -83,7 +83,7 @@ func (s *Sizer) arraySize(addr uint64) (bytes uint64, known bool) {
 	a := s.ReadArray(addr)
 	shape := allocated(16 * uint64(len(a.Shape)))
 	if shape > 0 {
-		s.Sizes.place(s.Mem.Word(addr+ArrayLengths), shape)
+		s.Sizes.reportBlock(s.Mem.Word(addr+ArrayLengths), shape)
 	}
 	if !s.OwnsData(addr) {
 		return shape, s.Mem.Word(addr+ArrayBase) != 0
@@ -189,5 +189,8 @@ func dtypeName(kind, order byte, size uint64) string {
 	return ""
 }
 
-// KindObject is NumPy's letter for references to objects.
-const KindObject = 'O'
+// NumPy's letters for references to objects, and for records.
+const (
+	KindObject = 'O'
+	kindRecord = 'V'
+)

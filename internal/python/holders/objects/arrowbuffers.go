@@ -8,12 +8,12 @@ const (
 )
 
 // ArrowBuffers returns the bytes of the buffers of a chunked array, or of an array: each once, wherever the memory is
-// from. It is false where not all could be read. The places in the C++ objects: cpp/src/arrow/chunked_array.h (chunks),
-// array/array_base.h (data behind the virtual table), array/data.h (type, length, null count, offset, buffers,
-// children), buffer.h (virtual table, flags, data, size), Arrow 11 to 25.
+// from. known is false where not all could be read. The places in the C++ objects: cpp/src/arrow/chunked_array.h
+// (chunks), array/array_base.h (data behind the virtual table), array/data.h (type, length, null count, offset,
+// buffers, children), buffer.h (virtual table, flags, data, size), Arrow 11 to 25.
 func ArrowBuffers(w *Sizer, obj uint64, t *Type) (bytes uint64, known bool) {
 	const data = 8
-	of := w.Lineage(t)
+	lineage := w.Lineage(t)
 	for at := uint64(16); at+SharedSize <= min(t.Basic, MaxBasic); at += 8 {
 		p, ok := SharedAt(w.Types, at+obj)
 		if !ok {
@@ -21,13 +21,13 @@ func ArrowBuffers(w *Sizer, obj uint64, t *Type) (bytes uint64, known bool) {
 		}
 		b := &buffers{w: w, seen: map[uint64]bool{}, known: true}
 		switch {
-		case of.Is("pyarrow.lib.ChunkedArray"):
+		case lineage.Is("pyarrow.lib.ChunkedArray"):
 			b.vector(p.Object, maxChunks, func(at uint64) {
 				if array := w.Mem.Word(at); array != 0 {
 					b.array(array+data, 0)
 				}
 			})
-		case of.Is("pyarrow.lib.Array"):
+		case lineage.Is("pyarrow.lib.Array"):
 			b.array(p.Object+data, 0)
 		default:
 			return 0, false
@@ -45,7 +45,7 @@ type buffers struct {
 	known bool
 }
 
-// vector calls do with where each shared pointer of a std::vector is, empty ones included.
+// vector calls do with the address of each shared pointer of a std::vector, empty ones included.
 func (b *buffers) vector(at uint64, most uint64, do func(at uint64)) {
 	begin, end := b.w.Mem.Word(at), b.w.Mem.Word(at+8)
 	if begin == 0 && end == 0 {

@@ -14,16 +14,15 @@ const (
 	SharedSize = 16      // the object, and its counts
 	maxOfArrow = 1 << 16 // bytes of an object
 	MaxShared  = 1 << 20 // bytes of a vector of shared pointers
-	maxLooked  = 1 << 10 // bytes of one that are looked at before it is taken for one
+	maxLooked  = 1 << 10 // bytes of a vector that are checked before it is believed
 )
 
-// SharedAt reads a shared pointer to an object of Arrow's. Nothing is believed unless the second word leads to a
-// control block: an object of a class that libstdc++ has for them (bits/shared_ptr_base.h: _Sp_counted_base, two
-// counts behind the virtual table), of something in namespace arrow.
+// SharedAt reads a shared pointer to an object of Arrow's. ok is false unless the second word leads to a control block
+// of something in namespace arrow: an object of a class that libstdc++ has for control blocks (bits/shared_ptr_base.h:
+// _Sp_counted_base, two counts behind the virtual table).
 func SharedAt(y *Types, at uint64) (p SharedPointer, ok bool) {
 	p.Object, p.Counts = y.Mem.Word(at), y.Mem.Word(at+8)
-	if p.Object&7 != 0 || p.Counts&7 != 0 || p.Object < LowestAddress || p.Counts < LowestAddress ||
-		p.Object >= UserSpace || p.Counts >= UserSpace {
+	if !isAddress(p.Object) || !isAddress(p.Counts) {
 		return p, false
 	}
 	p.Class = y.Class(y.Mem.Word(p.Counts))
@@ -147,13 +146,13 @@ func IsPoolBuffer(y *Types, object uint64) bool {
 // LeastBehind is the least size of objects of a class that lead to buffers, in bytes: that much is looked at where the
 // allocator does not show the size.
 func LeastBehind(class string) uint64 {
-	for _, one := range []struct {
-		of   string
+	for _, known := range []struct { // the first name that the class contains decides
+		name string
 		size uint64
 	}{{"ArrayData", 104}, {"ChunkedArray", 48}, {"Table", 56}, {"RecordBatch", 56},
 		{"Buffer", BufferParent + SharedSize}, {"Array", 24}} {
-		if strings.Contains(class, one.of) {
-			return one.size
+		if strings.Contains(class, known.name) {
+			return known.size
 		}
 	}
 	return 0

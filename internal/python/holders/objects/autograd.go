@@ -29,20 +29,19 @@ type Autograd struct{ NativeMemory }
 // NodePointer is a std::shared_ptr to a node: the object, and its counts.
 type NodePointer struct{ Node, Counts uint64 }
 
-// autogradVisitor takes the references that a node has.
+// autogradVisitor is called with the references that a node has.
 type autogradVisitor interface {
 	Node(p NodePointer)
 	Tensor(impl uint64)
 	Object(obj uint64) // of Python's
 }
 
-// Bounds, in bytes where nothing else is said.
 const (
-	maxNode   = 8 << 10
-	maxEdges  = 24 << 14
-	maxSaved  = 1 << 12 // elements of std::vectors of saved tensors in a node
-	countsOf  = 8       // place of the count of pointers in the counts of a std::shared_ptr
-	byPointer = "_Sp_counted"
+	maxNode   = 8 << 10       // bytes of a node that are looked at
+	maxEdges  = 24 << 14      // bytes of a node's edges
+	maxSaved  = 1 << 12       // elements of std::vectors of saved tensors in a node
+	countsOf  = 8             // offset of the count of pointers in the control block of a std::shared_ptr
+	byPointer = "_Sp_counted" // part of the name of a control block's class
 )
 
 // Places in a node (function.h): behind the virtual table is a std::weak_ptr to itself, and behind numbers and a lock
@@ -53,8 +52,8 @@ const (
 	nodeRest   = 128
 )
 
-// At reads a shared pointer to a node; ok is false if there is none.
-func (g Autograd) At(at uint64) (p NodePointer, ok bool) {
+// NodeAt reads the shared pointer to a node at an address; ok is false if there is none.
+func (g Autograd) NodeAt(at uint64) (p NodePointer, ok bool) {
 	p = NodePointer{g.Word(at), g.Word(at + 8)}
 	return p, isAddress(p.Node) && g.isCounts(p.Counts) && g.Word(p.Node+nodeItself) == p.Node &&
 		g.Word(p.Node+nodeItself+8) == p.Counts && g.Class(g.Word(p.Node)) != "" && g.Uses(p) > 0
@@ -81,8 +80,7 @@ func (g Autograd) isCounts(addr uint64) bool {
 
 func isAddress(word uint64) bool { return word&7 == 0 && word >= LowestAddress && word < UserSpace }
 
-// IsTensor reports whether a word is the address of a tensor in C++. The object that stands for no tensor does not
-// count as one.
+// IsTensor reports whether a word is the address of a tensor in C++. PyTorch's object for "no tensor" is none.
 func (g Autograd) IsTensor(word uint64) bool {
 	if !isAddress(word) {
 		return false
@@ -112,7 +110,7 @@ func (g Autograd) Bytes(p NodePointer) uint64 {
 	return bytes
 }
 
-// Visit takes the references of a node. It returns false where the object is not like a node of a known version.
+// Visit passes the references of a node to v. It returns false where the object is not like a node of a known version.
 func (g Autograd) Visit(p NodePointer, v autogradVisitor) bool {
 	if !g.edges(p.Node+nodeEdges, v) {
 		return false
@@ -125,11 +123,12 @@ func (g Autograd) Visit(p NodePointer, v autogradVisitor) bool {
 	case strings.HasSuffix(class, "6PyNodeE"):
 		return g.function(p.Node, size, v)
 	}
-	g.rest(p.Node, size, v)
+	g.visitRest(p.Node, size, v)
 	return size > 0
 }
 
-// edges takes the nodes of a std::vector of edges: a shared pointer each, and a number.
+// edges visits the nodes of a std::vector of edges. An edge is a shared pointer and a number. It returns false where
+// the vector is not like one.
 func (g Autograd) edges(at uint64, v autogradVisitor) bool {
 	const edge = 24
 	begin, end, room := g.Word(at), g.Word(at+8), g.Word(at+16)
@@ -140,7 +139,7 @@ func (g Autograd) edges(at uint64, v autogradVisitor) bool {
 		return false
 	}
 	for ; begin < end; begin += edge {
-		if p, ok := g.At(begin); ok {
+		if p, ok := g.NodeAt(begin); ok {
 			v.Node(p)
 		} else if g.Word(begin) != 0 {
 			return false
@@ -149,7 +148,8 @@ func (g Autograd) edges(at uint64, v autogradVisitor) bool {
 	return true
 }
 
-// variable takes the parameter of a node that adds up gradients: the tensor that refers back to the node.
+// variable visits the parameter of a node that adds up gradients: the tensor that refers back to the node. It returns
+// false if there is none.
 func (g Autograd) variable(node, size uint64, v autogradVisitor) bool {
 	for at := uint64(nodeRest); at+8 <= size; at += 8 {
 		impl := g.Word(node + at)
@@ -171,8 +171,8 @@ func (g Autograd) refersBack(impl, node uint64) bool {
 	return false
 }
 
-// function takes the Python object of a node that calls Python (torch.autograd.Function): the object that refers back
-// to the node. This object has a vector of saved tensors (python_function.h).
+// function visits the Python object of a node that calls Python (torch.autograd.Function): the object that refers back
+// to the node (python_function.h). It returns false if there is none.
 func (g Autograd) function(node, size uint64, v autogradVisitor) bool {
 	const head, most = 16, 320
 	for at := uint64(nodeRest); at+8 <= size; at += 8 {
@@ -198,10 +198,9 @@ type autogradMeta struct {
 	Views    bool // it is a view, and has the tensors that it is a view of
 }
 
-// Places in such an object: behind the name, a std::string of 32 bytes, the gradient, the graph, and the node that adds
-// up gradients, which the object does not hold.
+// Offsets in an AutogradMeta. It does not hold the node at metaAdds, which adds up gradients.
 const (
-	metaName  = 8
+	metaName  = 8 // a std::string of 32 bytes
 	metaGrad  = 40
 	metaGraph = 48
 	metaAdds  = 64
@@ -223,6 +222,6 @@ func (g Autograd) Meta(at uint64) (m autogradMeta, ok bool) {
 	if grad := g.Word(at + metaGrad); g.IsTensor(grad) {
 		m.Gradient = grad
 	}
-	m.Graph, m.HasGraph = g.At(at + metaGraph)
+	m.Graph, m.HasGraph = g.NodeAt(at + metaGraph)
 	return m, m.HasGraph || g.Word(at+metaGraph) == 0
 }

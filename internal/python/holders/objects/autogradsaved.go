@@ -2,14 +2,14 @@ package objects
 
 import "strings"
 
-// saved are the places in a SavedVariable (saved_variable.h), and its size.
+// saved has the offsets in a SavedVariable (saved_variable.h), and its size.
 type saved struct {
-	counter uint64 // the version counter; 0 for none
-	flags   uint64 // five of a byte
-	hooks   uint64 // an object with the Python functions that pack and unpack it
-	graph   uint64 // the graph, where hooks have the tensor
-	adds    uint64 // the node that adds up gradients; likewise
-	holds   bool   // this one is held
+	counter uint64 // the version counter; 0 if the layout has none
+	flags   uint64 // five flags of a byte each
+	hooks   uint64 // an object with the Python functions that pack and unpack the tensor
+	graph   uint64 // the graph, set if hooks have the tensor
+	adds    uint64 // the node that adds up gradients, set if hooks have the tensor
+	holds   bool   // the SavedVariable holds the node at adds
 	size    uint64
 }
 
@@ -18,7 +18,7 @@ var savedLayouts = [...]saved{
 	{flags: 48, hooks: 56, graph: 64, adds: 80, holds: true, size: 104}, // 2.6
 }
 
-// Saved takes what is saved in a part of memory: in SavedVariables, and in vectors of these.
+// Saved visits the SavedVariables in a part of memory, and those in vectors.
 func (g Autograd) Saved(from, size uint64, v autogradVisitor) {
 	left := maxSaved
 	for at, end := from, from+min(size, maxNode); at+8 <= end; {
@@ -26,23 +26,23 @@ func (g Autograd) Saved(from, size uint64, v autogradVisitor) {
 	}
 }
 
-// rest takes what is saved in the part of a node that its class has, and other nodes that it shares.
-func (g Autograd) rest(node, size uint64, v autogradVisitor) {
+// visitRest visits the SavedVariables, and the shared pointers to nodes, in the part of a node that its class adds.
+func (g Autograd) visitRest(node, size uint64, v autogradVisitor) {
 	left := maxSaved
 	for at, end := node+nodeRest, node+size; at+8 <= end; {
-		took := g.savedAt(at, end, &left, v)
-		if p, ok := g.At(at); took == 0 && ok && at+16 <= end {
-			took = 16
+		size := g.savedAt(at, end, &left, v)
+		if p, ok := g.NodeAt(at); size == 0 && ok && at+16 <= end {
+			size = 16
 			if p.Node != node {
 				v.Node(p)
 			}
 		}
-		at += max(took, 8)
+		at += max(size, 8)
 	}
 }
 
-// savedAt takes what is saved at an address, and returns its size: 0 for nothing. left is how many elements of vectors
-// may still be looked at.
+// savedAt visits the SavedVariable, or the vector of them, at an address. It returns its size, 0 if there is none. left
+// is how many elements of vectors may still be looked at.
 func (g Autograd) savedAt(at, end uint64, left *int, v autogradVisitor) uint64 {
 	word := g.Word(at)
 	if word != 0 && !isAddress(word) {
@@ -50,12 +50,12 @@ func (g Autograd) savedAt(at, end uint64, left *int, v autogradVisitor) uint64 {
 	}
 	for _, l := range &savedLayouts {
 		if at+l.size <= end && g.isSaved(at, l) && !g.isEmpty(at, l) {
-			g.take(at, l, v)
+			g.visitSaved(at, l, v)
 			return l.size
 		}
 		if word != 0 && at+24 <= end && g.areSaved(at, l, left) {
-			for one := word; one < g.Word(at+8); one += l.size {
-				g.take(one, l, v)
+			for element := word; element < g.Word(at+8); element += l.size {
+				g.visitSaved(element, l, v)
 			}
 			return 24
 		}
@@ -63,20 +63,22 @@ func (g Autograd) savedAt(at, end uint64, left *int, v autogradVisitor) uint64 {
 	return 0
 }
 
-// isSaved reports whether there is a SavedVariable. One that was never set, or was given back, is one as well.
+// isSaved reports whether there is a SavedVariable at an address, also if it was never set or was given back.
 func (g Autograd) isSaved(at uint64, l saved) bool {
 	data, flags, hooks := g.Word(at), g.Word(at+l.flags), g.Word(at+l.hooks)
-	const each = 0x01_0101_0101
-	if flags&0xff_ffff_ffff&^each != 0 || g.Word(at+l.size-8)&0xfe != 0 {
+	const fiveBytes, lowestBits = 0xff_ffff_ffff, 0x01_0101_0101
+	if flags&fiveBytes&^lowestBits != 0 || g.Word(at+l.size-8)&0xfe != 0 { // a byte that is no bool
 		return false
 	}
-	is := func(flag int) bool { return flags>>(8*flag)&1 != 0 }
+	isSet := func(flag int) bool { return flags>>(8*flag)&1 != 0 }
 	const unset, original, leaf, output = 0, 2, 3, 4
-	some := g.IsTensor(data)
+	hasTensor := g.IsTensor(data)
 	switch {
-	case !some && data != 0 && !strings.Contains(g.Class(g.Word(data)), "UndefinedTensorImpl"):
+	case !hasTensor && data != 0 && !strings.Contains(g.Class(g.Word(data)), "UndefinedTensorImpl"):
 		return false
-	case (some || hooks != 0) && is(unset), some && is(original) != (!is(output) || is(leaf)):
+	case (hasTensor || hooks != 0) && isSet(unset):
+		return false
+	case hasTensor && isSet(original) != (!isSet(output) || isSet(leaf)):
 		return false
 	case hooks != 0 && (!isAddress(hooks) || !strings.Contains(g.Class(g.Word(hooks)), "SavedVariableHooks")):
 		return false
@@ -104,19 +106,19 @@ func (g Autograd) areSaved(at uint64, l saved, left *int) bool {
 	if end <= begin || room < end || end-begin > UserSpace || (end-begin)%l.size != 0 || (room-begin)%l.size != 0 {
 		return false
 	}
-	some := false
+	hasTensor := false
 	for ; begin < end; begin += l.size {
 		if *left--; *left < 0 || !g.isSaved(begin, l) {
 			return false
 		}
-		some = some || !g.isEmpty(begin, l)
+		hasTensor = hasTensor || !g.isEmpty(begin, l)
 	}
-	return some
+	return hasTensor
 }
 
-// take takes the references of a SavedVariable: to its tensor, to the Python objects of hooks (pack, unpack, what was
-// packed: python_saved_variable_hooks.h), and to nodes.
-func (g Autograd) take(at uint64, l saved, v autogradVisitor) {
+// visitSaved visits the references of a SavedVariable: to its tensor, to nodes, and to the three Python objects of
+// hooks (pack, unpack, and the packed value: python_saved_variable_hooks.h).
+func (g Autograd) visitSaved(at uint64, l saved, v autogradVisitor) {
 	if impl := g.Word(at); g.IsTensor(impl) {
 		v.Tensor(impl)
 	}
@@ -128,10 +130,10 @@ func (g Autograd) take(at uint64, l saved, v autogradVisitor) {
 			}
 		}
 	}
-	if p, ok := g.At(at + l.graph); ok {
+	if p, ok := g.NodeAt(at + l.graph); ok {
 		v.Node(p)
 	}
-	if p, ok := g.At(at + l.adds); ok && l.holds {
+	if p, ok := g.NodeAt(at + l.adds); ok && l.holds {
 		v.Node(p)
 	}
 }

@@ -16,12 +16,12 @@ type Budget struct {
 	Ctx    context.Context
 	Mem    *Memory
 	Limits Limits
-	// A walk may take as much processor time. Time passes also while others have the processors, so the clock on the
-	// wall only ends a walk that is held up, such as by memory of a process that is not to be had.
+	// Until is the [ProcessorTime] at which the walk stops. Deadline is much later: it only ends a walk that waits,
+	// such as for memory that is being swapped in.
 	Until    time.Duration
 	Deadline time.Time
 	steps    int
-	Stopped  error // why it ended early
+	Stopped  error // why the walk ended early
 }
 
 // Patience is how many times as long as its processor time a walk may take.
@@ -84,11 +84,11 @@ type Limits struct {
 	Objects int           // containers looked into, 4 million
 	Bytes   int64         // read from the process, 2 GiB
 	Time    time.Duration // of the processor, of the thread that walks; 5 s
-	// Elements is the time of the processor for what is in arrays, and for the columns of frames; 1 s each.
+	// Elements is the processor time for the contents of arrays, and again for the columns of frames; 1 s each.
 	Elements time.Duration
 	Unseen   bool          // look for arrays that are none of the blocks, too
-	Names    bool          // of [List]: objects that only modules have are not looked for
-	Watch    []event.Piece // of [List]: objects that may be there still
+	Names    bool          // of [List]: do not look for objects that only modules have
+	Watch    []event.Piece // of [List]: objects that may still be there
 	// Contents: [List] reads the elements of large arrays as well.
 	Contents bool
 	// Running are the PyThreadStates of threads that run cells: the result marks objects that their frames hold as

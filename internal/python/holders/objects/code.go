@@ -23,12 +23,12 @@ func (r Reader) FreeNames(code uint64) []uint64 {
 	if h.CodeCells != 0 {
 		return r.Tuple(r.Mem.Word(code+uint64(h.CodeFrees)), MaxLocals)
 	}
-	all := r.LocalNames(code)
-	n := min(int(max(0, r.Mem.Int32(code+uint64(h.CodeFree)))), len(all))
-	return all[len(all)-n:]
+	names := r.LocalNames(code)
+	free := min(int(max(0, r.Mem.Int32(code+uint64(h.CodeFree)))), len(names))
+	return names[len(names)-free:]
 }
 
-// Instruction is where in its code a frame is, as cpython.Line wants it.
+// Instruction returns the position of a frame in its code, in the form that cpython.Line takes.
 func (r Reader) Instruction(addr, code uint64) int64 {
 	h := &r.Heap
 	if h.FrameKind == cpython.FrameObject {
@@ -37,8 +37,7 @@ func (r Reader) Instruction(addr, code uint64) int64 {
 	return int64(r.Mem.Word(addr+uint64(h.FrameInstr)) - code - uint64(h.CodeBytes))
 }
 
-// FunctionOf returns the name of the function that a code object is of, with the names of what it is defined in from
-// 3.11 on.
+// FunctionOf returns the name of a code object's function. From 3.11 on it is the qualified name, such as Class.method.
 func (r Reader) FunctionOf(code uint64) string {
 	name, _ := r.Text(r.Mem.Word(code+uint64(cmp.Or(r.Heap.CodeQualName, r.Heap.CodeName))), MaxText)
 	return name
@@ -50,7 +49,7 @@ func (r Reader) FileOf(code uint64) string {
 	return name
 }
 
-// CodeOf is the name and the file of a frame's code, "" where it has none.
+// CodeOf returns the function's name and the file of a frame's code, "" where the frame has none.
 func (r Reader) CodeOf(frame uint64) (function, file string) {
 	code := r.Mem.Word(frame+uint64(r.Heap.FrameCode)) & r.Heap.CodeMask
 	if t := r.ObjectType(code); t == nil || t.Name != "code" {

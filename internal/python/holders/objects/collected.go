@@ -1,27 +1,28 @@
 package objects
 
-// Collected are the objects that the garbage collector knows, as its lists have them. One may be there several times.
+// Collected are the objects that the garbage collector knows, in the order of its lists. An object may occur several
+// times.
 type Collected struct {
 	Objects []uint64
-	Old     listPart // of objects: those that were there when the collector last looked at all
-	Frozen  listPart // the objects that it leaves alone
-	Region  Region
-	Read    int64 // bytes
+	Old     listPart // the objects that were there when the collector last looked at all
+	Frozen  listPart // the objects that the collector leaves alone
+	Region  Region   // of Objects
+	Read    int64    // bytes
 	Stopped error
-	Done    chan struct{} // closed when the rest is there
-	resumed int           // how many times a list was taken up again: its objects are there twice, then
+	Done    chan struct{} // closed when all other fields are set
+	resumed int           // how many times a walk along a list was resumed: Objects may have the list's objects twice
 
 	Collector Collector
 }
 
-// Collect reads the garbage collector's lists beside a survey: it takes nothing but reading.
-func Collect(of Reader) *Collected {
+// Collect starts to read the garbage collector's lists, in a goroutine with memory of its own.
+func Collect(survey Reader) *Collected {
 	c := &Collected{Done: make(chan struct{})}
 	c.Objects = Room[uint64](&c.Region, RoomObjects)
-	mem := NewMemory(of.Mem.Source, of.Mem.Limit-of.Mem.Total)
-	mem.Files = of.Mem.Files
+	mem := NewMemory(survey.Mem.Source, survey.Mem.Limit-survey.Mem.Total)
+	mem.Files = survey.Mem.Files
 	mem.KeepFew()
-	r := NewReader(of.Heap, NewBudget(of.Ctx, mem, of.Limits))
+	r := NewReader(survey.Heap, NewBudget(survey.Ctx, mem, survey.Limits))
 	go func() {
 		defer close(c.Done)
 		defer mem.Close()
@@ -33,11 +34,13 @@ func Collect(of Reader) *Collected {
 		for _, list := range heads {
 			l, first, resumed := gcList{r, c, list}, len(c.Objects), c.resumed
 			switch {
-			case !l.checked():
+			case !l.readChecked():
 				c.Collector.Complete = false
-				_ = l.follow(0, list) || l.follow(gcPrevious, list)
+				if !l.follow(gcNext, list) {
+					l.follow(gcPrevious, list)
+				}
 			case c.resumed == resumed:
-				c.listed(list, first)
+				c.setParts(list, first)
 			}
 		}
 		c.Read, c.Stopped = mem.Total, r.Stopped
@@ -50,6 +53,7 @@ func Collect(of Reader) *Collected {
 const (
 	gcHead     = 16
 	gcFlags    = 3
+	gcNext     = 0
 	gcPrevious = 8
 )
 
@@ -60,37 +64,37 @@ type gcList struct {
 	head uint64
 }
 
-// link returns the entry that a link of an entry leads to: 0 for the next one, gcPrevious for the one before.
+// link returns the entry that a link of an entry leads to; which is gcNext or gcPrevious.
 func (l gcList) link(entry, which uint64) uint64 { return l.r.Mem.Word(entry+which) &^ gcFlags }
 
-// stands reports whether an entry is linked: the next one leads back to it.
-func (l gcList) stands(entry uint64) bool {
-	next := l.link(entry, 0)
+// isLinked reports whether an entry is linked: the next one leads back to it.
+func (l gcList) isLinked(entry uint64) bool {
+	next := l.link(entry, gcNext)
 	return next != 0 && l.link(next, gcPrevious) == entry
 }
 
-// room reports whether there is room for another object, and time.
-func (l gcList) room() bool {
+// hasRoom reports whether there is room for another object, and time.
+func (l gcList) hasRoom() bool {
 	return len(l.c.Objects) < min(2*l.r.Limits.Objects, RoomObjects) && !l.r.Spent()
 }
 
-// maxResumed is how many times a list is taken up again that the process has changed under the walk.
+// maxResumed is how many times the walk along a list is resumed after the process changed the list.
 const maxResumed = 64
 
-// checked takes in the list from its head on and reports whether that led back to the head. The process adds to the
-// list and takes from it meanwhile, and pages that were read before are not read again: a link may lead to an object
-// that is gone. Each entry must lead back to the one before it. Where it does not, everything is read anew, and the
-// walk goes on from the last entry that is linked still.
-func (l gcList) checked() bool {
-	first, at, marks, before := len(l.c.Objects), l.head, newMarks(), l.c.resumed
-	for l.room() {
-		next := l.link(at, 0)
+// readChecked appends the list's objects, from its head on, and reports whether the links led back to the head. The
+// process changes the list meanwhile, and pages that were read before are not read again: a link may lead to an object
+// that is gone. So each entry must lead back to the one before it. Where it does not, everything is read anew, and the
+// walk is resumed at the last entry that is still linked.
+func (l gcList) readChecked() bool {
+	first, at, circle, before := len(l.c.Objects), l.head, newCircle(), l.c.resumed
+	for l.hasRoom() {
+		next := l.link(at, gcNext)
 		switch {
 		case next != 0 && l.link(next, gcPrevious) == at:
 			if next == l.head {
 				return true
 			}
-			if marks.met(next) {
+			if circle.met(next) {
 				return false
 			}
 			l.c.Objects = append(l.c.Objects, next+gcHead)
@@ -100,29 +104,29 @@ func (l gcList) checked() bool {
 		default:
 			l.c.resumed++
 			l.r.Mem.Forget()
-			at, marks = l.standing(first), newMarks()
+			at, circle = l.lastLinked(first), newCircle()
 		}
 	}
 	return false
 }
 
-// standing returns the last entry taken in since the first that is linked still, or one before it; the head where none
-// is.
-func (l gcList) standing(first int) uint64 {
+// lastLinked returns an entry that is still linked, at or soon before the last such entry among the objects from index
+// first on; the head if it finds none.
+func (l gcList) lastLinked(first int) uint64 {
 	for back := 1; back <= len(l.c.Objects)-first; back *= 2 {
-		if entry := l.c.Objects[len(l.c.Objects)-back] - gcHead; l.stands(entry) {
+		if entry := l.c.Objects[len(l.c.Objects)-back] - gcHead; l.isLinked(entry) {
 			return entry
 		}
 	}
 	return l.head
 }
 
-// follow takes in the targets of one of the links from an entry on, and believes them. It reports whether that led back
-// to the head.
+// follow appends the objects that one of the links leads to, from an entry on, without a check. It reports whether that
+// led back to the head.
 func (l gcList) follow(which, from uint64) bool {
-	marks := newMarks()
+	circle := newCircle()
 	for at := l.link(from, which); at != l.head; at = l.link(at, which) {
-		if at == 0 || marks.met(at) || !l.room() {
+		if at == 0 || circle.met(at) || !l.hasRoom() {
 			return false
 		}
 		l.c.Objects = append(l.c.Objects, at+gcHead)
@@ -130,20 +134,22 @@ func (l gcList) follow(which, from uint64) bool {
 	return true
 }
 
-// marks notice a circle that does not lead through the list's head: it comes back to an entry that was met after a
-// power of two of steps.
-type marks struct {
+// circle detect a circle that does not lead through the list's head, with Brent's algorithm: they remember the entry
+// that was met after the last power of two of steps.
+type circle struct {
 	mark  uint64
 	steps int
 }
 
-func newMarks() *marks { return &marks{} }
+func newCircle() *circle { return &circle{} }
 
-func (m *marks) met(entry uint64) bool {
+// met reports whether an entry closes a circle.
+func (m *circle) met(entry uint64) bool {
 	if entry == m.mark {
 		return true
 	}
-	if m.steps++; m.steps&(m.steps-1) == 0 {
+	m.steps++
+	if isPowerOfTwo := m.steps&(m.steps-1) == 0; isPowerOfTwo {
 		m.mark = entry
 	}
 	return false
@@ -163,8 +169,9 @@ func (r Reader) generations() (heads []uint64) {
 	return heads
 }
 
-// listed takes in a list that was read from its head to its end, each object once.
-func (c *Collected) listed(list uint64, first int) {
+// setParts sets Old or Frozen to the objects of a list that was read from its head to its end, each object once. They
+// are in Objects from index first on.
+func (c *Collected) setParts(list uint64, first int) {
 	switch {
 	case !c.Collector.Known:
 	case list == c.Collector.oldest:

@@ -1,13 +1,13 @@
 package objects
 
-// Collector has the facts of a process's garbage collector about itself.
+// Collector has the state of a process's garbage collector.
 type Collector struct {
-	Known     bool   // the place of all this is known in this version, and its contents are likely
+	Known     bool   // the places of the fields are known in this version, and their contents are likely
 	Disabled  bool   // gc.disable()
-	oldest    uint64 // the head of the list of objects that it looks at last
-	permanent uint64 // of those that it leaves alone
-	Complete  bool   // all of its lists were read from their heads to their ends
-	pending   int    // how many objects, at most, came to the oldest list since it last looked at all of them
+	oldest    uint64 // the head of the oldest generation's list
+	permanent uint64 // the head of the list of objects that the collector leaves alone
+	Complete  bool   // all lists were read from their heads to their ends
+	pending   int    // how many objects, at most, came to the oldest list since the last full collection
 }
 
 // collectorAt has the places of the facts of [Collector] in struct _gc_runtime_state, in bytes:
@@ -30,7 +30,7 @@ func collectorsOf(minor int) []collectorAt {
 	return nil
 }
 
-// readCollector reads it.
+// readCollector reads the collector's state by the first layout that fits; Known is false if none does.
 func readCollector(r Reader) (c Collector) {
 	for _, at := range collectorsOf(r.Heap.Version.Minor) {
 		if c = readCollectorAt(r, at); c.Known {
@@ -56,18 +56,19 @@ func readCollectorAt(r Reader, at collectorAt) (c Collector) {
 		permanent: gc + at.permanent, pending: int(pending)}
 }
 
-// listPart is a range of a list: the objects from one place up to another, which is not in it.
+// listPart is the range [from, To) of indexes of a list.
 type listPart struct{ from, To int }
 
 func (s listPart) has(i int) bool { return i >= s.from && i < s.To }
 
-// Keep moves the ends of the range as the object at one place goes to another: now has the moved ends.
-func (s listPart) Keep(from, to int, now *listPart) {
+// Keep sets the bounds of moved, which is this range after the list was compacted: the object at index from went to
+// index to.
+func (s listPart) Keep(from, to int, moved *listPart) {
 	if from == s.from {
-		now.from = to
+		moved.from = to
 	}
 	if from == s.To {
-		now.To = to
+		moved.To = to
 	}
 }
 
@@ -79,11 +80,14 @@ func FlagOf(s listPart, i int, flag uint32) uint32 {
 	return 0
 }
 
-// isHead reports whether a list begins at an address.
+// isHead reports whether a list of the collector's, which may be empty, begins at an address.
 func isHead(r Reader, addr uint64) bool {
-	next, prev := r.Mem.Word(addr)&^gcFlags, r.Mem.Word(addr+8)&^gcFlags
-	if next < LowestAddress || prev < LowestAddress {
+	next, previous := r.Mem.Word(addr+gcNext)&^gcFlags, r.Mem.Word(addr+gcPrevious)&^gcFlags
+	if next < LowestAddress || previous < LowestAddress {
 		return false
 	}
-	return next == addr && prev == addr || r.Mem.Word(next+8)&^gcFlags == addr || r.Mem.Word(prev)&^gcFlags == addr
+	if isEmpty := next == addr && previous == addr; isEmpty {
+		return true
+	}
+	return r.Mem.Word(next+gcPrevious)&^gcFlags == addr || r.Mem.Word(previous+gcNext)&^gcFlags == addr
 }

@@ -5,9 +5,9 @@ import "strings"
 // Word reads 8 bytes; 0 where they cannot be read.
 func (y *Types) Word(addr uint64) uint64 { return y.Mem.Word(addr) }
 
-// Class returns the mangled name of a virtual table's class, "" if it is none. The Itanium C++ ABI has, in front of the
-// address in an object's first word: the offset to the whole object, 0 here, and a std::type_info: its own virtual
-// table, and the name.
+// Class returns the mangled name of the class with a virtual table, "" if there is no such table at the address. In
+// front of it the Itanium C++ ABI has the offset to the whole object, 0 here, and the address of a std::type_info,
+// which has its own virtual table and the name.
 func (y *Types) Class(table uint64) string {
 	const most = 1 << 16
 	if table&7 != 0 || table < LowestAddress || table >= UserSpace {
@@ -20,9 +20,7 @@ func (y *Types) Class(table uint64) string {
 	if info := y.Mem.Word(table - 8); y.Mem.Word(table-16) == 0 && info&7 == 0 && y.Mem.Word(info) != 0 {
 		name = y.Mem.cString(y.Mem.Word(info+8), MaxName)
 	}
-	if len(name) < 2 || strings.ContainsFunc(name, func(r rune) bool {
-		return r != '_' && r != '*' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
+	if len(name) < 2 || strings.ContainsFunc(name, isNotMangled) {
 		name = ""
 	}
 	if len(y.Classes) >= most {
@@ -30,6 +28,11 @@ func (y *Types) Class(table uint64) string {
 	}
 	y.Classes[table] = name
 	return name
+}
+
+// isNotMangled reports whether no mangled name has a character.
+func isNotMangled(r rune) bool {
+	return r != '_' && r != '*' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
 // MaxChunk is the largest piece of memory that is looked into, in bytes.

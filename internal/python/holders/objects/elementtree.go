@@ -17,8 +17,8 @@ const (
 	extraSize       = 64
 )
 
-// elementSize is the size of what an element has besides itself: there is none where it has neither attributes nor
-// children, and room for more than four of these is apart.
+// elementSize returns the bytes that an element has besides itself: none if it has neither attributes nor children.
+// Room for more than four children is a buffer of its own.
 func (s *Sizer) elementSize(addr uint64) (more uint64, known bool) {
 	extra := s.Mem.Word(addr + ElementExtra)
 	if extra == 0 {

@@ -3,11 +3,11 @@ package objects
 // A library in C or C++ has memory of its own behind its objects: an image's pixels, tables of hashes, the nodes of a
 // tree. No layout is known. But few words have the address at which malloc gave out a large piece. Where such a word
 // lies in an object, or in a small piece of malloc's that the object refers to, and no other object has it, the piece
-// is the object's. A library may only borrow it, so sizes with it are never known to be all or right.
+// is the object's. The library may only borrow that piece, so a size that includes it is never certain.
 
 // LibraryMemory is the memory of libraries' objects.
 type LibraryMemory struct {
-	Of map[uint64][]Block // the pieces of each object, by its address
+	Pieces map[uint64][]Block // the pieces of each object, by its address
 
 	// While a survey runs:
 	Collects bool
@@ -21,15 +21,15 @@ const (
 	MaxLargeBuffers = 1 << 20
 )
 
-// hiding notes an object of a library.
-func (f *LibraryMemory) hiding(addr uint64) {
+// addObject notes an object of a library, which may have memory that it does not show.
+func (f *LibraryMemory) addObject(addr uint64) {
 	if f.Collects && len(f.Objects) <= MaxForeign {
 		f.Objects = append(f.Objects, addr)
 	}
 }
 
-// buffer notes a buffer of a known object.
-func (f *LibraryMemory) buffer(addr, size uint64) {
+// addBuffer notes a large buffer of a known object.
+func (f *LibraryMemory) addBuffer(addr, size uint64) {
 	if f.Collects && size >= LeastLarge && len(f.Buffers) <= MaxLargeBuffers {
 		f.Buffers = append(f.Buffers, addr)
 	}

@@ -8,14 +8,12 @@ import "ipytracer/internal/python/cpython"
 func (s *Sizer) Measure(addr uint64, t *Type) (bytes uint64, known bool) {
 	size, more, known := s.body(addr, t)
 	total := allocated(size+s.Prefix(t)) + more
-	if size > MaxBasic { // the object has its data in itself
-		if in, ok := s.Sizes.Buffer(addr, size); ok {
-			total = in + more
-		} else {
-			total, known = more, false
-		}
+	if size <= MaxBasic {
+		s.Sizes.reportBlock(addr-s.Prefix(t), allocated(size+s.Prefix(t)))
+	} else if inPlace, ok := s.Sizes.Buffer(addr, size); ok { // the object has its data in itself
+		total = inPlace + more
 	} else {
-		s.Sizes.place(addr-s.Prefix(t), allocated(size+s.Prefix(t)))
+		total, known = more, false
 	}
 	if t.Shape != ShapeDict {
 		total += s.inlineValues(addr, t)
@@ -23,8 +21,8 @@ func (s *Sizer) Measure(addr uint64, t *Type) (bytes uint64, known bool) {
 	return total, known
 }
 
-// Prefix is the size of the words in front of an object: PyGC_Head, and from 3.11 on two words for attributes and weak
-// references (Include/internal/pycore_object.h, _PyType_PreHeaderSize).
+// Prefix returns the size of the words in front of an object: PyGC_Head, and from 3.11 on two words for attributes and
+// weak references (Include/internal/pycore_object.h, _PyType_PreHeaderSize).
 func (s *Sizer) Prefix(t *Type) (bytes uint64) {
 	const managedWeak = 1 << 3
 	if t.Flags&cpython.FlagGC != 0 {
@@ -65,8 +63,7 @@ func (s *Sizer) body(addr uint64, t *Type) (size, more uint64, known bool) {
 			buffer(table, 16*(min(s.Mem.Word(addr+cpython.SetMask), UserSpace)+1))
 		}
 	case t.Shape == ShapeDeque:
-		const items, block = 64, 66 * 8
-		more = (min(s.Mem.Word(addr+16), 1<<40) + s.Mem.Word(addr+40)%items + items - 1) / items * allocated(block)
+		more = s.dequeSize(addr)
 	case t.Shape == ShapeArray:
 		more, known = s.arraySize(addr)
 	case t.Shape == ShapeWords || t.Shape == ShapeLeaf:
@@ -75,10 +72,19 @@ func (s *Sizer) body(addr uint64, t *Type) (size, more uint64, known bool) {
 	return size, more, known
 }
 
+// dequeSize returns the size of a deque's blocks, of 64 items and two links each (Modules/_collectionsmodule.c). The
+// items begin at an index in the first block.
+func (s *Sizer) dequeSize(addr uint64) uint64 {
+	const itemsOfBlock, block = 64, 66 * 8
+	length, first := min(s.Mem.Word(addr+16), 1<<40), s.Mem.Word(addr+40)%itemsOfBlock
+	blocks := (first + length + itemsOfBlock - 1) / itemsOfBlock
+	return blocks * allocated(block)
+}
+
 // ItemBuffer returns the buffer of a bytearray, or of an array.array, and its size; 0 for other objects.
-func (s *Sizer) ItemBuffer(addr uint64, of Lineage) (at, size uint64) {
+func (s *Sizer) ItemBuffer(addr uint64, lineage Lineage) (at, size uint64) {
 	word := func(at uint64) uint64 { return s.Mem.Word(addr + at) }
-	switch of.Origin {
+	switch lineage.Origin {
 	case "bytearray": // ob_alloc, ob_bytes
 		return word(32), min(word(24), UserSpace)
 	case "array.array": // ob_item, allocated, ob_descr, which has the size of an item behind a letter
@@ -89,28 +95,28 @@ func (s *Sizer) ItemBuffer(addr uint64, of Lineage) (at, size uint64) {
 
 // otherSize does what body does, for types that are known by their names.
 func (s *Sizer) otherSize(addr uint64, t *Type) (size, more uint64, known bool) {
-	const most = 1 << 20
-	of := s.Lineage(t)
-	size, known = t.Basic, !of.hides
+	const maxItems = 1 << 20
+	lineage := s.Lineage(t)
+	size, known = t.Basic, !lineage.hides
 	word := func(at uint64) uint64 { return s.Mem.Word(addr + at) }
 	switch {
-	case of.Origin == "bytearray", of.Origin == "array.array":
-		more, known = s.Sizes.Buffer(s.ItemBuffer(addr, of))
+	case lineage.Origin == "bytearray", lineage.Origin == "array.array":
+		more, known = s.Sizes.Buffer(s.ItemBuffer(addr, lineage))
 	case t.Name == TreeType:
 		more, known = treeSize(s, addr, t)
 	case t.Name == Element:
 		more, known = s.elementSize(addr)
 	case t.Name == "_io.StringIO": // buf, pos, string_size, buf_size in characters of 4 bytes
 		more, known = s.Sizes.Buffer(word(16), 4*min(word(40), UserSpace))
-	case of.Origin == "_ctypes._CData": // b_ptr, b_needsfree, b_base, b_size
+	case lineage.Origin == "_ctypes._CData": // b_ptr, b_needsfree, b_base, b_size
 		if at := word(16); word(24)&1 != 0 && at-addr > t.Basic {
 			more, known = s.Sizes.Buffer(at, min(word(40), UserSpace))
 		}
 	case t.Item > 0:
-		size += t.Item * min(s.Mem.Word(addr+uint64(s.Heap.VarSize)), most)
+		size += t.Item * min(s.Mem.Word(addr+uint64(s.Heap.VarSize)), maxItems)
 	}
-	if of.hides {
-		s.Sizes.Foreign.hiding(addr)
+	if lineage.hides {
+		s.Sizes.Foreign.addObject(addr)
 		more += s.foreignSize(addr)
 	}
 	return size, more, known
@@ -155,7 +161,7 @@ func (s *Sizer) dictSize(dict uint64) (bytes uint64, known bool) {
 		if s.Heap.Version.Minor >= 13 {
 			return 0, true // in the object, or as many again: a few words
 		}
-		s.Sizes.place(values, allocated(s.valuesSize(at)))
+		s.Sizes.reportBlock(values, allocated(s.valuesSize(at)))
 		return allocated(s.valuesSize(at)), true
 	}
 	size := s.tableSize(at)
@@ -192,8 +198,8 @@ func (s *Sizer) places(at uint64) uint64 {
 }
 
 // valuesSize returns the size of values that share a table of keys: a word for each value that has room. From 3.11 on
-// the order of the values is in front of them, a byte for each. The room shrinks, as instances are made, to the part
-// that they use (Objects/dictobject.c, init_inline_values).
+// two bytes and a byte for each value are in front: the order of the values. The room shrinks, as instances are made,
+// to the part that they use (Objects/dictobject.c, init_inline_values).
 func (s *Sizer) valuesSize(keys uint64) uint64 {
 	usable, used := uint64(16), uint64(24) // dk_usable, dk_nentries
 	if s.Heap.Version.Minor <= 10 {
@@ -215,7 +221,7 @@ func (s *Sizer) inlineValues(addr uint64, t *Type) uint64 {
 	case minor == 11 && s.Mem.Word(addr-32) != 0, minor == 12 && s.Mem.Word(addr-24)&1 != 0:
 		bytes := allocated(s.valuesSize(s.Mem.Word(t.Addr + uint64(s.Heap.CachedKeys))))
 		if _, values := s.AttributesAt(addr, t); values != 0 {
-			s.Sizes.place(values, bytes)
+			s.Sizes.reportBlock(values, bytes)
 		}
 		return bytes
 	case minor >= 13 && t.Flags&cpython.FlagInlineValues != 0:
@@ -227,9 +233,9 @@ func (s *Sizer) inlineValues(addr uint64, t *Type) uint64 {
 
 // foreignSize returns the bytes of a library's object that lie in pieces of malloc's.
 func (s *Sizer) foreignSize(addr uint64) (bytes uint64) {
-	for _, piece := range s.Sizes.Foreign.Of[addr] {
+	for _, piece := range s.Sizes.Foreign.Pieces[addr] {
 		if s.PieceSize(piece.Address) == piece.Size {
-			s.Sizes.place(piece.Address, piece.Size)
+			s.Sizes.reportBlock(piece.Address, piece.Size)
 			bytes += piece.Size
 		}
 	}

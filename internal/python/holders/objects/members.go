@@ -9,9 +9,9 @@ import (
 
 // member is a word of an instance that has a name: a slot, or a member that a C type exports.
 type member struct {
-	at     uint64
+	at     uint64 // the offset in the instance
 	name   string
-	object bool // it owns the object that it refers to: T_OBJECT, T_OBJECT_EX
+	object bool // the word owns the object that it refers to: T_OBJECT, T_OBJECT_EX
 }
 
 // readMembers reads an array of PyMemberDef (Include/structmember.h, descrobject.h from 3.12): name, type, offset,
@@ -41,7 +41,7 @@ func (y *Types) readMembers(addr uint64) (out []member) {
 	return out
 }
 
-// MemberAt names a word of an instance, by the type or one of its bases; "" for none.
+// MemberAt returns the name of the word at an offset of an instance, by the type or one of its bases; "" for none.
 func (y *Types) MemberAt(t *Type, at uint64) string {
 	m, _ := y.member(t, at)
 	return m.name
@@ -62,7 +62,7 @@ func (y *Types) member(t *Type, at uint64) (m member, ok bool) {
 	return m, false
 }
 
-// Bases yields a type and, one after the other, its first bases.
+// Bases yields a type, the first base of the type, the first base of that base, and so on.
 func (y *Types) Bases(t *Type) iter.Seq[*Type] {
 	return func(yield func(*Type) bool) {
 		for n := 0; t != nil && n < maxBases && yield(t) && t.firstBase != t.Addr; n++ {

@@ -12,45 +12,45 @@ import (
 // Pages that were read are kept, in a table of sets, because objects lie close together and are looked at several
 // times.
 const (
-	Ways      = 8        // pages a set holds
-	KeptPages = 3 << 9   // 6 MiB at a time, outside Go's heap: it would let as much garbage stand
-	fewPages  = 1 << 9   // where little is read
-	PathBytes = 64 << 20 // read beyond the limit, to describe the findings
+	Ways      = 8        // pages of a set
+	KeptPages = 3 << 9   // 6 MiB, outside Go's heap: inside, the collector would let as much garbage stand
+	fewPages  = 1 << 9   // that are kept after [Memory.KeepFew]
+	PathBytes = 64 << 20 // bytes read beyond the limit, to describe the findings
 )
 
 var errBytes = errors.New("the limit of bytes was reached")
 
 // Memory reads a process's memory and keeps the pages that it read last. It must be closed.
 type Memory struct {
-	Source io.ReaderAt
-	pages  []byte     // keptPages of them
-	Kept   []keptPage // their numbers
-	hands  []uint8    // where each set looks for one to give up
-	Sets   uint64     // a page is kept in the set of its number
-	last   []byte     // the page that was asked for last
-	lastAt uint64
-	Total  int64 // bytes read
-	Limit  int64
-	Err    error
-	Files  FilePages // those that are not in memory are read for descriptions only
-	whole  bool      // a description is read
-	joint  []byte    // for bytes that lie across two pages
-	run    []byte    // for pages that are read ahead
+	Source     io.ReaderAt
+	pages      []byte     // the contents of KeptPages pages
+	Kept       []keptPage // what each of these pages is
+	hands      []uint8    // the hand of each set's clock: which of its pages to look at next for one to replace
+	Sets       uint64     // number of sets; page n is kept in set n modulo Sets
+	last       []byte     // the page that was asked for last, nil if it cannot be read
+	lastAt     uint64     // its number
+	Total      int64      // bytes read
+	Limit      int64      // bytes that may be read
+	Err        error
+	Files      FilePages // pages of files that are not in memory are read for descriptions only
+	describing bool      // a description is being read
+	joint      []byte    // buffer for bytes that lie across two pages
+	run        []byte    // buffer for pages that are read ahead
 }
 
-// keptPage has the number of the page in a place.
+// keptPage describes the page that is kept in a place.
 type keptPage struct {
 	Number uint64 // 0 for none: the first pages of a process cannot be mapped
 	state  uint8
 }
 
 const (
-	asked      uint8 = 1 << iota // since the set's hand came by
-	unreadable                   // also a page can be missing
-	unread                       // unreadable only as it is not in memory
+	asked      uint8 = 1 << iota // for, since the hand of the set's clock passed
+	unreadable                   // there are no contents
+	unread                       // there are no contents because the page is a file's, and was not in memory
 )
 
-// NewMemory returns the memory that a reader reads. At most limit bytes of it are read.
+// NewMemory returns the memory of a process, read through r. At most limit bytes of it are read.
 func NewMemory(r io.ReaderAt, limit int64) *Memory {
 	m := &Memory{Source: r, Limit: limit, Kept: make([]keptPage, KeptPages), hands: make([]uint8, KeptPages/Ways),
 		Sets: KeptPages / Ways}
@@ -86,7 +86,7 @@ func (m *Memory) Close() {
 
 // page returns the page with a number; nil where it cannot be read. The result holds until the next call.
 func (m *Memory) page(n uint64) []byte {
-	if m.lastAt == n && n != 0 && (m.last != nil || !m.whole) {
+	if m.lastAt == n && n != 0 && (m.last != nil || !m.describing) {
 		return m.last
 	}
 	if m.pages == nil {
@@ -94,45 +94,52 @@ func (m *Memory) page(n uint64) []byte {
 	}
 	first := int(n%m.Sets) * Ways
 	for i := first; i < first+Ways; i++ {
-		if k := &m.Kept[i]; k.Number == n && (k.state&unread == 0 || !m.whole) {
-			k.state |= asked
-			return m.found(n, i)
-		} else if k.Number == n {
-			*k = keptPage{}
+		k := &m.Kept[i]
+		if k.Number != n {
+			continue
 		}
+		if k.state&unread == 0 || !m.describing {
+			k.state |= asked
+			return m.setLast(n, i)
+		}
+		*k = keptPage{} // a description needs the page: it is read now
 	}
 	if m.Total >= m.Limit {
 		m.Err = errBytes
 		return nil
 	}
-	i := m.giveUp(n % m.Sets)
+	i := m.victim(n % m.Sets)
 	m.Kept[i] = keptPage{n, asked}
-	switch is := m.Files.of(n * PageSize); {
-	case is == untouched:
-		clear(m.at(i))
-	case is == ofFile && !m.whole:
+	presence := m.Files.presenceOf(n * PageSize)
+	switch {
+	case presence == untouched:
+		clear(m.contents(i))
+	case presence == ofFile && !m.describing:
 		m.Kept[i].state |= unreadable | unread
 	default:
-		if got, _ := m.Source.ReadAt(m.at(i), int64(n*PageSize)); got < PageSize {
+		if got, _ := m.Source.ReadAt(m.contents(i), int64(n*PageSize)); got < PageSize {
 			m.Kept[i].state |= unreadable
 		}
 	}
 	m.Total += PageSize // a read that fails costs as much
-	return m.found(n, i)
+	return m.setLast(n, i)
 }
 
-func (m *Memory) at(i int) []byte { return m.pages[i*PageSize : (i+1)*PageSize : (i+1)*PageSize] }
+// contents returns the place of a kept page's contents.
+func (m *Memory) contents(i int) []byte { return m.pages[i*PageSize : (i+1)*PageSize : (i+1)*PageSize] }
 
-func (m *Memory) found(n uint64, i int) []byte {
+// setLast makes page n, kept in place i, the last page, and returns its contents; nil if there are none.
+func (m *Memory) setLast(n uint64, i int) []byte {
 	m.lastAt, m.last = n, nil
 	if m.Kept[i].state&unreadable == 0 {
-		m.last = m.at(i)
+		m.last = m.contents(i)
 	}
 	return m.last
 }
 
-// giveUp returns the place, in a set, of a page that has hardly been asked for of late. It works as a clock does.
-func (m *Memory) giveUp(set uint64) int {
+// victim returns the place in a set whose page is to be replaced, by the clock algorithm: the first page that was not
+// asked for since the hand passed it.
+func (m *Memory) victim(set uint64) int {
 	for {
 		i := int(set)*Ways + int(m.hands[set])
 		m.hands[set] = (m.hands[set] + 1) % Ways
@@ -151,13 +158,13 @@ func (m *Memory) Release() {
 	}
 }
 
-// KeepFew has fewer pages kept from now on.
+// KeepFew keeps fewer pages from now on.
 func (m *Memory) KeepFew() {
 	m.Release()
 	m.Sets = fewPages / Ways
 }
 
-// Forget has everything read anew.
+// Forget drops all kept pages, so that everything is read anew.
 func (m *Memory) Forget() {
 	clear(m.Kept)
 	m.last, m.lastAt = nil, 0
@@ -215,11 +222,11 @@ func (m *Memory) Int32(addr uint64) int32 {
 }
 
 // description lets reads go to files, too, until done is called: types have their names and the tables of their members
-// in files. Objects are never in files. They are only in what was written to a mapping of a file.
+// in files. Objects never lie in pages that are still those of a file, but may lie in pages written since.
 func (m *Memory) description() (done func()) {
-	before := m.whole
-	m.whole = true
-	return func() { m.whole = before }
+	before := m.describing
+	m.describing = true
+	return func() { m.describing = before }
 }
 
 // cString reads a text of a description: at most limit bytes, up to a NUL.

@@ -167,7 +167,7 @@ func TestFilePages(t *testing.T) {
 	m := NewMemory(from, 1<<40)
 	defer m.Close()
 	m.Files = FilePages{bytes.NewReader(pagemap), []Block{{(first + 1) * PageSize, 3 * PageSize}},
-		[]Block{{first * PageSize, 5 * PageSize}, {(first + 5) * PageSize, leastRoom}}}
+		[]Block{{first * PageSize, 5 * PageSize}, {(first + 5) * PageSize, leastMapping}}}
 	m.Ahead([]uint64{first, first + 1, first + 2, first + 3, first + 4, first + 5, first + 6})
 	for page := uint64(first); page < first+7; page++ {
 		want := page != first+2 && page != first+5

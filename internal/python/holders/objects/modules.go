@@ -14,8 +14,8 @@ type Module struct {
 
 const maxModules = 1 << 16
 
-// Modules reads sys.modules, unless a survey has.
-func (r Reader) Modules() (all []Module) {
+// Modules returns the modules in sys.modules, from the survey's notes if there are any.
+func (r Reader) Modules() (modules []Module) {
 	if r.Notes != nil && r.Notes.Modules != nil {
 		return r.Notes.Modules
 	}
@@ -28,23 +28,23 @@ func (r Reader) Modules() (all []Module) {
 		keys, values = append(keys, key), append(values, value)
 		return len(keys) < maxModules
 	})
-	all = make([]Module, len(keys))
+	modules = make([]Module, len(keys))
 	r.Mem.InOrder(keys, func(i int) {
 		if name, ok := r.Text(keys[i], MaxName); ok {
-			all[i] = Module{Name: name, Addr: values[i]} // some may be other objects that were put there
+			modules[i] = Module{Name: name, Addr: values[i]} // the value may be an object of another type
 		}
 	})
 	r.Mem.InOrder(values, func(i int) {
-		if all[i].Addr != 0 && values[i]&7 == 0 && r.IsShape(values[i], ShapeModule) {
-			all[i].Dict = r.Mem.Word(values[i] + uint64(r.Heap.ModuleDict))
+		if modules[i].Addr != 0 && values[i]&7 == 0 && r.IsShape(values[i], ShapeModule) {
+			modules[i].Dict = r.Mem.Word(values[i] + uint64(r.Heap.ModuleDict))
 		}
 	})
-	return slices.DeleteFunc(all, func(m Module) bool { return m.Addr == 0 })
+	return slices.DeleteFunc(modules, func(m Module) bool { return m.Addr == 0 })
 }
 
 // ModuleDict returns the namespace of the module with a name, 0 for none.
-func (r Reader) ModuleDict(all []Module, name string) uint64 {
-	for _, m := range all {
+func (r Reader) ModuleDict(modules []Module, name string) uint64 {
+	for _, m := range modules {
 		if m.Name == name && r.IsShape(m.Dict, ShapeDict) {
 			return m.Dict
 		}
@@ -59,20 +59,20 @@ type Binding struct {
 }
 
 // Namespace reads the names of a dict.
-func (r Reader) Namespace(dict uint64) (all []Binding) {
+func (r Reader) Namespace(dict uint64) (names []Binding) {
 	if dict == 0 {
 		return nil
 	}
 	r.Entries(dict, func(key, value uint64) bool {
 		if name, ok := r.Text(key, MaxName); ok {
-			all = append(all, Binding{name, value})
+			names = append(names, Binding{name, value})
 		}
 		return !r.Spent()
 	})
-	return all
+	return names
 }
 
-// NumpyVersion is the number in front of the first point of numpy.__version__, 0 if there is none.
+// NumpyVersion returns the major version in numpy.__version__, 0 if it cannot be read.
 func (r Reader) NumpyVersion(numpy uint64) int {
 	if numpy == 0 {
 		return 0

@@ -6,30 +6,29 @@ import (
 	"sync/atomic"
 )
 
-// Notes are a survey's notes of every object: walks that come after it need not read the memory again. Objects have
-// numbers, in the order in which they were met. The references of most of them are noted as the steps that looking into
-// them takes, and taken again by replay. The others have more than references to be found out, and are looked into
-// anew.
+// Notes are a survey's notes of every object: later walks need not read the memory again. Objects have numbers, in the
+// order in which they were met. The references of most objects are noted as steps, which later walks replay. An object
+// that has more to find out than references is looked into anew.
 type Notes struct {
-	Index Index
-	Addrs []uint64
-	Noted []Note
-	Steps []Step
-	Large map[int32]uint64 // sizes that do not fit
+	Index Index            // from addresses to numbers
+	Addrs []uint64         // by number
+	Noted []Note           // by number
+	Steps []Step           // of all objects, see Note.First
+	Large map[int32]uint64 // sizes that do not fit into Note.Bytes, by number
 
 	region  Region        // of Addrs, Noted, Steps and Arrays
-	sharing atomic.Int32  // 1 while a second survey uses them
-	alone   chan struct{} // closed when it does no more
+	sharing atomic.Int32  // 1 while a second survey uses the notes
+	alone   chan struct{} // closed when the second survey has released them
 
 	Containers, Shared int     // objects that are no leaves, and leaves with more than one reference
-	Types              []*Type // the first is nil
+	Types              []*Type // by Note.TypeNumber; the first is nil
 	Modules            []Module
 	Arrays             []ArrayNote
 	Collector          Collector
 }
 
-// Room for notes of a survey, of which there is no more: a process can make objects without end, and each that is noted
-// takes some hundred bytes here.
+// The most objects and steps that a survey notes: a process can make objects without end, and each note takes some
+// hundred bytes here.
 var (
 	RoomObjects = 1 << 22
 	RoomSteps   = 1 << 24
@@ -58,7 +57,7 @@ func (n *Notes) Wait() {
 	}
 }
 
-// Release gives back the notes, but for the types, once nothing uses them any more. A nil notes has nothing.
+// Release frees the notes, except for the types, once both surveys have released them. It does nothing for nil.
 func (n *Notes) Release() {
 	if n == nil {
 		return
@@ -73,9 +72,9 @@ func (n *Notes) Release() {
 
 // Note has the known facts of an object.
 type Note struct {
-	References uint32
-	Bytes      uint32 // of its own, see [Sizer.Measure]; TooLarge: see Large
-	First      uint32 // of its steps; Unnoted for none
+	References uint32 // the reference count
+	Bytes      uint32 // of its own, see [Sizer.Measure]; TooLarge: see Notes.Large
+	First      uint32 // index of its first step; Unnoted for none
 	What       uint32 // the index of its type, 0 for no object or a frame, and the flags below
 }
 
@@ -110,14 +109,14 @@ const (
 	StepWord          // a word that is a reference
 	StepRaw           // a word that is none; the lower half is the next step
 	StepGlobals       // a function's globals
-	StepCounting      // a reference that matters where references are counted only
+	StepCounting      // a reference that matters only where references are counted
 	StepClass         // the class of an instance
-	StepOnce          // until stepEnd references count if this object has not been met
-	StepOnceNew       // the same, if the last part has not
+	StepOnce          // the references up to StepEnd count if this object has not been met
+	StepOnceNew       // the references up to StepEnd count if the last part has not been met
 	StepEnd
 	StepPart  // an object that belongs to this one
-	StepAlone // a leaf that no other object has, of so many times 16 bytes
-	StepStop  // the last
+	StepAlone // a leaf that no other object has; its size in units of 16 bytes
+	StepStop  // the last step of the object
 	StepArray // an array, by its place among the arrays
 	StepState // a module has a state of its own, which each walk reads
 
@@ -129,7 +128,7 @@ const (
 func (s Step) Kind() Step { return s &^ StepMask }
 func (s Step) ID() int32  { return int32(s & StepMask) }
 
-// At returns the note of the object at an address, nil for nothing, and where nothing was noted at all.
+// At returns the note of the object at an address; nil if there is none, or n is nil.
 func (n *Notes) At(addr uint64) *Note {
 	if n != nil {
 		if id, ok := n.Index.Get(addr, n.Addrs); ok && n.Noted[id].TypeNumber() != 0 {
@@ -155,8 +154,8 @@ func (n *Notes) Bytes(id int32) uint64 {
 	return n.Large[id]
 }
 
-// StepsOf yields the noted steps of an object: none where looking into it was not noted. Of a word that is no reference
-// it yields the first half.
+// StepsOf yields the noted steps of an object, none if its steps were not noted. It leaves out the second half of
+// StepRaw.
 func (n *Notes) StepsOf(id int32) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		if n.Noted[id].First == Unnoted {

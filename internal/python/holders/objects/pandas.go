@@ -1,6 +1,7 @@
 package objects
 
-// FrameType compares the blocks of a manager with its shape. dtype is that of all elements, if they have one.
+// FrameType compares the tuple of a manager's blocks with its shape; ok is false if they do not agree. dtype is the
+// dtype of all elements, "" if they have different ones.
 func (s *Sizer) FrameType(tuple uint64, shape []int64) (dtype string, ok bool) {
 	const most = 1 << 12
 	if len(shape) < 1 || len(shape) > 2 || shape[0] < 0 || shape[len(shape)-1] < 0 {
@@ -42,27 +43,29 @@ func (s *Sizer) Fields(addr uint64, yield func(addr uint64, t *Type)) {
 	if t == nil {
 		return
 	}
-	one := func(word uint64) {
-		if word&7 == 0 {
-			if of := s.ObjectType(word); of != nil {
-				yield(word, of)
-			}
+	const maxAttributes = 64
+	yieldObject := func(word uint64) {
+		if word&7 != 0 {
+			return
+		}
+		if fieldType := s.ObjectType(word); fieldType != nil {
+			yield(word, fieldType)
 		}
 	}
 	s.Mem.Words(addr+16, (min(t.Basic, MaxBasic)-16)/8, func(_, word uint64) bool {
-		one(word)
+		yieldObject(word)
 		return true
 	})
 	n := 0
 	s.Attributes(addr, t, func(_, value uint64) bool {
-		one(value)
+		yieldObject(value)
 		n++
-		return n < 64
+		return n < maxAttributes
 	})
 }
 
-// IndexLength is how long a pandas Index is, -1 if that is not known, and the type of its elements: it has an array, a
-// range, or the codes of its levels.
+// IndexLength returns the length of a pandas Index, -1 if it is not known, and the dtype of its elements. An Index has
+// an array, a range, or the codes of its levels.
 func (s *Sizer) IndexLength(addr uint64, depth int) (length int64, dtype string) {
 	const deepest = 3
 	t := s.ObjectType(addr)
@@ -86,8 +89,8 @@ func (s *Sizer) IndexLength(addr uint64, depth int) (length int64, dtype string)
 		return n, ""
 	}
 	for _, name := range []string{"_range", "_codes", "_data", "_ndarray"} {
-		if of := s.Attribute(addr, t, name); of != 0 {
-			return s.IndexLength(of, depth+1)
+		if data := s.Attribute(addr, t, name); data != 0 {
+			return s.IndexLength(data, depth+1)
 		}
 	}
 	length = -1
@@ -105,16 +108,16 @@ func Managed(s *Sizer, manager uint64) (axes, blocks uint64) {
 }
 
 // first returns the first object of a shape that an instance refers to, 0 for none.
-func (s *Sizer) first(addr uint64, is shape) (found uint64) {
+func (s *Sizer) first(addr uint64, wanted shape) (found uint64) {
 	s.Fields(addr, func(word uint64, t *Type) {
-		if found == 0 && t.Shape == is {
+		if found == 0 && t.Shape == wanted {
 			found = word
 		}
 	})
 	return found
 }
 
-// IndexArray is the array that an index has its labels in, 0 for none.
+// IndexArray returns the array of an index's labels, 0 for none.
 func (s *Sizer) IndexArray(addr uint64, depth int) uint64 {
 	const deepest = 3
 	t := s.ObjectType(addr)
@@ -125,14 +128,14 @@ func (s *Sizer) IndexArray(addr uint64, depth int) uint64 {
 		return addr
 	}
 	for _, name := range []string{"_data", "_ndarray"} {
-		if of := s.Attribute(addr, t, name); of != 0 {
-			return s.IndexArray(of, depth+1)
+		if data := s.Attribute(addr, t, name); data != 0 {
+			return s.IndexArray(data, depth+1)
 		}
 	}
 	return s.first(addr, ShapeArray)
 }
 
-// ValuesOf returns the array of a block of one column.
+// ValuesOf returns the NumPy array with the elements of a block, 0 for none.
 func (s *Sizer) ValuesOf(block uint64) (array uint64) {
 	s.Fields(block, func(word uint64, t *Type) {
 		switch {
@@ -146,8 +149,8 @@ func (s *Sizer) ValuesOf(block uint64) (array uint64) {
 	return array
 }
 
-// Backing returns the array that an array of pandas' own has all of its elements in, 0 for none: of dates, or of
-// objects that are texts.
+// Backing returns the NumPy array that has all elements of an array of pandas' own: of dates, or of texts that are
+// objects. It returns 0 for other arrays.
 func (s *Sizer) Backing(addr uint64, t *Type) (array uint64) {
 	switch t.Name {
 	case "DatetimeArray", "TimedeltaArray", "StringArray", "StringArrayNumpySemantics":
@@ -156,7 +159,7 @@ func (s *Sizer) Backing(addr uint64, t *Type) (array uint64) {
 	return 0
 }
 
-// RowOf returns the row of an array that is one of several columns.
+// RowOf returns the row of a block's array that has column i: i, or Whole if the array has one axis.
 func (s *Sizer) RowOf(array uint64, i int) int64 {
 	if len(s.ReadArray(array).Shape) == 2 {
 		return int64(i)

@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// Reading a page costs four times as much by itself as among its neighbours (a call each). So pages that are known to
-// be needed are read early, as many in one call as lie side by side. No others are read, which might not be there yet.
+// A page that is read by itself, in a call of its own, costs four times as much as a page that is read with its
+// neighbours. So pages that are known to be needed are read early, as many in one call as lie side by side. No other
+// page is read: it might not be in memory yet.
 
 // aheadPages is the number of pages that are read before they are needed.
 const aheadPages = fewPages / 2
 
-// InOrder calls yield with the index of each address that is not 0, in the order of the addresses: their pages are read
-// as many at a time as may be.
+// InOrder calls yield with the index of each address that is not 0, in the order of the addresses, so that many pages
+// are read in one call.
 func (m *Memory) InOrder(addrs []uint64, yield func(i int)) {
 	order := make([]int32, 0, len(addrs))
 	for i, addr := range addrs {
@@ -44,8 +45,8 @@ func AppendPage(pages []uint64, addr uint64) []uint64 {
 	return append(pages, page)
 }
 
-// Ahead reads pages that will be asked for soon, in the order of their numbers: at most about half as many as are kept.
-// Results of earlier reads do not hold any more.
+// Ahead reads pages that will be asked for soon. Their numbers are in order, and are at most half as many as the pages
+// that are kept. Results of earlier reads do not hold any more.
 func (m *Memory) Ahead(pages []uint64) {
 	if m.pages == nil {
 		return
@@ -56,26 +57,40 @@ func (m *Memory) Ahead(pages []uint64) {
 			i++
 			continue
 		}
-		end, room := i+1, m.Files.Pagemap != nil && m.Files.isRoom(pages[i]*PageSize)
-		for end < len(pages) && end-i < runPages && pages[end] == pages[i]+uint64(end-i) && m.wants(pages[end]) &&
-			(m.Files.Pagemap == nil || m.Files.isRoom(pages[end]*PageSize) == room) {
-			end++
-		}
-		if room {
-			if end = i + m.Files.present(pages[i]*PageSize, end-i); end == i {
-				i++ // it is left for when it is asked for
+		count := m.runLength(pages[i:])
+		if m.mayBeUntouched(pages[i]) {
+			if count = m.Files.present(pages[i]*PageSize, count); count == 0 {
+				i++ // it is read when it is asked for
 				continue
 			}
 		}
-		i += m.readRun(pages[i], end-i)
+		i += m.readRun(pages[i], count)
 	}
 }
 
-// wants reports whether a page may be read ahead: it is not kept, and not of a file.
-func (m *Memory) wants(n uint64) bool { return !m.has(n) && !m.Files.has(n*PageSize, 1) }
+// runLength returns how many of the first pages one call reads: they lie side by side, each is wanted, and all or none
+// may be untouched. At least one page is given, and the first is wanted.
+func (m *Memory) runLength(pages []uint64) int {
+	mayBeUntouched := m.mayBeUntouched(pages[0])
+	for i := 1; i < min(len(pages), runPages); i++ {
+		adjoins := pages[i] == pages[0]+uint64(i)
+		if !adjoins || !m.wants(pages[i]) || m.mayBeUntouched(pages[i]) != mayBeUntouched {
+			return i
+		}
+	}
+	return min(len(pages), runPages)
+}
 
-// has reports whether a page is kept, which it is a while longer then.
-func (m *Memory) has(n uint64) bool {
+// mayBeUntouched reports whether a page must be looked up in the pagemap before it is read.
+func (m *Memory) mayBeUntouched(page uint64) bool {
+	return m.Files.Pagemap != nil && m.Files.isLargeMapping(page*PageSize)
+}
+
+// wants reports whether a page may be read ahead: it is not kept, and not of a file.
+func (m *Memory) wants(n uint64) bool { return !m.isKept(n) && !m.Files.hasFile(n*PageSize, 1) }
+
+// isKept reports whether a page is kept. A kept page counts as asked for, so it is kept longer.
+func (m *Memory) isKept(n uint64) bool {
 	first := int(n%m.Sets) * Ways
 	for i := first; i < first+Ways; i++ {
 		if k := &m.Kept[i]; k.Number == n {
@@ -86,8 +101,8 @@ func (m *Memory) has(n uint64) bool {
 	return false
 }
 
-// readRun reads pages that lie side by side, up to the first that cannot be read: that one is left for when it is asked
-// for. It returns the number of pages that it is done with.
+// readRun reads count pages from page n on, up to the first that cannot be read. It returns the number of pages that it
+// read, and counts the failed read as one more.
 func (m *Memory) readRun(n uint64, count int) (done int) {
 	if m.run == nil {
 		m.run = make([]byte, runPages*PageSize)
@@ -95,9 +110,9 @@ func (m *Memory) readRun(n uint64, count int) (done int) {
 	got, _ := m.Source.ReadAt(m.run[:count*PageSize], int64(n*PageSize))
 	for ; done < got/PageSize; done++ {
 		at := n + uint64(done)
-		i := m.giveUp(at % m.Sets)
+		i := m.victim(at % m.Sets)
 		m.Kept[i] = keptPage{at, asked}
-		copy(m.at(i), m.run[done*PageSize:])
+		copy(m.contents(i), m.run[done*PageSize:])
 	}
 	if done < count {
 		done++ // a read that fails costs as much

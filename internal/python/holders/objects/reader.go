@@ -19,23 +19,24 @@ func (r Reader) References(addr uint64) int64 {
 	return int64(uint32(r.Mem.Word(addr)))
 }
 
-// IsLikely checks the words that a garbage collector keeps in front of an object: PyGC_Head, the links of a list, both
-// 0 for an object that it leaves alone. Classes that are not made at run time have none.
+// IsLikely reports whether there is probably an object of a type at an address: the reference count is likely, and the
+// words that the garbage collector keeps in front of the object (PyGC_Head) are the links of a list. Both links are 0
+// for an object that the collector leaves alone. A class that is not made at run time has no such words.
 func (r Reader) IsLikely(addr uint64, t *Type) bool {
-	const head, flags, mostReferences, immortal = 16, 3, 1 << 22, 1 << 31
-	if n := r.References(addr); n > mostReferences && n < immortal {
+	const maxReferences, immortal = 1 << 22, 1 << 31
+	if n := r.References(addr); n > maxReferences && n < immortal {
 		return false
 	}
-	if t.Flags&cpython.FlagGC == 0 ||
-		t.Shape == ShapeType && r.Mem.Word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 {
+	isStaticClass := t.Shape == ShapeType && r.Mem.Word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0
+	if t.Flags&cpython.FlagGC == 0 || isStaticClass {
 		return true
 	}
-	at := addr - head
-	next, prev := r.Mem.Word(at)&^flags, r.Mem.Word(at+8)&^flags
+	entry := addr - gcHead
+	next, previous := r.Mem.Word(entry+gcNext)&^gcFlags, r.Mem.Word(entry+gcPrevious)&^gcFlags
 	if next == 0 {
-		return prev == 0
+		return previous == 0
 	}
-	return r.Mem.Word(next+8)&^flags == at || r.Mem.Word(prev)&^flags == at
+	return r.Mem.Word(next+gcPrevious)&^gcFlags == entry || r.Mem.Word(previous+gcNext)&^gcFlags == entry
 }
 
 // Tuple returns at most limit items of a tuple.

@@ -9,17 +9,17 @@ const (
 	maxRecords = 1 << 16
 )
 
-// records are elements of an array that are records with objects: where the references are in each, and its size.
+// records describes an array whose elements are records with references.
 type records struct {
-	Fields []uint64
-	Size   uint64
+	Fields []uint64 // the offsets of the references in a record
+	Size   uint64   // of a record, in bytes
 }
 
-// descrAt are offsets in struct PyArray_Descr, in NumPy 1 and in NumPy 2 (numpy/ndarraytypes.h). NPY_ITEM_HASOBJECT is
-// 1 of the flags; fields is a dict of names, each with a tuple of a dtype and an offset in bytes.
+// descrAt has offsets in struct PyArray_Descr, in NumPy 1 and in NumPy 2 (numpy/ndarraytypes.h). The lowest bit of
+// flags is NPY_ITEM_HASOBJECT. fields is a dict from names to tuples of a dtype and an offset in bytes.
 var descrAt = map[int]struct{ flags, size, subarray, fields uint64 }{1: {27, 32, 40, 48}, 2: {32, 40, 88, 96}}
 
-// RecordsOf returns the records that an array has of its own.
+// RecordsOf describes the records of an array that owns its data. It has no fields for other arrays.
 func RecordsOf(s *Sizer, array uint64) (r records) {
 	if s.Sizes == nil || s.Mem.Word(array+ArrayBase) != 0 {
 		return r
@@ -47,18 +47,18 @@ func (s *Sizer) fieldsOf(r *records, dtype, offset uint64, depth int) {
 		if left--; left < 0 || !s.IsShape(value, ShapeTuple) || s.Mem.Word(value+uint64(s.Heap.VarSize)) < 2 {
 			return left >= 0
 		}
-		of := s.Mem.Word(value + uint64(s.Heap.TupleItems))
-		i, ok := s.Integer(s.Mem.Word(value + uint64(s.Heap.TupleItems) + 8))
-		k := s.Mem.Bytes(of+descrKind, 1)
-		if !ok || i < 0 || k == nil || offset+uint64(i)+8 > r.Size {
+		fieldType := s.Mem.Word(value + uint64(s.Heap.TupleItems))
+		fieldOffset, ok := s.Integer(s.Mem.Word(value + uint64(s.Heap.TupleItems) + 8))
+		kind := s.Mem.Bytes(fieldType+descrKind, 1)
+		if !ok || fieldOffset < 0 || kind == nil || offset+uint64(fieldOffset)+8 > r.Size {
 			return true
 		}
-		if k[0] == KindObject {
-			if place := offset + uint64(i); !slices.Contains(r.Fields, place) { // a title is a second name
-				r.Fields = append(r.Fields, place)
-			}
-		} else if k[0] == 'V' {
-			s.fieldsOf(r, of, offset+uint64(i), depth+1)
+		place := offset + uint64(fieldOffset)
+		switch {
+		case kind[0] == KindObject && !slices.Contains(r.Fields, place): // a field with a title is there twice
+			r.Fields = append(r.Fields, place)
+		case kind[0] == kindRecord:
+			s.fieldsOf(r, fieldType, place, depth+1)
 		}
 		return len(r.Fields) < maxFields
 	})

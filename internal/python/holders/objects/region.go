@@ -10,14 +10,14 @@ import (
 // for values without pointers.
 type Region struct{ parts [][]byte }
 
-// Room makes an empty slice in a region, with room for so many values. Where the system has no memory for it the slice
-// has no room, and grows as any other.
+// Room makes an empty slice in a region, with room for a number of values. If the system has no memory for it, the
+// slice is nil, and grows as any other.
 func Room[T any](r *Region, values int) []T {
-	var one T
+	var value T
 	if values == 0 {
 		return nil
 	}
-	raw, err := unix.Mmap(-1, 0, values*int(unsafe.Sizeof(one)), unix.PROT_READ|unix.PROT_WRITE,
+	raw, err := unix.Mmap(-1, 0, values*int(unsafe.Sizeof(value)), unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil

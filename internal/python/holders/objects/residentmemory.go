@@ -12,9 +12,10 @@ const (
 	PageSwapped = 1 << 62
 )
 
-// FilePages tells which pages a process has in memory. Linux makes a page of a file resident if it is read, with up to
-// 15 around it (fault_around_bytes). Where a page that nobody has touched is read, it maps the zero page, or a huge one
-// of 2 MiB, and a kernel without a zero page makes it resident. The zero value knows of none.
+// FilePages knows which pages a process has in memory. A read of a page from outside changes that: a page of a file
+// becomes resident, with up to 15 around it (fault_around_bytes). For a page that nobody has touched Linux maps the
+// zero page, or a huge one of 2 MiB; without a zero page it makes the page resident. The zero value takes all pages for
+// present.
 type FilePages struct {
 	Pagemap io.ReaderAt // nil where it cannot be read
 	Files   []Block
@@ -28,24 +29,24 @@ const runPages = 16
 type presence uint8
 
 const (
-	inMemory  presence = iota // nothing, as far as is known
-	ofFile                    // it would bring a page of a file into memory
-	untouched                 // it would find zeros
+	inMemory  presence = iota // change nothing, as far as is known
+	ofFile                    // bring a page of a file into memory
+	untouched                 // find zeros
 )
 
-// leastRoom is the least size of a mapping that is asked for its pages, if it is of no file.
-const leastRoom = 1 << 20
+// leastMapping is the least size of an anonymous mapping whose pages are looked up in the pagemap before they are read.
+const leastMapping = 1 << 20
 
-// isRoom reports whether an address is in a large mapping of no file.
-func (f *FilePages) isRoom(addr uint64) bool {
+// isLargeMapping reports whether an address is in a large mapping. The caller has ruled out mappings of files.
+func (f *FilePages) isLargeMapping(addr uint64) bool {
 	i := BlockAt(f.Mapped, addr)
-	return i >= 0 && f.Mapped[i].Size >= leastRoom
+	return i >= 0 && f.Mapped[i].Size >= leastMapping
 }
 
-// of returns what a read of the page at an address would do.
-func (f *FilePages) of(addr uint64) presence {
-	file := f.has(addr, 1)
-	if f.Pagemap == nil || !file && !f.isRoom(addr) || f.present(addr, 1) > 0 {
+// presenceOf returns what a read of the page at an address would do.
+func (f *FilePages) presenceOf(addr uint64) presence {
+	file := f.hasFile(addr, 1)
+	if f.Pagemap == nil || !file && !f.isLargeMapping(addr) || f.present(addr, 1) > 0 {
 		return inMemory
 	}
 	if file {
@@ -54,8 +55,8 @@ func (f *FilePages) of(addr uint64) presence {
 	return untouched
 }
 
-// present returns how many of so many pages, from an address on, are in memory, or swapped out, up to the first that is
-// not. Where that cannot be read, it returns all of them.
+// present returns how many of count pages, from an address on, are in memory or swapped out, up to the first that is
+// not. Where the pagemap cannot be read, it returns count.
 func (f *FilePages) present(addr uint64, count int) int {
 	var raw [8 * runPages]byte
 	machine := uint64(os.Getpagesize())
@@ -72,8 +73,8 @@ func (f *FilePages) present(addr uint64, count int) int {
 	return count
 }
 
-// has reports whether a part of the memory belongs to a mapping of a file.
-func (f *FilePages) has(addr, size uint64) bool {
+// hasFile reports whether some of the memory belongs to a mapping of a file.
+func (f *FilePages) hasFile(addr, size uint64) bool {
 	i, _ := searchBlocks(f.Files, addr)
 	if i > 0 && addr-f.Files[i-1].Address < f.Files[i-1].Size {
 		return true
@@ -81,15 +82,15 @@ func (f *FilePages) has(addr, size uint64) bool {
 	return i < len(f.Files) && f.Files[i].Address < addr+size
 }
 
-// ResidentMemory reads memory of a process without making it any larger: pages that the process has never touched are
-// zeros, and are not read. Without its table of pages all is read.
+// ResidentMemory reads memory of a process without making the process larger: a page that the process has never touched
+// has zeros, and is not read. Without the process's pagemap all pages are read.
 type ResidentMemory struct {
 	Memory io.ReaderAt
 	FilePages
 	entries []byte
 }
 
-// Read fills a buffer from an address. It reports whether all of it was there.
+// Read fills a buffer from an address. It reports whether all bytes could be read, and were in memory or untouched.
 func (t *ResidentMemory) Read(buf []byte, addr uint64) bool {
 	if addr < LowestAddress || addr >= UserSpace || uint64(len(buf)) > UserSpace-addr {
 		return false
@@ -121,18 +122,18 @@ func (t *ResidentMemory) Read(buf []byte, addr uint64) bool {
 	return true
 }
 
-// stateOf returns the bits of a page that matter.
+// stateOf returns the bits PagePresent and PageSwapped of a page's entry.
 func stateOf(entries []byte, page uint64) uint64 {
 	return binary.LittleEndian.Uint64(entries[8*page:]) & (PagePresent | PageSwapped)
 }
 
-// fill reads pages of one state.
+// fill reads pages that have the same state into a buffer. It reports whether that was possible.
 func (t *ResidentMemory) fill(buf []byte, addr, state uint64) bool {
 	switch {
 	case state&PagePresent != 0:
 		n, _ := t.Memory.ReadAt(buf, int64(addr))
 		return n == len(buf)
-	case state != 0 || t.has(addr, uint64(len(buf))): // reading would bring it into memory
+	case state != 0 || t.hasFile(addr, uint64(len(buf))): // a read would bring the page into memory
 		return false
 	}
 	clear(buf)

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Shell has the objects of IPython's that refer to outputs and to the last exception. Some of these references are
-// those of a name, the others are IPython's own.
+// Shell has the addresses of IPython's objects that refer to outputs and to the last exception.
 type Shell struct {
 	Out    uint64          // Out
 	Hidden uint64          // user_ns_hidden: names that %who does not show
@@ -14,10 +13,10 @@ type Shell struct {
 	Result uint64          // the last ExecutionResult
 	Runs   uint64          // the modules of files that %run has run, see IPython/core/interactiveshell.py, new_main_mod
 	Shown  []uint64        // the objects that show tracebacks
-	users  map[string]bool // those of _, __ and ___ that the user assigned
+	users  map[string]bool // which of _, __ and ___ the user assigned
 }
 
-// ReadShell finds them.
+// ReadShell finds IPython's objects, by the names in __main__.
 func ReadShell(r Reader, names []Binding) (s Shell) {
 	const self = 24 // PyMethodObject.im_self
 	for _, b := range names {
@@ -36,9 +35,9 @@ func ReadShell(r Reader, names []Binding) (s Shell) {
 	return s
 }
 
-// usersOwn are those of the names _, __ and ___ that the user assigned. IPython leaves these alone then, as its hook
-// shows, which has the outputs under the same names (IPython/core/displayhook.py, update_user_ns); an output that was
-// there before stays under the others.
+// usersOwn returns which of the names _, __ and ___ the user assigned. IPython's display hook has the last outputs
+// under the same names, and leaves a name alone that has another value (IPython/core/displayhook.py, update_user_ns).
+// So a name is the user's if its value is neither the hook's nor another output.
 func usersOwn(r Reader, names []Binding, s Shell) map[string]bool {
 	if r.ObjectType(s.Hook) == nil {
 		return nil
@@ -72,7 +71,7 @@ func usersOwn(r Reader, names []Binding, s Shell) map[string]bool {
 // IsUsers reports whether a name that IPython uses is the user's.
 func (s *Shell) IsUsers(b Binding) bool { return s.users[b.Name] }
 
-// traitOf is an attribute that traitlets keep, with its value in a dict of its own.
+// traitOf returns an attribute, also one that traitlets keep in a dict of their own; 0 for none.
 func traitOf(r Reader, obj uint64, name string) uint64 {
 	if value := r.AttributeOf(obj, name); value != 0 {
 		return value
@@ -83,7 +82,7 @@ func traitOf(r Reader, obj uint64, name string) uint64 {
 	return 0
 }
 
-// IsOutput reports whether a name of IPython's is one of an output.
+// IsOutput reports whether a name of IPython's refers to an output: _, __, ___ and _1.
 func IsOutput(name string) bool {
 	if name == "_" || name == "__" || name == "___" {
 		return true

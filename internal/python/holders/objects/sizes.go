@@ -15,11 +15,11 @@ type Sizes struct {
 	NumPy    int     // major version of NumPy, 0 if it is not known
 	Lineages map[*Type]Lineage
 	Foreign  LibraryMemory
-	Placed   func(addr, bytes uint64) // takes each block that is measured; nil: nobody asks
+	Placed   func(addr, bytes uint64) // called with each block that is measured; may be nil
 }
 
-// place tells whoever asks where a block is.
-func (s *Sizes) place(addr, bytes uint64) {
+// reportBlock passes a measured block to Placed.
+func (s *Sizes) reportBlock(addr, bytes uint64) {
 	if s.Placed != nil {
 		s.Placed(addr, bytes)
 	}
@@ -63,7 +63,7 @@ func (l Lineage) Is(name string) bool { return slices.Contains(l.names, name) }
 // smaller block lies with others on its pages, and allocators keep it for objects to come.
 const LeastLarge = 64 << 10
 
-// Buffer is how many bytes a buffer of an object takes: none if it does not lie in memory that is mapped.
+// Buffer returns how many bytes a buffer of an object takes: none if it does not lie in mapped memory.
 func (s *Sizes) Buffer(addr, size uint64) (bytes uint64, known bool) {
 	if size == 0 {
 		return 0, true
@@ -71,8 +71,8 @@ func (s *Sizes) Buffer(addr, size uint64) (bytes uint64, known bool) {
 	if !s.HasMapped(addr, size) {
 		return 0, false
 	}
-	s.place(addr, allocated(size))
-	s.Foreign.buffer(addr, size)
+	s.reportBlock(addr, allocated(size))
+	s.Foreign.addBuffer(addr, size)
 	return allocated(size), true
 }
 
@@ -92,8 +92,8 @@ func (s *Sizes) HasMapped(addr, size uint64) bool {
 	return i >= 0 && size <= s.Mapped[i].Size-(addr-s.Mapped[i].Address)
 }
 
-// isForeign reports whether a type is of a library in C or C++ that may have memory of its own: by its name, or, where
-// that has no module's, by its place.
+// isForeign reports whether a type is of a library in C or C++ that may have memory of its own. The type's name shows
+// that; if the name has no module in it, the type's address does.
 func (s *Sizer) isForeign(name string, addr uint64) bool {
 	switch {
 	case hides[name]:

@@ -39,14 +39,14 @@ var scalars = map[uint64]scalar{
 
 // IsTensor reports whether a type is PyTorch's tensor or derived from it.
 func (s *Sizer) IsTensor(t *Type) bool {
-	of := s.Lineage(t)
-	return of.Is("torch._C._TensorBase") || of.Is("torch._C.TensorBase")
+	lineage := s.Lineage(t)
+	return lineage.Is("torch._C._TensorBase") || lineage.Is("torch._C.TensorBase")
 }
 
-// ReadTensor reads the tensor of a Python object, from the C++ object that refers back to it: c10/core/TensorImpl.h.
-// Behind that reference it has the number of dimensions, five sizes and five strides or their place, the offset into
-// the storage, the number of elements, the type of an element. Nothing is believed unless the sizes give that number of
-// elements, and these fit into the storage.
+// ReadTensor reads the tensor of a Python object, from the C++ object that refers back to the Python object:
+// c10/core/TensorImpl.h. Behind that reference are the number of dimensions, five sizes and five strides or their
+// place, the offset into the storage, the number of elements and the type of an element. They are believed only if the
+// sizes give the number of elements.
 func (s *Sizer) ReadTensor(obj uint64, t *Type) (x Tensor, ok bool) {
 	s.Mem.Words(obj+16, (min(t.Basic, 128)-16)/8, func(_, word uint64) bool {
 		if word&7 == 0 && strings.Contains(s.Class(s.Mem.Word(word)), "TensorImpl") {
@@ -91,8 +91,9 @@ func (s *Sizer) ReadTensor(obj uint64, t *Type) (x Tensor, ok bool) {
 	return x, true
 }
 
-// ReadStorage reads the words that a TensorImpl has behind its counts: its storage, and autograd's object for it. A
-// storage has a pointer to its data, the function that frees it, its argument, the device, and the bytes.
+// ReadStorage reads the words behind the counts of a TensorImpl: its storage, and autograd's object for the tensor. A
+// storage has a pointer to its data, the function that frees the data, the function's argument, the device, and the
+// size.
 func (s *Sizer) ReadStorage(x *Tensor) bool {
 	const classic, compact = 24, 16 // behind two counts of 8 bytes each, or one for both
 	for _, head := range []uint64{classic, compact} {

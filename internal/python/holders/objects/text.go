@@ -35,7 +35,8 @@ func (r Reader) isText(obj uint64, name string) bool {
 	return ok && s == name
 }
 
-// Key writes a dict's key as Python would, as far as it is a str, a number or a small tuple of these.
+// Key writes a dict's key as Python does, if the key is a str, an int or a small tuple of these. It writes <type> for
+// another object.
 func (r Reader) Key(obj uint64, depth int) string {
 	const longest, items = 64, 4
 	t := r.ObjectType(obj)
@@ -71,9 +72,9 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`), "'", `\'`) + "'"
 }
 
-// Integer reads an int of one or two digits of 30 bits: up to 3.11 ob_size is the number of digits, negative for a
-// negative number, and they are at 24; from 3.12 on lv_tag at 16 has the sign in its two lowest bits (2 is negative)
-// and the number from bit 3 on (Include/cpython/longintrepr.h).
+// Integer reads an int of at most two digits of 30 bits, which are at 24. The word at 16 has the number of digits: up
+// to 3.11 it is ob_size, negative for a negative number; from 3.12 on it is lv_tag, with the sign in its two lowest
+// bits (2 is negative) and the number of digits from bit 3 on (Include/cpython/longintrepr.h).
 func (r Reader) Integer(obj uint64) (n int64, ok bool) {
 	tag := int64(r.Mem.Word(obj + 16))
 	digits, negative := tag, tag < 0

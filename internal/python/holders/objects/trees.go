@@ -11,10 +11,11 @@ const TreeType = "sklearn.tree._tree.Tree"
 // machinePage is the size of a page of this machine's memory. malloc maps whole ones.
 var machinePage = uint64(os.Getpagesize())
 
-// treeSize is the memory of a tree besides its object: its nodes and its values. Their fields lie one behind the other
-// in the object (sklearn/tree/_tree.pxd): the number of nodes, the number that there is room for, the place of the
-// nodes, the place of the values, the number of values of a node. These words are found by conditions that must hold: a
-// node takes 56 or 64 bytes, a value 8, and malloc gave out as much. n_classes, an array of a few words, is left out.
+// treeSize returns the memory of a tree besides its object: its nodes and its values. Five words of the object describe
+// them, one behind the other (sklearn/tree/_tree.pxd): the number of nodes, the number that there is room for, the
+// place of the nodes, the place of the values, the number of values of a node. treeSize finds these words by
+// conditions: a node takes 56 or 64 bytes, a value 8, and malloc gave out as much. n_classes, an array of a few words,
+// is left out.
 func treeSize(s *Sizer, addr uint64, t *Type) (bytes uint64, known bool) {
 	const nodeLeast, nodeMost, value, most = 48, 80, 8, 1 << 32
 	var words []uint64
@@ -28,23 +29,22 @@ func treeSize(s *Sizer, addr uint64, t *Type) (bytes uint64, known bool) {
 			values&15 != 0 {
 			continue
 		}
-		ofNodes, ok := gaveOut(s, nodes)
+		ofNodes, ok := mallocSize(s, nodes)
 		if !ok || ofNodes < nodeLeast*room || ofNodes > nodeMost*room+2*machinePage {
 			continue
 		}
-		ofValues, ok := gaveOut(s, values)
+		ofValues, ok := mallocSize(s, values)
 		if want := value * room * stride; ok && ofValues >= want && ofValues <= want+2*machinePage {
-			s.Sizes.place(nodes, ofNodes-16)
-			s.Sizes.place(values, ofValues-16)
+			s.Sizes.reportBlock(nodes, ofNodes-16)
+			s.Sizes.reportBlock(values, ofValues-16)
 			return ofNodes + ofValues, true
 		}
 	}
 	return 0, false
 }
 
-// gaveOut is how large the piece of memory is that glibc's malloc gave out at an address, with its header: of a heap,
-// or mapped by itself.
-func gaveOut(s *Sizer, addr uint64) (bytes uint64, ok bool) {
+// mallocSize returns the size of the piece of memory that glibc's malloc gave out at an address, with its header.
+func mallocSize(s *Sizer, addr uint64) (bytes uint64, ok bool) {
 	const flags, least = 7, 32
 	if addr < LowestAddress || addr >= UserSpace {
 		return 0, false
@@ -53,10 +53,11 @@ func gaveOut(s *Sizer, addr uint64) (bytes uint64, ok bool) {
 	if size < least {
 		return 0, false
 	}
-	placed := s.Sizes.Placed // what is tried may be no block
+	placed := s.Sizes.Placed // there may be no block: it must not be reported yet
 	s.Sizes.Placed = nil
 	_, ok = s.Sizes.Buffer(addr, size-16)
-	if s.Sizes.Placed = placed; !ok {
+	s.Sizes.Placed = placed
+	if !ok {
 		return 0, false
 	}
 	return size, true

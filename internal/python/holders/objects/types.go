@@ -26,10 +26,10 @@ type Types struct {
 	Notes    *Notes            // of a survey that was made before, nil for none
 }
 
-// isKnown reports whether the layout of a type made in C is known: it is Python's own. Types without a module's name in
-// theirs lie beside type itself then.
+// isKnown reports whether the layout of a type made in C is known, which means that the type is Python's own. If the
+// type's name has no module in it, the type must lie in the same image as type itself.
 func (y *Types) isKnown(name string, addr uint64) bool {
-	const image = 32 << 20
+	const image = 32 << 20 // bytes from type, in both directions
 	if unowned[name] {
 		return false
 	}
@@ -53,8 +53,8 @@ func (y *Types) LearnTypes() error {
 // ObjectType returns the type of the object at an address, nil if there is no object: the survey's note, or else the
 // present one.
 func (y *Types) ObjectType(addr uint64) *Type {
-	if one := y.Notes.At(addr); one != nil {
-		return y.Notes.Types[one.TypeNumber()]
+	if note := y.Notes.At(addr); note != nil {
+		return y.Notes.Types[note.TypeNumber()]
 	}
 	return y.TypeNow(addr)
 }
@@ -233,8 +233,8 @@ func (y *Types) classifyByFlags(t *Type) {
 	}
 }
 
-// IsShape reports whether an object is of a shape.
-func (y *Types) IsShape(addr uint64, all ...shape) bool {
+// IsShape reports whether an object has one of the shapes.
+func (y *Types) IsShape(addr uint64, anyOf ...shape) bool {
 	t := y.ObjectType(addr)
-	return t != nil && slices.Contains(all, t.Shape)
+	return t != nil && slices.Contains(anyOf, t.Shape)
 }

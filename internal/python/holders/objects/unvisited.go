@@ -8,8 +8,8 @@ import "ipytracer/internal/python/cpython"
 // derives from NumPy's. A base can have the function without the flag (ctypes' in 3.11). Source: subtract_refs in
 // Modules/gcmodule.c, subtype_traverse in Objects/typeobject.c.
 
-// hidesOf returns up to which offset the collector does not visit the references of a type's objects: all of them
-// without the flag, and otherwise those of a base without tp_traverse.
+// hidesOf returns the offset in a type's objects below which the collector does not visit references: HidesAll for a
+// type without the flag, and otherwise the size of the base without tp_traverse, 0 for none.
 func (y *Types) hidesOf(t *Type) uint64 {
 	const ofObject = 16
 	if t.Name == lruLink {
@@ -26,7 +26,7 @@ func (y *Types) hidesOf(t *Type) uint64 {
 			break
 		}
 		switch y.Mem.Word(up + cpython.TypeTraverse) {
-		case own: // that of classes written in Python, which goes on to the next base
+		case own: // subtype_traverse, of classes written in Python, goes on to the next base
 		case 0:
 			return min(basic, MaxBasic)
 		default:

@@ -5,67 +5,67 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// climbs finds the ends of ways from nodes up to their roots. Most ways are short, and are gone step by step. A way may
-// as well be as long as there are nodes (a list with entries that lead to the next one), and each of its nodes may have
-// a block: to go all of it for each would take hours. Once a way is longer than maxDirect, all nodes are noted, each
-// once, so that the middle of a way is passed over.
+// climbs climbs from nodes to their roots, by way of parents. Most of these ways are short, and are climbed node by
+// node. But a way may have as many nodes as the walk (a linked list), and each node may have a block: to climb all of
+// the way for each would take hours. Once a way is longer than maxDirect, a climb is noted for every node, by which the
+// middle of a way is skipped.
 type climbs struct {
 	nodes  []climb // by node
-	waste  []uint8 // by node: the garbage collector's knowledge of its way
+	waste  []uint8 // by node: the garbage collector's knowledge of the way, see wasteFrozen
 	steps  int     // nodes that were looked at
 	worded int     // nodes that were put into words
 	tables uint64  // bytes of line tables that were read
-	far    pathEnd // the last
+	far    pathEnd // the last upper end that was put into words
 }
 
-// climb leads from a node up its way. A jump passes over nodes; jumps that follow each other lead to any node above in
-// about twice as many steps as its logarithm (E. W. Myers, An applicative random-access stack, 1983).
+// climb leads from a node up its way. Jumps lead to any node above in about twice the logarithm of the depth (E. W.
+// Myers, An applicative random-access stack, 1983).
 type climb struct {
-	depth  int32 // of a root 0
-	jump   int32 // a node further up; of a root itself
+	depth  int32 // 0 for a root
+	jump   int32 // a node further up; a root's is the root
 	begins int32 // the first node on the way, itself included, that a frame holds; -1 for none
 }
 
 // Bounds of climbs.
 const (
-	maxDirect = 64      // nodes of a way that are gone one after another
-	maxNamed  = 256     // nodes at each end of a way that are put into words; most are one step, some are none
-	maxAsked  = 8       // frames on a way that are asked for a function
-	maxWorded = 1 << 25 // nodes that are put into words, of all ways; after that leastNamed at each end
-	// leastNamed are as many as a path shows, and some that are no steps.
-	leastNamed = 32
-	// maxTables are bytes of line tables, of all ways; after that no line is given.
-	maxTables = 1 << 30
+	maxDirect  = 64      // nodes of a way that are climbed one after another
+	maxNamed   = 256     // nodes at each end of a way that are put into words; most are one step, some are none
+	maxAsked   = 8       // frames on a way that are asked for a function
+	maxWorded  = 1 << 25 // nodes that are put into words, of all ways; after that leastNamed at each end
+	leastNamed = 32      // as many nodes as a path shows, and some that are no steps
+	maxTables  = 1 << 30 // bytes of line tables, of all ways; after that no line is given
 )
 
-// note notes the depth and a jump of each node that is new.
-func (c *climbs) note(reached *walk.Reached) {
+// noteClimbs notes the climb of each node that has none yet.
+func (c *climbs) noteClimbs(reached *walk.Reached) {
 	if c.nodes == nil {
 		c.nodes = make([]climb, 0, len(reached.Nodes))
 	}
 	for node := int32(len(c.nodes)); int(node) < len(reached.Nodes); node++ {
 		c.steps++
-		one := climb{jump: node, begins: -1}
-		if p := reached.Nodes[node].Parent; p >= 0 { // it was there before
-			of := c.nodes[p]
-			one = climb{depth: of.depth + 1, jump: p, begins: of.begins}
-			if next := c.nodes[of.jump]; of.depth-next.depth == next.depth-c.nodes[next.jump].depth {
-				one.jump = next.jump
+		current := climb{jump: node, begins: -1}
+		if p := reached.Nodes[node].Parent; p >= 0 { // parents come before their children
+			parent := c.nodes[p]
+			current = climb{depth: parent.depth + 1, jump: p, begins: parent.begins}
+			next := c.nodes[parent.jump]
+			if parent.depth-next.depth == next.depth-c.nodes[next.jump].depth { // two jumps of the same length make one
+				current.jump = next.jump
 			}
 		}
-		if isBegin(reached, node) {
-			one.begins = node
+		if isHeldByFrame(reached, node) {
+			current.begins = node
 		}
-		c.nodes = append(c.nodes, one)
+		c.nodes = append(c.nodes, current)
 	}
 }
 
-// above returns the node on the way from a node that is at a depth, which is no deeper.
+// above returns the node at a depth on the way up from a node. The depth is at most the node's.
 func (c *climbs) above(reached *walk.Reached, node, depth int32) int32 {
 	for c.nodes[node].depth > depth {
 		c.steps++
-		if to := c.nodes[node].jump; c.nodes[to].depth >= depth {
-			node = to
+		jump := c.nodes[node].jump
+		if c.nodes[jump].depth >= depth {
+			node = jump
 		} else {
 			node = reached.Nodes[node].Parent
 		}
@@ -73,7 +73,7 @@ func (c *climbs) above(reached *walk.Reached, node, depth int32) int32 {
 	return node
 }
 
-// root returns the root that a node was reached from.
+// root returns the root from which a node was reached.
 func (c *climbs) root(reached *walk.Reached, node int32) int32 {
 	if int(node) < len(c.nodes) {
 		return c.above(reached, node, 0)
@@ -87,7 +87,7 @@ func (c *climbs) root(reached *walk.Reached, node int32) int32 {
 		}
 		at = up
 	}
-	c.note(reached)
+	c.noteClimbs(reached)
 	return c.above(reached, node, 0)
 }
 
@@ -98,18 +98,18 @@ func (c *climbs) frame(reached *walk.Reached, node int32) int32 {
 	}
 	at := node
 	for range maxDirect {
-		if at < 0 || isBegin(reached, at) {
+		if at < 0 || isHeldByFrame(reached, at) {
 			return at
 		}
 		c.steps++
 		at = reached.Nodes[at].Parent
 	}
-	c.note(reached)
+	c.noteClimbs(reached)
 	return c.nodes[node].begins
 }
 
-// isBegin reports whether a frame holds a node as a variable or a value in use. Such a label is never left for later.
-func isBegin(reached *walk.Reached, node int32) bool {
+// isHeldByFrame reports whether a frame holds a node as a variable or a value in use.
+func isHeldByFrame(reached *walk.Reached, node int32) bool {
 	kind := reached.Labels[reached.Nodes[node].Label].Kind
 	return kind == walk.LabelLocal || kind == walk.LabelTemporary
 }
@@ -122,66 +122,68 @@ func (c *climbs) frameOf(reached *walk.Reached, node int32, describe func(frame 
 		if at < 0 {
 			break
 		}
-		if node = reached.Nodes[at].Parent; describe(node) {
+		frame := reached.Nodes[at].Parent
+		if describe(frame) {
 			return at
 		}
-		if node < 0 {
+		if frame < 0 {
 			break
 		}
+		node = frame
 	}
 	return -1
 }
 
-// The garbage collector's knowledge of a way.
+// The garbage collector's knowledge of a way: flags.
 const (
-	wasteFrozen uint8 = 1 << iota // it leaves an object on it alone
-	wasteYoung                    // it has not looked at one of its objects
+	wasteFrozen uint8 = 1 << iota // the collector leaves an object of the way alone
+	wasteYoung                    // the collector has not looked at an object of the way
 )
 
-// wasteAt returns that knowledge of a node itself.
-func wasteAt(reached *walk.Reached, node int32) (is uint8) {
+// wasteAt returns the flags of a node itself.
+func wasteAt(reached *walk.Reached, node int32) (flags uint8) {
 	id := reached.Nodes[node].ID
 	if id < 0 || !reached.Notes.Noted[id].Is(objects.NoteTracked) {
 		return 0
 	}
 	if reached.Notes.Noted[id].Is(objects.NoteFrozen) {
-		is |= wasteFrozen
+		flags |= wasteFrozen
 	}
 	if !reached.Notes.Noted[id].Is(objects.NoteOld) {
-		is |= wasteYoung
+		flags |= wasteYoung
 	}
-	return is
+	return flags
 }
 
-// wasteOn returns that knowledge of the way from a node, the node included.
-func (c *climbs) wasteOn(reached *walk.Reached, node int32) (is uint8) {
+// wasteOn returns the flags of the way up from a node, the node included.
+func (c *climbs) wasteOn(reached *walk.Reached, node int32) (flags uint8) {
 	if int(node) < len(c.waste) {
 		return c.waste[node]
 	}
 	at := node
 	for range maxDirect {
 		if at < 0 {
-			return is
+			return flags
 		}
 		c.steps++
-		is |= wasteAt(reached, at)
+		flags |= wasteAt(reached, at)
 		at = reached.Nodes[at].Parent
 	}
-	for node := int32(len(c.waste)); int(node) < len(reached.Nodes); node++ {
+	for n := int32(len(c.waste)); int(n) < len(reached.Nodes); n++ {
 		c.steps++
-		one := wasteAt(reached, node)
-		if p := reached.Nodes[node].Parent; p >= 0 {
-			one |= c.waste[p]
+		all := wasteAt(reached, n)
+		if p := reached.Nodes[n].Parent; p >= 0 {
+			all |= c.waste[p]
 		}
-		c.waste = append(c.waste, one)
+		c.waste = append(c.waste, all)
 	}
 	return c.waste[node]
 }
 
-// pathEnd is the upper end of a way, as long as ways have the same.
+// pathEnd is the upper end of a way in words. It is kept for the next way with the same upper end.
 type pathEnd struct {
 	size         int32 // nodes, at most; 0 for none
-	from, begins int32
+	from, begins int32 // the lowest node and path.begins
 	steps        []string
 	output       int
 }

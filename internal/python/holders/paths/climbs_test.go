@@ -48,7 +48,7 @@ func finish(w *walk.Walker) finished {
 	finder := walk.NewFinder(w)
 	finder.SeeksArrays = true
 	w.VisitFor(finder)
-	walk.Roots{Walker: w}.Follows(w.Modules(), true)
+	walk.Roots{Walker: w}.FollowAll(w.Modules(), true)
 	return finished{finder, NewWriter(w, FindGarbage(w))}
 }
 

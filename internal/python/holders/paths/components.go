@@ -17,14 +17,15 @@ func (a *Arcs) each(yield func(tail, head int32)) {
 	}
 }
 
-// OnCycles returns, of some arcs, those that are on a cycle of vertices for which let holds. parts has, for each vertex
-// in the strongly connected component of such a cycle, the component's number; -1 for all others. An arc from a vertex
-// to itself is a cycle.
-func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []arc, parts []int32) {
+// OnCycles returns which of the candidates are on a cycle of g, through accepted vertices only. An arc from a vertex to
+// itself is a cycle. parts has the number of each vertex's strongly connected component, if one of the returned arcs
+// is in that component; -1 for other vertices.
+func (g Graph) OnCycles(candidates *Arcs, accept func(v int32) bool) (on []arc, parts []int32) {
 	var arcs []arc
 	var from []int32
-	some.each(func(tail, head int32) {
-		if tail >= 0 && let(tail) && let(head) && (tail == head || len(g.Of(head)) > 0) {
+	candidates.each(func(tail, head int32) {
+		mayBeOnCycle := tail == head || len(g.Of(head)) > 0
+		if tail >= 0 && accept(tail) && accept(head) && mayBeOnCycle {
 			arcs = append(arcs, arc{tail, head})
 			if n := len(from); n == 0 || from[n-1] != head {
 				from = append(from, head)
@@ -34,27 +35,27 @@ func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []arc, parts []i
 	if len(arcs) == 0 {
 		return nil, nil
 	}
-	all := g.components(from, let)
-	parts = make([]int32, len(all))
-	isCore := map[int32]bool{}
+	components := g.components(from, accept)
+	parts = make([]int32, len(components))
+	hasArc := map[int32]bool{} // by component
 	for _, a := range arcs {
-		if all[a.tail] >= 0 && all[a.tail] == all[a.head] {
+		if components[a.tail] >= 0 && components[a.tail] == components[a.head] {
 			on = append(on, a)
-			isCore[all[a.tail]] = true
+			hasArc[components[a.tail]] = true
 		}
 	}
-	for v, part := range all {
-		if parts[v] = part; !isCore[part] {
+	for v, part := range components {
+		if parts[v] = part; !hasArc[part] {
 			parts[v] = -1
 		}
 	}
 	return on, parts
 }
 
-// components returns, for each vertex to which the vertices from lead, the number of its strongly connected component;
-// -1 for all others. Only vertices for which let holds count. It is Tarjan's algorithm (Depth-first search and linear
-// graph algorithms, 1972).
-func (g Graph) components(from []int32, let func(v int32) bool) (part []int32) {
+// components returns, for each vertex that the vertices from lead to, the number of its strongly connected component;
+// -1 for other vertices. It does not go through vertices that are not accepted. The algorithm is Tarjan's (Depth-first
+// search and linear graph algorithms, 1972).
+func (g Graph) components(from []int32, accept func(v int32) bool) (part []int32) {
 	n := len(g.first) - 1
 	part = make([]int32, n)
 	place, low := make([]int32, n), make([]int32, n) // places from 1 on
@@ -81,7 +82,7 @@ func (g Graph) components(from []int32, let func(v int32) bool) (part []int32) {
 				to := g.heads[s.next]
 				s.next++
 				switch {
-				case !let(to):
+				case !accept(to):
 				case place[to] == 0:
 					meet(to)
 				case part[to] < 0:
@@ -107,8 +108,9 @@ func (g Graph) components(from []int32, let func(v int32) bool) (part []int32) {
 	return part
 }
 
-// Spread gives a number to each vertex without one to which numbered vertices lead: the number of one of these.
-func (g Graph) Spread(parts []int32, let func(v int32) bool) {
+// Spread spreads the numbers of parts along arcs: a vertex without a number (-1) gets the number of a vertex that leads
+// to it. Vertices that are not accepted get none.
+func (g Graph) Spread(parts []int32, accept func(v int32) bool) {
 	var queue []int32
 	for v, part := range parts {
 		if part >= 0 {
@@ -119,7 +121,7 @@ func (g Graph) Spread(parts []int32, let func(v int32) bool) {
 		v := queue[0]
 		queue = queue[1:]
 		for _, to := range g.Of(v) {
-			if parts[to] < 0 && let(to) {
+			if parts[to] < 0 && accept(to) {
 				parts[to] = parts[v]
 				queue = append(queue, to)
 			}

@@ -9,17 +9,21 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// counts is for objects without a root. As the garbage collector does, it compares each object's reference count with
-// the references that come from others of the kind: an object with more is held by code in C, and so is everything that
-// it holds. The rest is garbage: objects that hold each other.
+// counts finds garbage among the objects that no root leads to. As the garbage collector does, it compares each
+// object's reference count with the number of references from other objects without a root. An object with a higher
+// count is held from outside, by code in C, and so is everything that it leads to. The rest is garbage: objects that
+// hold each other.
+//
+// The first pass counts the references, the second spreads what is held from outside, the third gathers the references
+// between the rest.
 type counts struct {
 	*walk.Finder
 	taker walk.ArrayTaker // takes arrays that are met meanwhile
-	first int32           // nodes from here on were not reached from a root
-	refs  []int64         // seen of node first+i
-	live  []bool          // second pass: held from outside
-	queue []int32
-	lost  *lostCycles // third pass: takes the references of those that are not
+	first int32           // the first node that was not reached from a root
+	refs  []int64         // by node-first: how many references to the node were counted
+	live  []bool          // by node-first: held from outside; nil in the first pass
+	queue []int32         // nodes in live whose references have not been followed
+	lost  *lostCycles     // takes the references of the third pass; nil before
 }
 
 var (
@@ -38,14 +42,13 @@ func (c *counts) Refer(from int32, to uint64, kind objects.Step, label walk.Labe
 	return c.Finder.Refer(from, to, kind, label)
 }
 
-// Count adds a reference that the first pass has not added. (In the second pass other callers mark the target as held,
-// too.)
+// Count does with a reference what the pass does. The first pass leaves out references that were counted already.
 func (c *counts) Count(from, to int32) {
 	switch {
 	case c.lost != nil:
-		c.lost.take(c, from, to)
+		c.lost.addReference(c, from, to)
 	case !c.Uncounted || c.live != nil:
-		c.reference(to)
+		c.countOrMark(to)
 	}
 }
 
@@ -58,8 +61,8 @@ func (c *counts) ReadsArrays() bool { return c.taker.ReadsArrays() }
 // Library does nothing: blocks of C++ objects have the holders of these objects.
 func (c *counts) Library(int32, uint64, *objects.Type) {}
 
-// reference counts a reference to a node, or in the second pass passes on that it is held.
-func (c *counts) reference(node int32) {
+// countOrMark counts a reference to a node, or, in the second pass, marks the node as held from outside.
+func (c *counts) countOrMark(node int32) {
 	if node < c.first {
 		return
 	}
@@ -76,26 +79,28 @@ func (c *counts) reference(node int32) {
 }
 
 // FindGarbage looks for the remaining blocks in the objects that the garbage collector knows and no root leads to. It
-// returns the cycles among these that the collector does not see, nil for none.
+// returns the cycles among these objects that the collector does not see, nil for none.
 func FindGarbage(w *walk.Walker) *lostCycles {
 	if w.Done() {
 		return nil
 	}
 	w.Kind, w.Deferring = walk.KindCycle, false
-	at, before := w.RootLabel(""), w.Visitor
+	label, before := w.RootLabel(""), w.Visitor
 	c := &counts{Finder: &walk.Finder{Walker: w}, taker: w.Arrays, first: int32(len(w.Nodes))}
 	w.VisitFor(c)
-	w.AddUnreached(at, func(int32) bool { return true })
-	w.Run()
+	w.AddUnreached(label, func(int32) bool { return true })
+	w.Run() // the first pass
 	doubtful := newDoubtful(c)
-	c.refs = append(c.refs, make([]int64, max(0, len(w.Nodes)-int(c.first)-len(c.refs)))...)
-	c.live = make([]bool, len(c.refs))
+	unrooted := len(w.Nodes) - int(c.first)
+	c.refs = append(c.refs, make([]int64, max(0, unrooted-len(c.refs)))...)
+	c.live = make([]bool, len(c.refs)) // the second pass begins
 	for i, seen := range c.refs {
 		node := c.first + int32(i)
-		switch has := c.referencesOf(node); {
-		case has > seen+doubtful.to[node]:
-			c.reference(node)
-		case has > seen:
+		count := c.referencesOf(node)
+		switch {
+		case count > seen+doubtful.to[node]:
+			c.countOrMark(node)
+		case count > seen:
 			doubtful.needed = append(doubtful.needed, node)
 		}
 	}
@@ -105,13 +110,14 @@ func FindGarbage(w *walk.Walker) *lostCycles {
 			w.Nodes[c.first+int32(i)].Kind = walk.KindNone
 		}
 	}
-	doubtful.mark()
+	doubtful.markProbable()
 	lost := findLost(c, doubtful)
 	w.VisitFor(before)
 	return lost
 }
 
-// referencesOf returns the reference count of a node: the survey's note, as the references that were seen are its.
+// referencesOf returns the reference count of a node: as the survey noted it, since the counted references are also the
+// survey's.
 func (c *counts) referencesOf(node int32) int64 {
 	if id := c.Nodes[node].ID; c.Notes.TypeOf(id) != nil {
 		return int64(c.Notes.Noted[id].References)
@@ -119,8 +125,8 @@ func (c *counts) referencesOf(node int32) int64 {
 	return c.References(c.Addrs[node])
 }
 
-// take takes in a reference between objects without a root.
-func (lost *lostCycles) take(c *counts, from, to int32) {
+// addReference notes a reference between two objects that are not held from outside.
+func (lost *lostCycles) addReference(c *counts, from, to int32) {
 	if from < lost.first || to < lost.first || int(to-lost.first) >= len(c.live) || c.live[to-lost.first] {
 		return
 	}
@@ -134,8 +140,8 @@ func (lost *lostCycles) take(c *counts, from, to int32) {
 	}
 }
 
-// isUntracked reports whether the collector does not know an object of a type of which it knows others. It does not
-// know dicts and tuples of objects that it does not know either.
+// isUntracked reports whether the collector does not know the object of a node, so that it does not see the object's
+// references. Dicts, tuples and types do not count: these need not be tracked to be seen.
 func isUntracked(w *walk.Walker, node int32) bool {
 	id, typ := w.Nodes[node].ID, w.TypeOf(node)
 	if id < 0 || w.Nodes[node].What != walk.NodeObject || typ == nil || !w.Notes.Collector.Complete {
@@ -148,57 +154,63 @@ func isUntracked(w *walk.Walker, node int32) bool {
 	return !w.Notes.Noted[id].Is(objects.NoteTracked)
 }
 
-// findLost finds the lost cycles, once it is known which objects without a root are held from outside.
+// findLost finds the lost cycles, after the second pass. It returns nil if there are none.
 func findLost(c *counts, words *doubtful) *lostCycles {
-	lost := &lostCycles{first: c.first, described: map[int32]*event.Lost{}}
-	hides := false
-	for i := range c.live {
-		typ := c.TypeOf(c.first + int32(i))
-		hides = hides || !c.live[i] && typ != nil && typ.HiddenBefore != 0
-	}
-	if !hides {
+	if !anyHides(c) {
 		return nil
 	}
+	lost := &lostCycles{first: c.first, described: map[int32]*event.Lost{}}
 	c.lost = lost
 	for i := 0; i < len(c.live) && !c.Done(); i++ {
 		if node := c.first + int32(i); !c.live[i] && c.Nodes[node].What != walk.NodePart {
 			c.Visit(node)
 			for _, to := range words.from[node] {
-				lost.take(c, node, to)
+				lost.addReference(c, node, to)
 			}
 		}
 	}
 	c.lost, c.Beliefs.Doubts = nil, nil
-	named := func(tail int32) int32 { return tail }
-	g := NewGraph(len(c.live), lost.arcs, named, false)
-	let := func(v int32) bool { return !c.live[v] }
-	if lost.on, lost.part = g.OnCycles(&lost.hidden, let); len(lost.on) == 0 {
+	isVertex := func(tail int32) int32 { return tail }
+	g := NewGraph(len(c.live), lost.arcs, isVertex, false)
+	isGarbage := func(v int32) bool { return !c.live[v] }
+	if lost.on, lost.part = g.OnCycles(&lost.hidden, isGarbage); len(lost.on) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(lost.on, func(a, b arc) int {
 		return cmp.Or(cmp.Compare(lost.part[a.tail], lost.part[b.tail]), cmp.Compare(a.tail, b.tail))
 	})
-	g.Spread(lost.part, let)
-	lost.back = NewGraph(len(c.live), lost.arcs, named, true)
+	g.Spread(lost.part, isGarbage)
+	lost.back = NewGraph(len(c.live), lost.arcs, isVertex, true)
 	lost.arcs, lost.hidden = Arcs{}, Arcs{}
 	return lost
 }
 
-// doubtful are words of memory that objects without a root refer to, such as the memory of a C++ object, which are
-// references only probably. An object that lacks a reference is garbage all the same if as many of these lead to it and
-// all of them come from garbage: probably.
-type doubtful struct {
-	of     *counts
-	to     map[int32]int64   // how many words lead to a node
-	from   map[int32][]int32 // where those of a node lead
-	needed []int32           // nodes that lack a reference without them
+// anyHides reports whether the collector does not visit references of an object that is not held from outside.
+func anyHides(c *counts) bool {
+	for i, live := range c.live {
+		if typ := c.TypeOf(c.first + int32(i)); !live && typ != nil && typ.HiddenBefore != 0 {
+			return true
+		}
+	}
+	return false
 }
 
-// newDoubtful takes in the words that the walk has met since the last root, and looks into objects that only they lead
-// to.
+// doubtful are the probable references of objects without a root: words in memory that the objects refer to, such as
+// that of a C++ object. An object may have a higher reference count than the certain references explain. It is probably
+// garbage all the same, if as many doubtful words lead to it, and all of them come from garbage.
+type doubtful struct {
+	counts *counts
+	to     map[int32]int64   // how many words lead to a node
+	from   map[int32][]int32 // the nodes to which the words of a node lead
+	needed []int32           // nodes whose reference count is explained only with words
+}
+
+// newDoubtful gathers the probable references that the walk has met since the last root, and looks into the objects
+// that only they lead to.
 func newDoubtful(c *counts) *doubtful {
-	words, first, w := &doubtful{c, map[int32]int64{}, map[int32][]int32{}, nil}, c.first, c.Walker
-	for i := 0; i < len(w.Beliefs.Doubts) && !w.Done(); i++ { // it grows on the way
+	words := &doubtful{counts: c, to: map[int32]int64{}, from: map[int32][]int32{}}
+	first, w := c.first, c.Walker
+	for i := 0; i < len(w.Beliefs.Doubts) && !w.Done(); i++ { // Run may append
 		e := w.Beliefs.Doubts[i]
 		node, known := w.Known(e.To)
 		if !known {
@@ -220,25 +232,25 @@ func newDoubtful(c *counts) *doubtful {
 	return words
 }
 
-// spread marks as held everything that held nodes refer to, for sure or not.
+// spread marks as held everything that held nodes refer to, certainly or probably.
 func (words *doubtful) spread() {
-	for c := words.of; len(c.queue) > 0 && !c.Done(); {
+	for c := words.counts; len(c.queue) > 0 && !c.Done(); {
 		node := c.queue[0]
 		c.queue = c.queue[1:]
 		c.Visit(node)
 		for _, to := range words.from[node] {
-			c.reference(to)
+			c.countOrMark(to)
 		}
 	}
-	words.of.Beliefs.Doubts = nil // the same as before
+	words.counts.Beliefs.Doubts = nil // the visits found the known words once more
 }
 
-// mark notes that everything that the needed nodes lead to is garbage only probably.
-func (words *doubtful) mark() {
-	c := words.of
+// markProbable marks everything that the needed nodes lead to as probable: it is only probably garbage.
+func (words *doubtful) markProbable() {
+	c := words.counts
 	held := slices.Clone(c.live)
 	for _, node := range words.needed {
-		c.reference(node)
+		c.countOrMark(node)
 	}
 	words.spread()
 	for i, reached := range c.live {

@@ -1,17 +1,17 @@
 package paths
 
-// Graph is a directed graph of vertices 0 … n-1. Arcs of vertex v are Heads[First[v]:First[v+1]].
+// Graph is a directed graph of vertices 0 … n-1. The arcs of vertex v lead to heads[first[v]:first[v+1]].
 type Graph struct {
 	first, heads []int32
 }
 
-// Arcs are arcs as they are met, in pieces: one slice that grows would be there twice while it does. Those of a tail
-// follow each other mostly: a tail is written, as a negative number, where it is another than before.
+// Arcs are the arcs of a graph that is being gathered. Mostly the arcs of a tail follow each other. So only heads are
+// written, and, in front of them, each tail that differs from the last, as a negative number.
 type Arcs struct {
-	Count int // how many there are
+	Count int // number of arcs
 
-	parts [][]int32
-	tail  int32 // the last
+	parts [][]int32 // of a fixed size: one slice would be there twice while it grows
+	tail  int32     // the last tail
 }
 
 // lowestTail is the lowest tail of an arc.
@@ -37,16 +37,17 @@ func (a *Arcs) put(v int32) {
 	a.parts[last] = append(a.parts[last], v)
 }
 
-// NewGraph sorts arcs by their tails, or turned round. named gives the vertex of a tail.
-func NewGraph(n int, all Arcs, named func(tail int32) int32, back bool) Graph {
-	g := Graph{make([]int32, n+1), make([]int32, all.Count)}
+// NewGraph returns the graph of n vertices with these arcs; back turns each arc round. vertexOf returns the vertex of a
+// tail, which may be negative.
+func NewGraph(n int, arcs Arcs, vertexOf func(tail int32) int32, back bool) Graph {
+	g := Graph{make([]int32, n+1), make([]int32, arcs.Count)}
 	each := func(yield func(tail, head int32)) {
 		var tail int32
-		for _, part := range all.parts {
+		for _, part := range arcs.parts {
 			for _, v := range part {
 				switch {
 				case v < 0:
-					tail = named(lowestTail - 1 - v)
+					tail = vertexOf(lowestTail - 1 - v)
 				case back:
 					yield(v, tail)
 				default:
@@ -65,7 +66,7 @@ func NewGraph(n int, all Arcs, named func(tail int32) int32, back bool) Graph {
 		g.heads[g.first[tail]] = head
 		g.first[tail]++
 	})
-	copy(g.first[1:], g.first[:n]) // each has moved to where the next begins
+	copy(g.first[1:], g.first[:n]) // first[v] has moved to where the arcs of v+1 begin
 	g.first[0] = 0
 	return g
 }
@@ -73,10 +74,11 @@ func NewGraph(n int, all Arcs, named func(tail int32) int32, back bool) Graph {
 // Of returns the vertices that arcs lead to from a vertex.
 func (g Graph) Of(v int32) []int32 { return g.heads[g.first[v]:g.first[v+1]] }
 
-// Order is a depth-first order of the vertices that a root reaches: the vertices as they are met, and of each its place
-// in that order, -1 for one that is not reached, and the place of the vertex it was met from.
+// Order is a depth-first order of the vertices that a root reaches.
 type Order struct {
-	Vertex, Place, Parent []int32
+	Vertex []int32 // by place: the vertex
+	Place  []int32 // by vertex: its place in the order, -1 if the root does not reach it
+	Parent []int32 // by place: the place of the vertex from which it was met
 }
 
 // DepthFirst returns the order from a root.
@@ -106,9 +108,9 @@ func (g Graph) DepthFirst(root int32) Order {
 	return o
 }
 
-// Dominators returns for each vertex, by its place in the order, the place of its immediate dominator: the one that
-// every way from the root leads through. It is the algorithm SemiNCA (Georgiadis, "Linear-Time Algorithms for
-// Dominators and Related Problems", 2005); back has each arc turned round.
+// Dominators returns, for each vertex by its place in the order, the place of its immediate dominator: the last other
+// vertex that every way from the root leads through. The algorithm is SemiNCA (Georgiadis, "Linear-Time Algorithms for
+// Dominators and Related Problems", 2005). back is the graph with each arc turned round.
 func (o Order) Dominators(back Graph) []int32 {
 	n := len(o.Vertex)
 	semi, best, dominator, ancestor := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
@@ -138,7 +140,8 @@ func (o Order) Dominators(back Graph) []int32 {
 	return dominator
 }
 
-// compress shortens the way from a vertex to the root of its tree; best is then the vertex with the least semi on it.
+// compress makes the root of a vertex's tree the ancestor of each vertex on the way there. best is then the vertex with
+// the least semi on that way. It returns path, to be used again.
 func compress(p int32, path, ancestor, best, semi []int32) []int32 {
 	path = path[:0]
 	for ancestor[ancestor[p]] >= 0 {

@@ -11,27 +11,27 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// lostOf describes the cycle that has a node lost; nil for none.
+// lostOf describes the lost cycle that holds a node, nil for none. After maxTold cycles the description is empty.
 func (p *Writer) lostOf(node int32) *event.Lost {
 	lost := p.Lost
 	cycle := lost.cycle(node)
 	if cycle < 0 {
 		return nil
 	}
-	one, known := lost.described[cycle]
+	described, known := lost.described[cycle]
 	if !known {
-		one = &event.Lost{}
+		described = &event.Lost{}
 		if len(lost.described) < maxTold {
-			p.describeLost(one, cycle)
+			p.describeLost(described, cycle)
 		}
-		lost.described[cycle] = one
+		lost.described[cycle] = described
 	}
-	return one
+	return described
 }
 
-// describeLost describes a cycle. It describes an object of the cycle that the collector knows and, from there on, the
+// describeLost describes a lost cycle: an object of the cycle that the collector knows, and the paths from there to the
 // objects that hide references of the cycle.
-func (p *Writer) describeLost(one *event.Lost, cycle int32) {
+func (p *Writer) describeLost(out *event.Lost, cycle int32) {
 	lost := p.Lost
 	begin, last := int32(-1), int32(-1)
 	first, _ := slices.BinarySearchFunc(lost.on, cycle, func(a arc, cycle int32) int {
@@ -46,45 +46,46 @@ func (p *Writer) describeLost(one *event.Lost, cycle int32) {
 			continue
 		}
 		last = at
-		if len(one.Cuts) == maxCuts || i == maxBehind {
-			one.More = true
+		if len(out.Cuts) == maxCuts || i == maxBehind {
+			out.More = true
 			break
 		}
 		way := p.wayTo(at, begin)
 		if begin < 0 {
 			if begin = way[0]; p.isTracked(begin) {
-				one.Address = p.Addrs[begin]
+				out.Address = p.Addrs[begin]
 			}
 			if typ := p.TypeOf(begin); typ != nil {
-				one.Type, one.Name = typ.Name, p.variableOf(typ)
+				out.Type, out.Name = typ.Name, p.variableOf(typ)
 			}
 		}
 		cut, ok := p.cutAt(way)
-		one.Cuts = append(one.Cuts, cut)
-		one.More = one.More || !ok || way[0] != begin
+		out.Cuts = append(out.Cuts, cut)
+		out.More = out.More || !ok || way[0] != begin
 	}
 }
 
-// isCut reports whether a hidden reference is one to cut. It is not if its target hides all of its own references: one
-// of the target's references is cut instead.
+// isCut reports whether to cut a hidden reference. If the reference's target hides all of its own references, one of
+// those is cut instead.
 func (p *Writer) isCut(a arc) bool {
 	to := p.TypeOf(a.head + p.Lost.first)
 	return a.head == a.tail || to == nil || to.HiddenBefore != objects.HidesAll
 }
 
-// wayTo returns the shortest way through objects of a cycle to one of them. The way begins at a given object. Where
-// that is -1, it begins at the nearest other instance of a class that was written in Python. Without such an instance
-// it begins at the nearest object that the collector knows.
+// wayTo returns the shortest way through objects of a cycle, from begin to last. If begin is -1, the way begins at the
+// nearest other instance of a class that was written in Python. Without such an instance it begins at the nearest
+// object that the collector knows.
 func (p *Writer) wayTo(last, begin int32) []int32 {
 	next := map[int32]int32{last: last}
 	queue := []int32{last}
 	left := maxReferred
 	for i := 0; i < len(queue) && i < maxBehind; i++ {
 		at := queue[i]
-		if at == begin || begin < 0 && i > 0 && p.isInstance(at) {
+		isOtherInstance := i > 0 && p.isInstance(at)
+		if at == begin || begin < 0 && isOtherInstance {
 			return wayOf(next, at)
 		}
-		p.before(at, &left, func(node int32) {
+		p.eachReferrer(at, &left, func(node int32) {
 			if _, known := next[node]; !known {
 				next[node] = at
 				queue = append(queue, node)
@@ -99,6 +100,7 @@ func (p *Writer) wayTo(last, begin int32) []int32 {
 	return []int32{last}
 }
 
+// wayOf returns the way from an object along next, which has the end of the way as its own successor.
 func wayOf(next map[int32]int32, at int32) (way []int32) {
 	for {
 		way = append(way, at)
@@ -128,20 +130,21 @@ func (p *Writer) variableOf(typ *objects.Type) string {
 	if lost.names == nil {
 		lost.names = map[*objects.Type]string{}
 		for node := range lost.first {
-			of, one := p.TypeOf(node), &p.Nodes[node]
-			if way := p.Labels[one.Label]; one.Parent < 0 && one.Kind == walk.KindVariable &&
-				way.Kind == walk.LabelRoot {
-				if _, known := lost.names[of]; !known {
-					lost.names[of] = p.Names[way.Arg]
-				}
+			nodeType, n := p.TypeOf(node), &p.Nodes[node]
+			label := p.Labels[n.Label]
+			if n.Parent >= 0 || n.Kind != walk.KindVariable || label.Kind != walk.LabelRoot {
+				continue
+			}
+			if _, known := lost.names[nodeType]; !known {
+				lost.names[nodeType] = p.Names[label.Arg]
 			}
 		}
 	}
 	return lost.names[typ]
 }
 
-// cutAt describes the last object of a way. If no path in Python leads to that object, cutAt describes the last object
-// of the way to which one leads. ok then says whether only the described object leads on to the next object of the way.
+// cutAt describes the last object of a way to which a path in Python leads. ok is true if that is the last object of
+// the way, or if no other object of the cycle refers to the object behind it.
 func (p *Writer) cutAt(way []int32) (cut event.Cut, ok bool) {
 	ok = true
 	for i := 1; i < len(way); i++ {
@@ -161,9 +164,9 @@ func (p *Writer) cutAt(way []int32) (cut event.Cut, ok bool) {
 	return cut, ok
 }
 
-// before calls yield with the objects of a node's cycle that refer to the node, with some of them more than once. left
-// is how many references may still be looked at.
-func (p *Writer) before(node int32, left *int, yield func(node int32)) {
+// eachReferrer calls yield with the objects of a node's cycle that refer to the node, perhaps several times for an
+// object. left is how many references may still be looked at.
+func (p *Writer) eachReferrer(node int32, left *int, yield func(node int32)) {
 	lost := p.Lost
 	for _, from := range lost.back.Of(node - lost.first) {
 		if *left--; *left < 0 {
@@ -177,10 +180,10 @@ func (p *Writer) before(node int32, left *int, yield func(node int32)) {
 
 // isBehindOne reports whether only one object of a node's cycle refers to the node.
 func (p *Writer) isBehindOne(node int32) bool {
-	left, one, is := maxReferred, int32(-1), true
-	p.before(node, &left, func(from int32) {
-		is = is && (one < 0 || one == from)
-		one = from
+	left, last, onlyOne := maxReferred, int32(-1), true
+	p.eachReferrer(node, &left, func(from int32) {
+		onlyOne = onlyOne && (last < 0 || last == from)
+		last = from
 	})
-	return is && left >= 0
+	return onlyOne && left >= 0
 }

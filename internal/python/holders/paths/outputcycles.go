@@ -9,46 +9,47 @@ import (
 // free it, only the garbage collector does.
 type outputCycles struct {
 	w     *walk.Walker
-	known map[int32]bool // by node, of it and of everything that lies between it and the output
-	met   map[int32]bool // of one search, by node
+	known map[int32]bool // the results of holds, by node
+	met   map[int32]bool // the nodes that the search of leadsBack has met
 	left  int            // steps that may still be taken
 }
 
 // maxSearched bounds the steps that all searches take: references followed, and nodes on the ways to outputs.
 const maxSearched = 1 << 23
 
-// newOutputCycles returns the cycles of a walk that is over.
+// newOutputCycles returns the cycles of outputs, for a walk that is over.
 func newOutputCycles(w *walk.Walker) *outputCycles {
 	return &outputCycles{w: w, known: map[int32]bool{}, left: maxSearched}
 }
 
-// holds reports that of a node that an output leads to: of it, and of everything that lies between. Many blocks may lie
-// on one long way, which is gone once.
+// holds reports whether a node, or an object on the way from an output to the node, is in a cycle. It is false if the
+// node's root is no output. Many blocks may lie on one long way: results are kept, so that each node is searched once.
 func (c *outputCycles) holds(node int32) bool {
 	w := c.w
 	if w.Notes == nil || w.Nodes[node].Kind != walk.KindOutput {
 		return false
 	}
 	var way []int32
-	is := false
-	// Out is IPython's own
+	inCycle := false
+	// The way ends below Out, which is IPython's own.
 	for at := node; at >= 0 && w.Addrs[at] != w.Shell.Out && c.left > 0; at = w.Nodes[at].Parent {
 		known, ok := c.known[at]
-		if is = known; ok {
+		if inCycle = known; ok {
 			break
 		}
 		way = append(way, at)
-		if is = c.leadsBack(at); is {
+		if inCycle = c.leadsBack(at); inCycle {
 			break
 		}
 	}
 	for _, at := range way {
-		c.known[at] = is
+		c.known[at] = inCycle
 	}
-	return is
+	return inCycle
 }
 
-// leadsBack reports whether an object leads to itself. It assumes so for an object that leads to some without notes.
+// leadsBack reports whether references lead from an object back to itself. It assumes so if they lead to an object
+// whose references were not noted.
 func (c *outputCycles) leadsBack(first int32) bool {
 	w := c.w
 	c.met = map[int32]bool{}
@@ -61,11 +62,11 @@ func (c *outputCycles) leadsBack(first int32) bool {
 		if id < 0 {
 			return true
 		}
-		one := &w.Notes.Noted[id]
-		if one.Is(objects.NoteLeaf) || w.Nodes[node].What == walk.NodePart {
+		note := &w.Notes.Noted[id]
+		if note.Is(objects.NoteLeaf) || w.Nodes[node].What == walk.NodePart {
 			continue
 		}
-		if one.First == objects.Unnoted {
+		if note.First == objects.Unnoted {
 			if t := w.Notes.TypeOf(id); t != nil && isPlain(t.Name) || c.isPandas(w.Addrs[node]) {
 				continue
 			}
@@ -77,7 +78,7 @@ func (c *outputCycles) leadsBack(first int32) bool {
 			}
 			switch s.Kind() {
 			case objects.StepFollow, objects.StepWord, objects.StepKey:
-				to := w.Of[s.ID()] - 1
+				to := w.NodeOf[s.ID()] - 1
 				switch {
 				case to < 0 || w.Nodes[to].Kind != walk.KindOutput:
 				case to == first:
@@ -92,7 +93,7 @@ func (c *outputCycles) leadsBack(first int32) bool {
 	return false
 }
 
-// isPandas reports whether an object is of one of the classes that pandas makes its frames of.
+// isPandas reports whether an object is a part of a pandas frame, such as a block: its class derives from a plain one.
 func (c *outputCycles) isPandas(addr uint64) bool {
 	for typ := range c.w.Bases(c.w.ObjectType(addr)) {
 		if objects.IsPlain(typ.Name) {

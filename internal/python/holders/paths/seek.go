@@ -5,13 +5,13 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// seek looks for how an object refers to another.
+// seek is a visitor that looks for the first reference to an object, and takes its label.
 type seek struct {
 	*walk.Walker
 	to    uint64
 	label walk.Label
 	found bool
-	key   bool // a dict has it as a key
+	key   bool // a dict has the object as a key
 }
 
 var _ walk.Visitor = (*seek)(nil)
@@ -27,7 +27,7 @@ func (s *seek) Refer(_ int32, to uint64, kind objects.Step, label walk.Label) bo
 		return false
 	case objects.StepWord:
 		s.found = s.IsPlausible(to)
-	case objects.StepKey: // any other step has more meaning
+	case objects.StepKey: // another reference says more, if there is one
 		typ := s.ObjectType(to)
 		s.key = s.key || typ != nil && typ.Shape != objects.ShapeLeaf
 		return s.key
@@ -48,15 +48,15 @@ func (s *seek) Add(from int32, addr uint64, id int32, label walk.Label, what uin
 	return int32(len(s.Nodes) - 1)
 }
 
-// LabelBetween returns the way in which an object refers to another, by looking into it anew.
+// LabelBetween returns the label of a reference from one object to another, by looking into the first anew.
 func LabelBetween(w *walk.Walker, from, to uint64) walk.Label {
 	t := *w.Types
 	t.Budget, t.Recent, t.Notes = w.Budget.Renewed(), nil, nil
-	x := walk.WalkerOf(objects.Reader{Types: &t}, walk.NewBlockTable(nil))
-	x.Sizes, x.Types.Classes, x.Spaces, x.Running = w.Sizes, w.Types.Classes, w.Spaces, w.Running
-	s := &seek{Walker: x, to: to}
-	x.VisitFor(s)
-	x.Visit(x.AddNew(-1, from, walk.Label{}, walk.NodeObject))
+	fresh := walk.WalkerOf(objects.Reader{Types: &t}, walk.NewBlockTable(nil))
+	fresh.Sizes, fresh.Types.Classes, fresh.Spaces, fresh.Running = w.Sizes, w.Types.Classes, w.Spaces, w.Running
+	s := &seek{Walker: fresh, to: to}
+	fresh.VisitFor(s)
+	fresh.Visit(fresh.AddNew(-1, from, walk.Label{}, walk.NodeObject))
 	if s.key && !s.found {
 		return walk.Label{Kind: walk.LabelElement, Arg: 0}
 	}

@@ -8,16 +8,16 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// path puts into words how a node is reached, from the node on up.
+// path puts the way from a node up to its root into words.
 type path struct {
 	*Writer
-	begins int32    // the node that it begins at, where that is a local variable of a frame; -1 for a root
-	steps  []string // the last comes first
-	output int      // of IPython's, that the root is
+	begins int32    // where the way ends: a node that a frame holds as a local variable; -1 for the root
+	steps  []string // the node's own comes first, the root's last
+	output int      // n, if the root is Out[n]
 }
 
-// take puts a node into words. It returns the next one, -1 for none.
-func (y *path) take(at int32) (up int32) {
+// appendStep appends the step of a node. It returns the next node up the way, -1 for none.
+func (y *path) appendStep(at int32) (up int32) {
 	w := y.Writer
 	w.climbs.steps++
 	w.climbs.worded++
@@ -29,10 +29,10 @@ func (y *path) take(at int32) (up int32) {
 	if at == y.begins {
 		return -1
 	}
-	if i := len(y.steps) - 1; begins && i >= 0 && label.Kind == walk.LabelLocal {
-		y.steps[i] = ".f_locals[" + objects.Quote(y.steps[i]) + "]"
+	if last := len(y.steps) - 1; begins && last >= 0 && label.Kind == walk.LabelLocal {
+		y.steps[last] = ".f_locals[" + objects.Quote(y.steps[last]) + "]"
 		if parent >= 0 && w.IsShape(w.Addrs[parent], objects.ShapeGenerator) {
-			y.steps[i] = ".gi_frame" + y.steps[i]
+			y.steps[last] = ".gi_frame" + y.steps[last]
 		}
 	}
 	if parent < 0 {
@@ -41,74 +41,76 @@ func (y *path) take(at int32) (up int32) {
 	return parent
 }
 
-// tell puts a way into words; of a long one the middle is left out.
-func (y *path) tell(node int32) {
+// write puts the way from a node into words, and leaves out the middle of a long way.
+func (y *path) write(node int32) {
 	most := maxNamed
 	if y.climbs.worded > maxWorded {
 		most = leastNamed
 	}
 	at := node
 	for range most {
-		if at = y.take(at); at < 0 || len(y.steps) > 2*MaxSteps {
+		if at = y.appendStep(at); at < 0 || len(y.steps) > 2*MaxSteps {
 			break
 		}
 	}
 	if at >= 0 {
-		y.skip(at, int32(most))
+		y.writeEnd(at, int32(most))
 	}
 	if len(y.steps) > 2*MaxSteps {
-		y.cut(y.steps[len(y.steps)-MaxSteps+1:])
+		y.cutMiddle(y.steps[len(y.steps)-MaxSteps+1:])
 	}
 }
 
-// skip puts the upper end of a way into words: from a node on at the most, and as many nodes as have the steps that are
-// shown.
-func (y *path) skip(at, most int32) {
+// writeEnd puts the upper end of a way into words. If the rest of the way, from node at on, is long, it leaves out the
+// middle: it takes the topmost nodes, doubling their number up to most until they have enough steps.
+func (y *path) writeEnd(at, most int32) {
 	c := &y.climbs
-	c.note(&y.Reached)
-	begins := int32(0) // the depth that it begins at
+	c.noteClimbs(&y.Reached)
+	begins := int32(0) // the depth at which the way ends
 	if y.begins >= 0 {
 		begins = c.nodes[y.begins].depth
 	}
 	for size := max(leastNamed, min(c.far.size, most)); ; size *= 2 {
 		if c.nodes[at].depth < begins+size {
-			y.rest(at)
+			y.writeRest(at)
 			return
 		}
-		end := y.end(c.above(&y.Reached, at, begins+size-1), size)
-		if shown := MaxSteps - 1; len(end.steps) >= shown || size >= most {
+		end := y.upperEnd(c.above(&y.Reached, at, begins+size-1), size)
+		const shown = MaxSteps - 1
+		if len(end.steps) >= shown || size >= most {
 			y.output = end.output
-			y.cut(end.steps[max(0, len(end.steps)-shown):])
+			y.cutMiddle(end.steps[max(0, len(end.steps)-shown):])
 			return
 		}
 	}
 }
 
-// rest puts all of the way into words, from a node on.
-func (y *path) rest(at int32) {
+// writeRest puts all of the way into words, from a node on up.
+func (y *path) writeRest(at int32) {
 	for at >= 0 {
-		at = y.take(at)
+		at = y.appendStep(at)
 	}
 }
 
-// end returns the upper end of the way, from a node on.
-func (y *path) end(from, size int32) pathEnd {
+// upperEnd returns the upper end of the way, of size nodes, from a node on up. The last end is kept: many ways have the
+// same.
+func (y *path) upperEnd(from, size int32) pathEnd {
 	c := &y.climbs
-	if f := c.far; f.size > 0 && f.from == from && f.begins == y.begins {
-		return f
+	if last := c.far; last.size > 0 && last.from == from && last.begins == y.begins {
+		return last
 	}
 	upper := path{Writer: y.Writer, begins: y.begins}
-	upper.rest(from)
+	upper.writeRest(from)
 	c.far = pathEnd{size, from, y.begins, upper.steps, upper.output}
 	return c.far
 }
 
-// cut leaves out the steps between those at the lower end that are shown and those at the upper end.
-func (y *path) cut(upper []string) {
+// cutMiddle keeps the first MaxSteps steps, and puts those of the upper end behind them.
+func (y *path) cutMiddle(upper []string) {
 	y.steps = slices.Concat(y.steps[:min(len(y.steps), MaxSteps)], []string{"…"}, upper)
 }
 
-// Describe fills in how a node is reached.
+// Describe fills in the holder of a node: its path, and the facts about its root and its frame.
 func (p *Writer) Describe(holder *event.Holder, node int32) {
 	addr := p.Addrs[node]
 	holder.Kind = walk.Kinds[p.Nodes[node].Kind]
@@ -128,21 +130,21 @@ func (p *Writer) Describe(holder *event.Holder, node int32) {
 		return holder.Function != ""
 	})
 	if holder.Kind != event.HeldByTraceback && holder.Kind != event.HeldByThread {
-		begins = -1 // the way goes on from the frame
+		begins = -1 // the path goes on above the frame
 	}
 	y := path{Writer: p, begins: begins}
-	y.tell(node)
+	y.write(node)
 	holder.Output = y.output
 	slices.Reverse(y.steps)
 	holder.Path = p.Join(submodules(y.steps), holder)
 }
 
-// Holders describes the holder of each block that a walk has looked for.
+// Holders describes the holder of each block that a walk has looked for, in the order of the blocks.
 func (p *Writer) Holders(f *walk.Finder) []event.Holder {
-	all := make([]event.Holder, len(f.Blocks))
+	holders := make([]event.Holder, len(f.Blocks))
 	cycles := newOutputCycles(p.Walker)
 	for i, b := range f.Blocks {
-		holder := &all[i]
+		holder := &holders[i]
 		holder.Address, holder.Kind, holder.Asked = b.Address, event.HeldByNone, event.Bytes(f.Asked[i])
 		node, probable := f.Found[i], false
 		if node < 0 {
@@ -156,10 +158,10 @@ func (p *Writer) Holders(f *walk.Finder) []event.Holder {
 		holder.Garbage, holder.Lost = garbageOf(p, node), p.lostOf(node)
 		holder.Cyclic = !probable && cycles.holds(node)
 	}
-	return all
+	return holders
 }
 
-// Unseen returns the holders of the arrays that a walk has not looked for, each once.
+// Unseen returns the holders of the arrays that are none of the blocks, each array once.
 func (p *Writer) Unseen(f *walk.Finder) (out []event.Holder) {
 	known := map[uint64]bool{}
 	for _, u := range f.Unseen {

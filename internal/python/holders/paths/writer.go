@@ -1,5 +1,6 @@
-// Package paths says what holds an object: the path that a walk has reached it by, in Python's words, or the cycle that
-// it is in. It has the graphs of very many vertices that this takes: orders, dominators, components.
+// Package paths says what holds an object: the path by which a walk has reached the object, as an expression of Python,
+// or the cycle that the object is in. It also has algorithms on graphs of very many vertices: depth-first orders,
+// dominators, strongly connected components.
 package paths
 
 import (
@@ -17,20 +18,20 @@ import (
 // Bounds of a path.
 const (
 	MaxPath  = 512 // bytes
-	MaxSteps = 24  // of a longer one the middle is left out
+	MaxSteps = 24  // at each end; the middle of a longer path is left out
 )
 
-// Writer puts into words how nodes are reached.
+// Writer writes the paths by which nodes are reached.
 type Writer struct {
 	*walk.Walker
-	climbs climbs      // ways to roots, see climbs
+	climbs climbs
 	Lost   *lostCycles // cycles that the collector does not see; nil for none
 }
 
 // NewWriter returns a writer of the paths of a walk that is over.
 func NewWriter(w *walk.Walker, lost *lostCycles) *Writer { return &Writer{Walker: w, Lost: lost} }
 
-// rootOf returns the name of the root that a node was reached from.
+// rootOf returns the name of the root from which a node was reached, "" if it has none.
 func (p *Writer) rootOf(node int32) string {
 	if label := p.LabelOf(p.RootNode(node)); label.Kind == walk.LabelRoot {
 		return p.Names[label.Arg]
@@ -38,41 +39,59 @@ func (p *Writer) rootOf(node int32) string {
 	return ""
 }
 
-// RootNode returns the root that a node was reached from.
+// RootNode returns the root from which a node was reached.
 func (p *Writer) RootNode(node int32) int32 { return p.climbs.root(&p.Reached, node) }
 
-// submodules writes the steps through the dicts in which a torch.nn.Module keeps its parts as one writes them in
-// Python: model._modules['layers']._modules['0']._parameters['weight'] is model.layers[0].weight.
+// submodules shortens the steps through the dicts in which a torch.nn.Module keeps its parts, to what users write:
+// model._modules['layers']._modules['0']._parameters['weight'] becomes model.layers[0].weight.
 func submodules(steps []string) (out []string) {
 	for i := 0; i < len(steps); i++ {
-		key, found := "", false
-		switch steps[i] {
-		case "._modules", "._parameters", "._buffers":
-			if i+1 < len(steps) {
-				key, found = strings.CutPrefix(steps[i+1], "['")
-				key, _ = strings.CutSuffix(key, "']")
-			}
+		short := ""
+		if i+1 < len(steps) {
+			short = submodule(steps[i], steps[i+1])
 		}
-		if _, err := strconv.ParseUint(key, 10, 32); found && err == nil {
-			out = append(out, "["+key+"]")
-		} else if found && isIdentifier(key) {
-			out = append(out, "."+key)
-		} else {
+		if short == "" {
 			out = append(out, steps[i])
 			continue
 		}
+		out = append(out, short)
 		i++
 	}
 	return out
 }
 
-// isIdentifier reports whether a key can stand behind a dot.
-func isIdentifier(key string) bool {
-	return key != "" && !strings.ContainsFunc(key,
-		func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+// submodule returns the step that two steps through a dict of a torch.nn.Module become, "" if they are no such steps.
+func submodule(dict, key string) string {
+	switch dict {
+	case "._modules", "._parameters", "._buffers":
+	default:
+		return ""
+	}
+	name, found := strings.CutPrefix(key, "['")
+	name, _ = strings.CutSuffix(name, "']")
+	if !found {
+		return ""
+	}
+	if _, err := strconv.ParseUint(name, 10, 32); err == nil {
+		return "[" + name + "]"
+	}
+	if isIdentifier(name) {
+		return "." + name
+	}
+	return ""
 }
 
-// Step returns a label as text. begins is true for values that a frame holds.
+// isIdentifier reports whether a key can stand behind a dot.
+func isIdentifier(key string) bool {
+	for i, r := range key {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return key != ""
+}
+
+// Step returns the text of a node's label. begins is true for a value that a frame holds: a path may begin there.
 func (p *Writer) Step(node int32, label walk.Label) (step string, begins bool) {
 	name := func() string {
 		s, _ := p.Text(label.Arg, objects.MaxName)
@@ -111,17 +130,18 @@ func (p *Writer) wordStep(node int32, at uint64) string {
 	if parent < 0 {
 		return ""
 	}
-	of := p.ObjectType(p.Addrs[parent])
-	if of == nil || of.Name == "functools._lru_list_elem" { // it is a part of the cache's dict
+	parentType := p.ObjectType(p.Addrs[parent])
+	if parentType == nil || parentType.Name == "functools._lru_list_elem" { // the cache's dict has made the step
 		return ""
 	}
-	if name := p.MemberAt(of, at); name != "" {
+	if name := p.MemberAt(parentType, at); name != "" {
 		return "." + name
 	}
-	if of.Name == "builtin_function_or_method" && at == 24 { // PyCFunctionObject.m_self
+	const self = 24 // PyCFunctionObject.m_self
+	if parentType.Name == "builtin_function_or_method" && at == self {
 		return ".__self__"
 	}
-	if of.Shape == objects.ShapeException {
+	if parentType.Shape == objects.ShapeException {
 		if name := p.ExceptionMember(at); name != "" {
 			return "." + name
 		}
@@ -132,7 +152,7 @@ func (p *Writer) wordStep(node int32, at uint64) string {
 	return ".<?>"
 }
 
-// outputOf is n of Out[n]: a path that begins with Out (or _oh) and a number, or with _n.
+// outputOf returns n for a path from Out[n], _oh[n] or _n; 0 for other paths. The root's step is the last.
 func (p *Writer) outputOf(root walk.Label, steps []string) int {
 	if root.Kind != walk.LabelRoot {
 		return 0
@@ -152,7 +172,7 @@ func (p *Writer) outputOf(root walk.Label, steps []string) int {
 	return 0
 }
 
-// kindOfRoot returns the kind of a root by its name: an output where only IPython gives such names.
+// kindOfRoot returns the kind of a root by its name: an output if the name is IPython's, else a variable.
 func (p *Writer) kindOfRoot(root walk.Label) event.HolderKind {
 	if objects.IsIPythons(p.Names[root.Arg]) {
 		return event.HeldByOutput
@@ -170,7 +190,7 @@ func (p *Writer) describeFrame(holder *event.Holder, node int32) {
 	holder.Line = p.line(node, f)
 }
 
-// Join makes a path of its steps, and cuts it.
+// Join joins the steps of a path, and cuts the path at MaxPath bytes.
 func (p *Writer) Join(steps []string, holder *event.Holder) string {
 	path := strings.Join(steps, "")
 	rootless := holder.Kind == event.HeldByCycle || holder.Kind == event.HeldByNone
@@ -178,7 +198,7 @@ func (p *Writer) Join(steps []string, holder *event.Holder) string {
 		path = "…" + path
 	}
 	if rest, ok := strings.CutPrefix(path, "_oh["); ok && holder.Kind == event.HeldByOutput {
-		path = "Out[" + rest // another name of it
+		path = "Out[" + rest // _oh is another name of Out
 	}
 	if len(path) <= MaxPath {
 		return path
@@ -190,7 +210,8 @@ func (p *Writer) Join(steps []string, holder *event.Holder) string {
 	return path[:cut] + "…"
 }
 
-// line returns the line that a frame is at, 0 if not known.
+// line returns the line that a frame is at, 0 if it is not known. For a frame that a traceback holds, it is the line of
+// the exception.
 func (p *Writer) line(node int32, f walk.Frame) int32 {
 	if up := p.Nodes[node].Parent; up >= 0 && p.IsShape(p.Addrs[up], objects.ShapeTraceback) {
 		tb := p.Addrs[up]
@@ -216,10 +237,11 @@ func (p *Writer) line(node int32, f walk.Frame) int32 {
 	if raw == nil {
 		return 0
 	}
-	return int32(max(0, min(cpython.Line(h.Version, p.Mem.Int32(f.Code+uint64(h.CodeFirstLine)), raw, f.At), 1<<31-1)))
+	line := cpython.Line(h.Version, p.Mem.Int32(f.Code+uint64(h.CodeFirstLine)), raw, f.At)
+	return int32(max(0, min(line, 1<<31-1)))
 }
 
-// garbageOf returns the collector's part in a block that only an object without a root has.
+// garbageOf says why the garbage collector has not freed a node to which no root leads; "" for other nodes.
 func garbageOf(p *Writer, node int32) event.Garbage {
 	c, kind := &p.Notes.Collector, p.Nodes[node].Kind
 	if kind != walk.KindCycle && kind != walk.KindNone {
@@ -241,8 +263,7 @@ func garbageOf(p *Writer, node int32) event.Garbage {
 	return event.GarbageWaits
 }
 
-// LabelOf returns the way in which a node is reached from its parent. Where that was left open the parent is looked
-// into again.
+// LabelOf returns the label of a node. If the walk left it for later, the node's parent is looked into again.
 func (p *Writer) LabelOf(node int32) walk.Label {
 	label := p.Labels[p.Nodes[node].Label]
 	if label.Kind != walk.LabelLater || p.Nodes[node].Parent < 0 {

@@ -7,7 +7,7 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// arrow takes in the memory of an object of pyarrow's: the C++ objects that it shares, and their buffers.
+// arrow adds the memory of an object of pyarrow's: the C++ objects that it shares, and their buffers, as nodes.
 func (e *extents) arrow(n int32, obj uint64, t *objects.Type) {
 	s := &sharedWalk{e: e, Walker: e.Walker}
 	found := false
@@ -21,9 +21,9 @@ func (e *extents) arrow(n int32, obj uint64, t *objects.Type) {
 	e.unknown[n] = false
 	for len(s.waiting) > 0 && !s.Done() {
 		last := len(s.waiting) - 1
-		one := s.waiting[last]
+		next := s.waiting[last]
 		s.waiting = s.waiting[:last]
-		s.look(one)
+		s.look(next)
 	}
 }
 
@@ -34,21 +34,21 @@ type sharedWalk struct {
 	waiting []sharedNode
 }
 
-// sharedNode is an object that has been reached.
+// sharedNode is a C++ object that has been reached, and its node.
 type sharedNode struct {
 	objects.SharedPointer
 	node int32
 }
 
-// refer takes in a reference from a node.
+// refer follows a reference from a node to a C++ object.
 func (s *sharedWalk) refer(from int32, p objects.SharedPointer) {
 	if n, isNew := s.e.native(from, p.Counts, 0, p.Uses); isNew {
 		s.waiting = append(s.waiting, sharedNode{p, n})
 	}
 }
 
-// look takes in an object's own parts: its memory, vectors of shared pointers and a buffer's data; and the parts that
-// it shares with others.
+// look adds an object's own memory, with vectors of shared pointers and a buffer's data, and follows the references to
+// objects that it shares with others.
 func (s *sharedWalk) look(o sharedNode) {
 	own, behind := objects.BehindShared(s.Types, o.SharedPointer)
 	s.e.bytes[o.node] += own
@@ -59,26 +59,26 @@ func (s *sharedWalk) look(o sharedNode) {
 	if strings.Contains(s.Class(s.Mem.Word(o.Object)), "Buffer") {
 		s.buffer(o, behind)
 	}
-	objects.ScanShared(s.Walker.Types, o.Object, behind, func(p objects.SharedPointer) bool {
-		s.refer(o.node,
-			p)
+	refer := func(p objects.SharedPointer) bool {
+		s.refer(o.node, p)
 		return s.Stopped == nil
-	},
-		func(v objects.SharedVector) bool {
-			if v.End-v.Begin > objects.MaxShared {
-				s.e.unknown[o.node] = true
-				return false
-			}
-			bytes, known := s.Sizes.Buffer(v.Begin, v.Reserved-v.Begin)
-			s.e.bytes[o.node] += bytes
-			s.e.unknown[o.node] = s.e.unknown[o.node] || !known
-			return true
-		})
+	}
+	addVector := func(v objects.SharedVector) bool {
+		if v.End-v.Begin > objects.MaxShared {
+			s.e.unknown[o.node] = true
+			return false
+		}
+		bytes, known := s.Sizes.Buffer(v.Begin, v.Reserved-v.Begin)
+		s.e.bytes[o.node] += bytes
+		s.e.unknown[o.node] = s.e.unknown[o.node] || !known
+		return true
+	}
+	objects.ScanShared(s.Walker.Types, o.Object, behind, refer, addVector)
 }
 
-// buffer takes in the memory of a buffer: arrow::PoolBuffer has its capacity from a pool; one of pyarrow's refers to
-// the Python object that has the memory; a part of another buffer shares that. The owner of the memory of all others is
-// not known.
+// buffer adds the memory of a buffer. An arrow::PoolBuffer has its capacity from a pool. A buffer of pyarrow's refers
+// to the Python object that has the memory. A slice shares the memory of its parent buffer. The memory of all other
+// buffers is unknown.
 func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 	switch {
 	case objects.IsPoolBuffer(s.Types, o.Object):
@@ -96,7 +96,7 @@ func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 	case strings.HasPrefix(s.Class(s.Mem.Word(o.Object)), "N5arrow2py"):
 		s.e.unknown[o.node] = !walk.PythonsOf(s.Walker, o.node, o.Object, bytes)
 	default:
-		_, part := objects.SharedAt(s.Types, o.Object+objects.BufferParent)
-		s.e.unknown[o.node] = !part && s.Mem.Word(o.Object+objects.BufferSize) > 0
+		_, isSlice := objects.SharedAt(s.Types, o.Object+objects.BufferParent)
+		s.e.unknown[o.node] = !isSlice && s.Mem.Word(o.Object+objects.BufferSize) > 0
 	}
 }

@@ -6,40 +6,41 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// A list of millions of texts, some of which others have as well, would make a node of each. They refer to nothing, and
-// it does not matter which of them is which: those that the same objects refer to are one node, which has the bytes of
-// all. So little is kept of each, and the others that have it are found as the references are met: an object's are met
-// one after another, so there are few sets of objects.
+// Lists of millions of texts would make a node of each text. But all leaves to which the same objects refer can share
+// one node, which has the bytes of all of them. So of each leaf only the set of objects that refer to it is kept. The
+// references of an object are met one after another, so there are few different sets.
 //
-// A crowd has leaves that no survey has noted: those that only objects with very many references have, see
+// A crowd has the leaves that no survey has noted: those that only objects with very many references have, see
 // census.isLarge in package walk.
 type crowd struct {
-	index objects.Index
-	addrs []uint64
-	all   []leaf
-	sets  []leafSet
-	next  map[setStep]int32 // the set that an object more makes of one
-	last  setStep
-	to    int32 // the same of the last step
+	index  objects.Index // from addresses to leaves
+	addrs  []uint64      // by leaf
+	all    []leaf
+	sets   []leafSet
+	next   map[setStep]int32 // the results of with
+	last   setStep           // the last argument of with, and its result
+	lastTo int32
 
-	first, end int32 // the nodes of all sets
+	first, end int32 // the nodes of all sets, once there are any
 
 	region objects.Region
 }
 
 // leaf is an object that refers to nothing.
 type leaf struct {
-	set   int32  // of those that refer to it
-	left  uint32 // references that were not met
+	set   int32  // the objects that refer to it
+	left  uint32 // how many of the references to it were not met
 	Bytes uint32
 }
 
-// leafSet is a set of objects: one more than in another. The first is empty.
+// leafSet is a set of nodes: those of another set, and one more. The first set is empty.
 type leafSet struct {
-	but, node int32
-	whole     int32 // the node of its leaves that nothing else has, 0 for none
+	but   int32 // the other set
+	node  int32 // the node more
+	whole int32 // the node for those leaves of the set to which nothing else refers, 0 for none
 }
 
+// setStep adds a node to a set.
 type setStep struct{ set, node int32 }
 
 // Bounds of a crowd.
@@ -60,8 +61,8 @@ func (c *crowd) free() {
 	c.region.Free()
 }
 
-// take takes in a reference from a node to a leaf. It is false where there is no room for it.
-func (c *crowd) take(s *objects.Sizer, from int32, addr uint64, t *objects.Type) bool {
+// addReference notes a reference from a node to a leaf. It returns false where there is no room for it.
+func (c *crowd) addReference(s *objects.Sizer, from int32, addr uint64, t *objects.Type) bool {
 	n, known := c.index.Get(addr, c.addrs)
 	if !known {
 		if len(c.all) == maxCrowd {
@@ -73,23 +74,23 @@ func (c *crowd) take(s *objects.Sizer, from int32, addr uint64, t *objects.Type)
 		c.all = append(c.all, leaf{left: uint32(s.References(addr)), Bytes: uint32(min(bytes, 1<<32-1))})
 		c.index.Put(addr, n, c.addrs)
 	}
-	one := &c.all[n]
-	if one.left > 0 {
-		one.left--
+	found := &c.all[n]
+	if found.left > 0 {
+		found.left--
 	}
-	to, ok := c.with(one.set, from)
-	one.set = to
+	set, ok := c.with(found.set, from)
+	found.set = set
 	return ok
 }
 
-// with returns the set with one node more.
+// with returns the number of the set that has a node more than a given set. ok is false where there is no room for it.
 func (c *crowd) with(set, node int32) (to int32, ok bool) {
 	if c.sets[set].node == node {
 		return set, true
 	}
 	step := setStep{set, node}
 	if step == c.last {
-		return c.to, true
+		return c.lastTo, true
 	}
 	to, ok = c.next[step]
 	if !ok {
@@ -100,7 +101,7 @@ func (c *crowd) with(set, node int32) (to int32, ok bool) {
 		c.sets = append(c.sets, leafSet{set, node, 0})
 		c.next[step] = to
 	}
-	c.last, c.to = step, to
+	c.last, c.lastTo = step, to
 	return to, true
 }
 

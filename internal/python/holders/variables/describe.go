@@ -6,9 +6,9 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// describeValue fills in the shape, the type of the elements or the length of an object. Uncertain ones are left out.
+// describeValue fills in the shape, the type of the elements and the length of an object, as far as they are certain.
 func (l *lister) describeValue(r *event.Variable, addr uint64, t *objects.Type) {
-	of := l.Lineage(t)
+	lineage := l.Lineage(t)
 	r.Length = l.length(addr, t)
 	switch {
 	case t.Shape == objects.ShapeArray:
@@ -26,9 +26,9 @@ func (l *lister) describeValue(r *event.Variable, addr uint64, t *objects.Type) 
 		}
 	case t.Arrow:
 		l.describeArrow(r, addr, t)
-	case of.Is("DataFrame"), of.Is("Series"):
+	case lineage.Is("DataFrame"), lineage.Is("Series"):
 		l.describeFrameOf(r, l.Attribute(addr, t, "_mgr"))
-	case of.Is("Index"):
+	case lineage.Is("Index"):
 		if n, dtype := l.IndexLength(addr, 0); n >= 0 {
 			r.Shape, r.DType, r.Length = []int64{n}, dtype, n
 		}
@@ -38,7 +38,7 @@ func (l *lister) describeValue(r *event.Variable, addr uint64, t *objects.Type) 
 	}
 }
 
-// length returns len() of a built-in object, -1 for one that has none.
+// length returns len() of a built-in object, -1 if it has none.
 func (l *lister) length(addr uint64, t *objects.Type) int64 {
 	const size, used, setUsed = 16, 16, 24 // ob_size; ma_used of a dict; used of a set
 	at, known := uint64(0), true
@@ -84,7 +84,8 @@ func (l *lister) describeFrameOf(r *event.Variable, manager uint64) {
 	}
 }
 
-// describeSparse is for SciPy's sparse matrices: _shape is a tuple of two, data has the elements.
+// describeSparse fills in the shape and the type of the elements of SciPy's sparse matrices: _shape is a tuple, data an
+// array of the elements.
 func (l *lister) describeSparse(r *event.Variable, addr uint64, t *objects.Type) {
 	if t.Flags&cpython.FlagHeapType == 0 {
 		return
@@ -108,7 +109,7 @@ func (l *lister) describeSparse(r *event.Variable, addr uint64, t *objects.Type)
 // first two. The offsets are those of Arrow 11 to 25 (cpp/src/arrow/table.{h,cc}, record_batch.{h,cc}, chunked_array.h,
 // array/data.h). A length counts only if the words in front of it have their expected contents.
 func (l *lister) describeArrow(r *event.Variable, addr uint64, t *objects.Type) {
-	of := l.Lineage(t)
+	lineage := l.Lineage(t)
 	p, found := objects.FirstShared(l.Types, addr, t)
 	if !found {
 		return
@@ -118,7 +119,7 @@ func (l *lister) describeArrow(r *event.Variable, addr uint64, t *objects.Type) 
 		return ok
 	}
 	switch {
-	case of.Is("pyarrow.lib.Table"), of.Is("pyarrow.lib.RecordBatch"): // virtual table, schema, rows, columns
+	case lineage.Is("pyarrow.lib.Table"), lineage.Is("pyarrow.lib.RecordBatch"): // virtual table, schema, rows, columns
 		const schema, rows, columns = 8, 24, 32
 		begin, end := l.Mem.Word(p.Object+columns), l.Mem.Word(p.Object+columns+8)
 		n := l.Mem.Word(p.Object + rows)
@@ -128,12 +129,12 @@ func (l *lister) describeArrow(r *event.Variable, addr uint64, t *objects.Type) 
 				r.Shape = append(r.Shape, int64((end-begin)/objects.SharedSize))
 			}
 		}
-	case of.Is("pyarrow.lib.ChunkedArray"): // chunks, type, length
+	case lineage.Is("pyarrow.lib.ChunkedArray"): // chunks, type, length
 		const kind, length = 24, 40
 		if n := l.Mem.Word(p.Object + length); shares(p.Object+kind) && n < objects.UserSpace {
 			r.Length = int64(n)
 		}
-	case of.Is("pyarrow.lib.Array"): // virtual table, data, which have a type and their length
+	case lineage.Is("pyarrow.lib.Array"): // virtual table, data, which have a type and their length
 		const data, length = 8, 16
 		if at, ok := objects.SharedAt(l.Types, p.Object+data); ok && shares(at.Object) &&
 			l.Mem.Word(at.Object+length) < objects.UserSpace {

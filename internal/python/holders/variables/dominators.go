@@ -6,29 +6,30 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// tree has the nodes that each node or group holds alone.
+// tree has what each node or group holds alone: the nodes that it dominates. Vertices are the nodes, then the groups,
+// then the root.
 type tree struct {
 	paths.Order
-	dominator []int32
-	total     []uint64         // bytes that a vertex dominates, by its place, itself included
-	unknown   []bool           // of these there may be more
-	device    map[int32]uint64 // bytes on GPUs that a vertex dominates, by its place
-	largest   []int32          // the vertex among these that has the most of its own
-	nodes     int              // vertices from here on are groups, the last is the root
+	dominator []int32          // by place in the order: the place of the immediate dominator
+	total     []uint64         // by place: the bytes that the vertex dominates, its own included
+	unknown   []bool           // by place: there may be more bytes than total
+	device    map[int32]uint64 // by place: the bytes on GPUs that the vertex dominates
+	largest   []int32          // by place: 1 + the dominated vertex with most bytes of its own, 0 if not known yet
+	nodes     int              // number of nodes: the vertex of the first group
 	forward   paths.Graph
 }
 
-// dominate finds out which nodes each holds alone, with so many groups. The last group has the objects that wait for
-// the garbage collector: it is found among the nodes from loose on, that no name led to.
+// dominate finds out which nodes each vertex dominates. The last group stands for the objects that wait for the garbage
+// collector: these are among the nodes from loose on, to which no name led.
 func (e *extents) dominate(groups, loose int) tree {
 	nodes := len(e.bytes)
 	root := int32(nodes + groups)
-	named := func(tail int32) int32 {
+	vertexOf := func(tail int32) int32 {
 		switch {
 		case tail == nobody:
 			return root
 		case tail < nobody:
-			return int32(nodes) - 2 - tail
+			return int32(nodes + groupOfTail(tail))
 		}
 		return tail
 	}
@@ -40,56 +41,63 @@ func (e *extents) dominate(groups, loose int) tree {
 			e.arcs.Add(root, int32(n))
 		}
 	}
-	for _, n := range e.tensors.counted { // some were none: nothing says which
+	for _, n := range e.tensors.counted { // more were seen than there are: it is not known which are references
 		if e.seen[n] > e.refs[n] {
 			e.arcs.Add(root, n)
 		}
 	}
 	e.freeReferences()
-	t := tree{nodes: nodes, forward: paths.NewGraph(int(root)+1, e.arcs, named, false)}
+	t := tree{nodes: nodes, forward: paths.NewGraph(int(root)+1, e.arcs, vertexOf, false)}
 	t.Order = t.forward.DepthFirst(root)
-	waits := false
-	lost := t.lost(e, func(v int32) bool { return int(v) >= loose && int(v) < nodes && t.Place[v] < 0 })
-	for n := loose; n < nodes; n++ { // it has no references but those of others of the kind
-		if t.Place[n] >= 0 {
-			continue
-		}
-		by := int32(-1 - groups)
-		if lost != nil && lost[n] >= 0 { // the collector does not come for it
-			by = root
-		}
-		e.arcs.Add(by, int32(n))
-		waits = true
-	}
-	if waits {
+	if e.addGarbage(&t, groups, loose) {
 		t.forward, t.Order = paths.Graph{}, paths.Order{} // two of each take too much memory
-		t.forward = paths.NewGraph(int(root)+1, e.arcs, named, false)
+		t.forward = paths.NewGraph(int(root)+1, e.arcs, vertexOf, false)
 		t.Order = t.forward.DepthFirst(root)
 	}
-	back := paths.NewGraph(int(root)+1, e.arcs, named, true)
+	back := paths.NewGraph(int(root)+1, e.arcs, vertexOf, true)
 	e.arcs = paths.Arcs{}
 	t.dominator = t.Dominators(back)
-	t.add(e)
+	t.addTotals(e)
 	return t
 }
 
-// lost returns, of some vertices, which ones stay in cycles that the collector does not see, once everything else has
-// let go of them: their numbers are not negative. It is nil for none.
-func (t *tree) lost(e *extents, some func(v int32) bool) []int32 {
-	_, parts := t.forward.OnCycles(&e.unvisited, some)
+// addGarbage adds an arc to each node from loose on that the root does not reach: from the last group, for which the
+// garbage collector comes, or from the root, if the collector never frees the node. It reports whether it added any.
+func (e *extents) addGarbage(t *tree, groups, loose int) (added bool) {
+	isGarbage := func(v int32) bool { return int(v) >= loose && int(v) < t.nodes && t.Place[v] < 0 }
+	lost := t.lost(e, isGarbage)
+	for n := int32(loose); int(n) < t.nodes; n++ {
+		if !isGarbage(n) {
+			continue
+		}
+		tail := tailOf(groups - 1)
+		if lost != nil && lost[n] >= 0 {
+			tail = int32(t.nodes + groups)
+		}
+		e.arcs.Add(tail, n)
+		added = true
+	}
+	return added
+}
+
+// lost finds, among some vertices, those that stay once everything else has let go of them: they are in cycles that the
+// collector does not see, or these lead to them. The result is not negative for these vertices. It is nil if there are
+// none.
+func (t *tree) lost(e *extents, candidate func(v int32) bool) []int32 {
+	_, parts := t.forward.OnCycles(&e.unvisited, candidate)
 	if parts != nil {
-		t.forward.Spread(parts, some)
+		t.forward.Spread(parts, candidate)
 	}
 	return parts
 }
 
-// keepArcs frees everything but the arcs.
+// keepArcs frees everything except forward, Place and nodes.
 func (t *tree) keepArcs() {
 	t.Vertex, t.Parent, t.dominator, t.total, t.unknown, t.largest, t.device = nil, nil, nil, nil, nil, nil, nil
 }
 
-// add adds up what each vertex dominates, from the leaves on.
-func (t *tree) add(e *extents) {
+// addTotals adds up the bytes that each vertex dominates, from the leaves of the dominator tree up.
+func (t *tree) addTotals(e *extents) {
 	count := len(t.Vertex)
 	t.total, t.unknown, t.largest = make([]uint64, count), make([]bool, count), make([]int32, count)
 	t.device = map[int32]uint64{}
@@ -99,35 +107,35 @@ func (t *tree) add(e *extents) {
 		}
 		return 0
 	}
-	for i := count - 1; i >= 0; i-- {
+	for i := count - 1; i >= 0; i-- { // a vertex comes behind its dominator
 		v := t.Vertex[i]
 		t.total[i] += own(v)
-		if int(v) < t.nodes {
+		if isNode := int(v) < t.nodes; isNode {
 			t.unknown[i] = t.unknown[i] || e.unknown[v]
+			if e.device[v] > 0 {
+				t.device[int32(i)] += e.device[v]
+			}
 		}
 		if own(v) >= own(t.largestOf(i)) {
 			t.largest[i] = v + 1
 		}
-		if i == 0 {
+		if isRoot := i == 0; isRoot {
 			break
 		}
-		d := t.dominator[i]
-		if int(v) < t.nodes && e.device[v] > 0 {
-			t.device[int32(i)] += e.device[v]
-		}
+		dominator := t.dominator[i]
 		if t.device[int32(i)] > 0 {
-			t.device[d] += t.device[int32(i)]
+			t.device[dominator] += t.device[int32(i)]
 		}
-		t.total[d] += t.total[i]
-		t.unknown[d] = t.unknown[d] || t.unknown[i]
-		if t.largest[d] == 0 || own(t.largestOf(i)) > own(t.largestOf(int(d))) {
-			t.largest[d] = t.largest[i]
+		t.total[dominator] += t.total[i]
+		t.unknown[dominator] = t.unknown[dominator] || t.unknown[i]
+		if t.largest[dominator] == 0 || own(t.largestOf(i)) > own(t.largestOf(int(dominator))) {
+			t.largest[dominator] = t.largest[i]
 		}
 	}
 }
 
-// largestOf is the vertex with the most of its own among those that the one at a place dominates; itself if nothing is
-// known yet.
+// largestOf returns the vertex with most bytes of its own among those that the vertex at a place dominates; that vertex
+// itself if the largest is not known yet.
 func (t *tree) largestOf(place int) int32 {
 	if t.largest[place] == 0 {
 		return t.Vertex[place]
@@ -135,25 +143,25 @@ func (t *tree) largestOf(place int) int32 {
 	return t.largest[place] - 1
 }
 
-// settle makes a node for the leaves that the same objects have, and one for those of them that something else has as
-// well. Many sets of many objects would make more references than there is room for: the rest counts as held by
-// something else.
-func (e *extents) settle() {
+// addCrowd makes, for each set of the crowd, a node for its leaves, and another one for those of its leaves to which
+// something else refers, too. If many sets of many objects have more references than there is room for, the remaining
+// nodes count as held by something else.
+func (e *extents) addCrowd() {
 	c := e.crowd
-	type whole struct {
+	type sum struct {
 		bytes uint64
-		first uint64
+		first uint64 // the address of the first leaf
 	}
 	c.first = int32(len(e.bytes))
 	defer func() { c.end = int32(len(e.bytes)) }()
-	sums := make([][2]whole, len(c.sets))
-	for i, one := range c.all {
+	sums := make([][2]sum, len(c.sets)) // index 1: something else refers to the leaves, too
+	for i, l := range c.all {
 		held := 0
-		if one.left > 0 {
+		if l.left > 0 {
 			held = 1
 		}
-		s := &sums[one.set][held]
-		if s.bytes += uint64(one.Bytes); s.first == 0 {
+		s := &sums[l.set][held]
+		if s.bytes += uint64(l.Bytes); s.first == 0 {
 			s.first = c.addrs[i]
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"ipytracer/internal/python/holders/paths"
 )
 
-// Some memory is freed although its names stay: code empties what holds it. This is so for the caches of functions,
-// whoever holds the functions; for containers that are attributes of the notebook's classes and modules; and for
-// Matplotlib's figures. Modules that nobody installed are the notebook's: it imports them from its own files.
+// Some memory can be freed without deleting a name: code empties the object that holds it. That works for the caches of
+// functions, whoever holds the functions; for containers that are attributes of the notebook's classes and modules; and
+// for Matplotlib's figures. A module is the notebook's if it comes from no installed package.
 
 // containers are the types with a method clear().
 var containers = map[string]bool{
@@ -22,11 +22,12 @@ var containers = map[string]bool{
 // maxAttributes is how many attributes of a class are looked at.
 const maxAttributes = 1 << 10
 
-// emptying takes what code empties into a listing.
+// emptying adds to a listing the groups that code can empty.
 type emptying struct{ *lister }
 
-// placesOf takes a name of the notebook: a function with a cache, or a class with such attributes.
-func (l emptying) placesOf(b objects.Binding) {
+// addName adds what code can empty behind a name of the notebook: the cache of a function, or the attributes of a
+// class.
+func (l emptying) addName(b objects.Binding) {
 	t := l.ObjectType(b.Value)
 	g, bound := l.byAddr[b.Value]
 	if t == nil || !bound {
@@ -37,7 +38,7 @@ func (l emptying) placesOf(b objects.Binding) {
 	case t.Name == objects.LruCache:
 		l.empties(g, l.cacheOf(b.Value, t), event.ReleaseCache, b.Name)
 	case t.Shape == objects.ShapeType && l.isOfModule(b.Value, "__main__"):
-		l.attributesOf(b, event.HeldByVariable, b.Name+".")
+		l.addAttributes(b, event.HeldByVariable, b.Name+".")
 	}
 }
 
@@ -59,9 +60,9 @@ func (l emptying) toolOf(t *objects.Type) event.Tool {
 	return event.ToolNone
 }
 
-// attributesOf takes the caches and the containers that are attributes of a class. Expressions for them begin with a
-// text.
-func (l emptying) attributesOf(class objects.Binding, kind event.HolderKind, begin string) {
+// addAttributes adds the caches and the containers that are attributes of a class. begin is how expressions for them
+// begin, such as "C.".
+func (l emptying) addAttributes(class objects.Binding, kind event.HolderKind, begin string) {
 	for i, b := range l.Namespace(l.Mem.Word(class.Value + cpython.TypeDict)) {
 		t := l.ObjectType(b.Value)
 		if i == maxAttributes || t == nil || strings.HasPrefix(b.Name, "__") {
@@ -77,7 +78,7 @@ func (l emptying) attributesOf(class objects.Binding, kind event.HolderKind, beg
 		case t == nil:
 			continue
 		case t.Name != objects.LruCache && !containers[t.Name]:
-			l.attribute(class, b, kind, begin)
+			l.addAttribute(class, b, kind, begin)
 			continue
 		case t.Name == objects.LruCache:
 			how, contents = event.ReleaseCache, l.cacheOf(b.Value, t)
@@ -98,9 +99,9 @@ func (l emptying) attributesOf(class objects.Binding, kind event.HolderKind, beg
 	}
 }
 
-// attribute takes another attribute of a class, if the attribute may have data. The data is freed with None in its
-// place. The class then holds the data under that name.
-func (l emptying) attribute(class, b objects.Binding, kind event.HolderKind, begin string) {
+// addAttribute adds an attribute of a class that is neither a cache nor a container, if the attribute may have data.
+// Setting the attribute to None frees the data. The group of the attribute, instead of the class, then holds the data.
+func (l emptying) addAttribute(class, b objects.Binding, kind event.HolderKind, begin string) {
 	t := l.ObjectType(b.Value)
 	if l.extents.lets == nil {
 		l.extents.lets = map[[2]uint64]int32{}
@@ -109,13 +110,13 @@ func (l emptying) attribute(class, b objects.Binding, kind event.HolderKind, beg
 	tail, known := l.extents.lets[arc]
 	switch {
 	case known:
-		l.groups[-2-tail].toRelease().also(begin + b.Name)
+		l.groups[groupOfTail(tail)].toRelease().addExpression(begin + b.Name)
 	case t.Shape != objects.ShapeArray && t.Shape != objects.ShapeWords || descriptors[t.Name] ||
 		len(l.groups) >= maxGroups:
 	default:
-		l.extents.lets[arc] = int32(-2 - len(l.groups))
+		l.extents.lets[arc] = tailOf(len(l.groups))
 		g := group{names: []string{class.Name + "." + b.Name}, addr: b.Value, kind: kind, place: true}
-		g.releases(event.ReleaseAttr, begin+b.Name)
+		g.setRelease(event.ReleaseAttr, begin+b.Name)
 		l.groups = append(l.groups, g)
 		l.hold(len(l.groups)-1, b.Value)
 	}
@@ -144,20 +145,20 @@ func (l emptying) cacheOf(wrapper uint64, t *objects.Type) (dict uint64) {
 	return dict
 }
 
-// empties notes that a group holds the contents that code empties. It does nothing if the contents were reached in
-// another way before.
+// empties notes that a group holds contents, how code empties them, and the expression for that. It does nothing if the
+// contents were reached in another way before.
 func (l emptying) empties(g int, contents uint64, how event.Release, expression string) {
 	if _, known := l.Known(contents); known {
 		return
 	}
 	l.hold(g, contents)
 	if n, ok := l.Known(contents); ok {
-		l.extents.empty(n, int32(-2-g))
-		l.groups[g].releases(how, expression)
+		l.extents.empty(n, tailOf(g))
+		l.groups[g].setRelease(how, expression)
 	}
 }
 
-// empty notes that a node is emptied with a group, which is a tail of arcs.
+// empty notes that a node is emptied together with a group, given as a tail of arcs.
 func (e *extents) empty(n, tail int32) {
 	if e.emptied == nil {
 		e.emptied = map[int32]int32{}
@@ -165,8 +166,8 @@ func (e *extents) empty(n, tail int32) {
 	e.emptied[n] = tail
 }
 
-// runs takes the modules of files that %run has run: IPython keeps them, and with them what the files have made, beside
-// the names that the notebook gets of it.
+// runs adds a group for the modules of files that %run has run: IPython keeps the modules, and with them everything
+// that the files made, beside the names that the notebook gets.
 func (l emptying) runs() {
 	if !l.IsShape(l.Shell.Runs, objects.ShapeDict) || len(l.groups) >= maxGroups {
 		return
@@ -178,17 +179,17 @@ func (l emptying) runs() {
 	l.hold(g, l.Shell.Runs)
 }
 
-// modulePlaces has what is needed to tell the places of a module.
+// modulePlaces adds what code can empty in one module.
 type modulePlaces struct {
 	emptying
-	of    objects.Module
-	users bool   // it is the notebook's own
-	begin string // of expressions
+	module objects.Module
+	users  bool   // the module is the notebook's own
+	begin  string // how expressions for its names begin
 }
 
-// placesIn looks at a module.
+// placesIn returns the places of a module.
 func (l emptying) placesIn(m objects.Module) *modulePlaces {
-	p := &modulePlaces{emptying: l, of: m, begin: m.Name + ":"}
+	p := &modulePlaces{emptying: l, module: m, begin: m.Name + ":"}
 	file, _ := l.Text(l.Lookup(m.Dict, "__file__"), paths.MaxPath)
 	p.users = strings.HasSuffix(file, ".py") && !isInstalled(file)
 	if alias := l.imported[m.Name]; alias != "" {
@@ -197,7 +198,7 @@ func (l emptying) placesIn(m objects.Module) *modulePlaces {
 	return p
 }
 
-// isInstalled reports whether a file is one of Python's own or of an installed package.
+// isInstalled reports whether a file belongs to Python itself or to an installed package.
 func isInstalled(file string) bool {
 	for _, part := range []string{"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3"} {
 		if strings.Contains(file, part) {
@@ -207,8 +208,8 @@ func isInstalled(file string) bool {
 	return false
 }
 
-// take takes a name of the module, once it is bound.
-func (p *modulePlaces) take(b objects.Binding) {
+// addName adds what code can empty behind a name of the module. The name has been bound.
+func (p *modulePlaces) addName(b objects.Binding) {
 	t := p.ObjectType(b.Value)
 	at, bound := p.byAddr[b.Value]
 	if t == nil || !bound || p.groups[at].kind != event.HeldByModule {
@@ -217,25 +218,26 @@ func (p *modulePlaces) take(b objects.Binding) {
 	g := &p.groups[at]
 	if g.release != nil {
 		if g.how == event.ReleaseAttr {
-			g.also(p.begin + b.Name)
+			g.addExpression(p.begin + b.Name)
 		}
 		return
 	}
-	name := p.of.Name + "." + b.Name
+	name := p.module.Name + "." + b.Name
 	switch {
 	case t.Name == objects.LruCache:
 		p.empties(at, p.cacheOf(b.Value, t), event.ReleaseCache, p.begin+b.Name)
 	case t.Shape == objects.ShapeType:
-		if (p.users || strings.HasPrefix(figures, name+".")) && p.isOfModule(b.Value, p.of.Name) {
-			p.attributesOf(objects.Binding{Name: name, Value: b.Value}, event.HeldByModule, p.begin+b.Name+".")
+		hasFigures := strings.HasPrefix(figures, name+".")
+		if (p.users || hasFigures) && p.isOfModule(b.Value, p.module.Name) {
+			p.addAttributes(objects.Binding{Name: name, Value: b.Value}, event.HeldByModule, p.begin+b.Name+".")
 		}
 	case !p.users || t.Shape == objects.ShapeModule || t.Shape == objects.ShapeFunction:
 	case containers[t.Name]:
-		g.releases(event.ReleaseClear, p.begin+b.Name)
+		g.setRelease(event.ReleaseClear, p.begin+b.Name)
 		if n, ok := p.Known(b.Value); ok {
-			p.extents.empty(n, int32(-2-at))
+			p.extents.empty(n, tailOf(at))
 		}
 	case len(g.names) == 1:
-		g.releases(event.ReleaseAttr, p.begin+b.Name)
+		g.setRelease(event.ReleaseAttr, p.begin+b.Name)
 	}
 }

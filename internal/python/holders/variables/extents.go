@@ -6,48 +6,52 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// extents has the known memory of nodes, for a listing of variables (see [List]): how many bytes each has of its own,
-// and which nodes refer to it. A name alone holds the nodes to which references lead only through that name: the nodes
-// that it dominates. If an object's reference count is larger than the number of references that were seen, the unseen
+// extents is the visitor for a listing of variables (see [List]). It notes how many bytes each node has of its own, and
+// which nodes refer to it. A name holds alone the nodes to which references lead only through that name: the nodes that
+// it dominates. If an object's reference count is larger than the number of references that were seen, the unseen
 // references come from outside and hold the object as well.
 type extents struct {
 	*walk.Finder
-	bytes   []uint64 // of each node
-	refs    []uint32 // its reference count
-	seen    []uint32 // references that were seen
-	unknown []bool   // it may have more than its bytes
-	class   []bool   // it is a class: code lies behind it
+	bytes   []uint64 // by node: the bytes of its own
+	refs    []uint32 // by node: its reference count
+	seen    []uint32 // by node: how many references to it were seen
+	unknown []bool   // by node: it may have more than its bytes
+	class   []bool   // by node: it is a class or a module: code lies behind it
 
-	data   map[int32]uint64        // of nodes that are storages of tensors, or buffers of Arrow's: where their data is
-	device map[int32]uint64        // and how many bytes are on a GPU
-	maps   map[int32]objects.Block // memory maps
+	data   map[int32]uint64        // by node, for storages of tensors and buffers of Arrow's: where the data is
+	device map[int32]uint64        // by node, for storages of tensors: the bytes on a GPU
+	maps   map[int32]objects.Block // by node: its memory map
 
 	tensors tensorWalk
 
-	last []int32 // the last node that referred to each
+	last []int32 // by node: the last node that referred to it
 
 	// emptied has the nodes whose contents code can remove, whoever else refers to the nodes. By node, it has the group
 	// that this code lets go of, as a tail of arcs. No other reference to such a node counts.
 	emptied map[int32]int32
 
-	// lets has the attributes that code removes from classes. By class and object, it has the group that this code lets
-	// go of.
+	// lets has the attributes that code removes from classes. By the addresses of class and object, it has the group
+	// that this code lets go of, as a tail of arcs.
 	lets map[[2]uint64]int32
 
 	crowd *crowd           // leaves that are no nodes
-	large map[int32]uint64 // bytes of nodes that are in large blocks, see leastLarge
+	large map[int32]uint64 // by node: its bytes in large blocks, see objects.LeastLarge
 
-	own, references objects.Region // of Bytes, Unknown, Class; of Refs, Seen, last
+	own, references objects.Region // of bytes, unknown, class; of refs, seen, last
 
-	arcs  paths.Arcs // references: -1 is a tail that is no node's, -2 and below are groups of names
+	arcs  paths.Arcs // references between nodes. Tail -1 is no node; tails of -2 and below are groups of names
 	group int32      // the tail of references from roots
 
 	unvisited paths.Arcs // references that the collector does not visit
 }
 
+// tailOf returns the tail of arcs that stands for a group; groupOfTail returns the group.
+func tailOf(group int) int32     { return int32(-2 - group) }
+func groupOfTail(tail int32) int { return int(-2 - tail) }
+
 const (
 	nobody   = -1
-	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
+	immortal = 1 << 31 // the least reference count of an immortal object, from 3.12 on
 )
 
 // newExtents returns the visitor of a walker.
@@ -61,7 +65,7 @@ func newExtents(w *walk.Walker) *extents {
 	return e
 }
 
-// enlarge notes bytes of a node that may be a large block.
+// enlarge adds a block of a node to the node's large blocks, if the block is large.
 func (e *extents) enlarge(n int32, bytes uint64) {
 	if bytes >= objects.LeastLarge {
 		e.large[n] += bytes
@@ -79,7 +83,7 @@ func (e *extents) reserve(nodes int) {
 	e.last = objects.Room[int32](&e.references, nodes)
 }
 
-// free gives everything back.
+// free frees everything that the visitor noted.
 func (e *extents) free() {
 	e.bytes, e.unknown, e.class = nil, nil, nil
 	e.freeReferences()
@@ -132,8 +136,8 @@ func (e *extents) added(n int32) {
 	case at.What == walk.NodeFrame:
 		t = nil
 	case t != nil:
-		one := &e.Notes.Noted[at.ID]
-		refs, bytes, unknown = one.References, e.Notes.Bytes(at.ID), one.Is(objects.NoteUnknown)
+		note := &e.Notes.Noted[at.ID]
+		refs, bytes, unknown = note.References, e.Notes.Bytes(at.ID), note.Is(objects.NoteUnknown)
 	default:
 		if t = e.ObjectType(addr); t != nil {
 			size, known := e.Measure(addr, t)
@@ -151,18 +155,18 @@ func (e *extents) added(n int32) {
 		return
 	}
 	if isMemoryMap(&e.Sizer, t) {
-		b, ok := mapOf(&e.Sizer, addr)
+		b, ok := readMap(&e.Sizer, addr)
 		if ok && len(e.maps) < maxMaps {
 			e.maps[n] = b
 		}
 		e.unknown[n] = !ok && e.Mem.Word(addr+mapSize) >= leastMap
 	}
-	if t.Name != objects.TreeType { // pieces that malloc keeps, however large they are
+	if t.Name != objects.TreeType { // malloc keeps the pieces of a tree, however large they are
 		e.enlarge(n, bytes)
 	}
 }
 
-// Count takes in the references to a node.
+// Count adds an arc for a reference from a node, or from the group of names that is being followed (from is -1).
 func (e *extents) Count(from, to int32) {
 	if to < 0 {
 		return
@@ -196,7 +200,8 @@ func (e *extents) Count(from, to int32) {
 	e.arcs.Add(from, to)
 }
 
-// letBy returns the group with which code takes an object from a class, by their nodes.
+// letBy returns the group of the attribute by which a class refers to an object, both given as nodes; lets is false if
+// no code removes that attribute.
 func (e *extents) letBy(from, to int32) (group int32, lets bool) {
 	if from >= 0 && e.lets != nil && e.class[from] {
 		group, lets = e.lets[[2]uint64{e.Addrs[from], e.Addrs[to]}]
@@ -208,7 +213,7 @@ func (e *extents) Leaf(from int32, addr uint64, t *objects.Type) {
 	switch {
 	case uint32(e.References(addr)) >= immortal:
 	case from >= 0 && e.crowd != nil:
-		if !e.crowd.take(&e.Sizer, from, addr, t) {
+		if !e.crowd.addReference(&e.Sizer, from, addr, t) {
 			e.Stopped = objects.ErrObjects
 		}
 	default:
@@ -222,7 +227,7 @@ func (e *extents) LeafNoted(from, id int32) {
 	}
 }
 
-// OwnBytes takes in a part of a node that no other node has.
+// OwnBytes adds bytes that no other node has to a node.
 func (e *extents) OwnBytes(n int32, bytes uint64, known bool) {
 	e.bytes[n] += bytes
 	e.enlarge(n, bytes)
@@ -243,9 +248,8 @@ func (e *extents) Alone(from int32, addr uint64) bool {
 	return true
 }
 
-// ofList returns how many references to an object come from a list of which the object is a link. An entry of a
-// function's bounded cache has one such reference. It goes with the reference that the cache's dict has
-// (Modules/_functoolsmodule.c).
+// ofList returns how many references to an object do not count, because a linked list has them: one for an entry of a
+// function's bounded cache. The entry goes with the reference of the cache's dict (Modules/_functoolsmodule.c).
 func ofList(t *objects.Type, references uint32) uint32 {
 	if t.Name == "functools._lru_list_elem" {
 		return min(references, 1)
@@ -253,13 +257,13 @@ func ofList(t *objects.Type, references uint32) uint32 {
 	return 0
 }
 
-// tensorWalk takes in tensors in C++ and the graphs that they have. Both have counts of references.
+// tensorWalk makes nodes of tensors, storages and nodes of graphs in C++. All of these have reference counts.
 type tensorWalk struct {
 	e       *extents
 	graph   objects.Autograd
 	waiting []waiting
-	nodes   int     // of graphs
-	counted []int32 // all of them
+	nodes   int     // number of nodes of graphs
+	counted []int32 // the nodes of all objects in C++
 }
 
 // waiting is a tensor or a node of a graph that was not looked into.
@@ -269,8 +273,8 @@ type waiting struct {
 	node objects.NodePointer
 }
 
-// native takes in a reference to an object in C++. It first makes a node of the object if there is none yet. The
-// object's reference count is given.
+// native counts a reference to an object in C++, and makes a node of the object if it has none. uses is the object's
+// reference count.
 func (e *extents) native(from int32, addr, bytes uint64, uses uint32) (n int32, isNew bool) {
 	n, known := e.Known(addr)
 	if !known {

@@ -2,6 +2,7 @@ package variables
 
 import (
 	"slices"
+	"strings"
 
 	"ipytracer/event"
 	"ipytracer/internal/python/holders/contents"
@@ -13,35 +14,36 @@ import (
 // maxGroups bounds the objects with names.
 var maxGroups = 1 << 20
 
-// group is the names of one object, or of objects that belong together.
+// group has the names of one object, or of objects that belong together.
 type group struct {
 	names    []string
-	addr     uint64 // of the object; 0 for several
+	addr     uint64 // the object; 0 for several
 	kind     event.HolderKind
-	targets  []int32
-	place    bool // its names are attributes, listed only where they hold much
-	*release      // nil for most: nobody lets go of modules
+	targets  []int32 // the nodes of the objects
+	place    bool    // the names are attributes, listed only if they hold much
+	*release         // nil for most groups: nobody lets go of modules
 }
 
-// lister is a walk over everything that has a name.
+// lister walks over everything that has a name.
 type lister struct {
 	*walk.Walker
 	extents *extents
 	groups  []group
-	byAddr  map[uint64]int
+	byAddr  map[uint64]int // the group of an object
 	late    []lateBinding
-	loose   int                  // the first node that no name led to
-	unmet   uint64               // bytes of objects that something else holds, which have no nodes
-	give    func()               // the notes back
-	viewed  map[int32]views.Held // memory that only views hold, by the objects that lead to them
-	failed  []event.Code         // where the code of the last traceback is from
-	// imported has the names that modules have in the notebook, by the modules' own.
+	loose   int                  // the first node to which no name led
+	unmet   uint64               // bytes of objects without nodes, which something else holds
+	give    func()               // gives the notes back
+	viewed  map[int32]views.Held // by node that leads to views: memory that only these views hold
+	failed  []event.Code         // the code of the calls in the last traceback
+	// imported has the names of modules in the notebook, by the modules' own names.
 	imported map[string]string
 
 	inspector *contents.Inspector // nil where elements of arrays are not asked for
 }
 
-// lateBinding is a name of an object that leads out of the objects that names hold. It is looked at after all others.
+// lateBinding is a reference of a group to an object that leads out of the objects that names hold, such as a module.
+// It is followed after all others.
 type lateBinding struct {
 	group int
 	addr  uint64
@@ -57,7 +59,7 @@ func (l *lister) groupOf(addr uint64, kind event.HolderKind) int {
 	return len(l.groups) - 1
 }
 
-// bind notes that a name refers to an object. It returns their group; nil where there is none.
+// bind notes that a name refers to an object. It returns the group of the object, nil if the name is not listed.
 func (l *lister) bind(name string, addr uint64, kind event.HolderKind) *group {
 	t := l.ObjectType(addr)
 	if t == nil || l.Stopped != nil {
@@ -72,14 +74,14 @@ func (l *lister) bind(name string, addr uint64, kind event.HolderKind) *group {
 		return nil
 	}
 	g := l.groupOf(addr, kind)
-	if all := &l.groups[g].names; name != "" && len(*all) <= objects.MaxAlso && !slices.Contains(*all, name) {
-		*all = append(*all, name)
+	if names := l.groups[g].names; name != "" && len(names) <= objects.MaxAlso && !slices.Contains(names, name) {
+		l.groups[g].names = append(names, name)
 	}
 	l.hold(g, addr)
 	return &l.groups[g]
 }
 
-// hold notes that a group refers to an object.
+// hold notes that a group refers to an object, and follows the reference.
 func (l *lister) hold(g int, addr uint64) {
 	t := l.ObjectType(addr)
 	if t == nil {
@@ -89,7 +91,7 @@ func (l *lister) hold(g int, addr uint64) {
 		l.late = append(l.late, lateBinding{g, addr})
 		return
 	}
-	l.extents.group = int32(-2 - g)
+	l.extents.group = tailOf(g)
 	l.Follow(nobody, addr, walk.Label{})
 	l.extents.group = nobody
 	if n, ok := l.Known(addr); ok && !slices.Contains(l.groups[g].targets, n) {
@@ -99,18 +101,18 @@ func (l *lister) hold(g int, addr uint64) {
 
 // release has the steps that are needed to let go of a group.
 type release struct {
-	expressions     []string // names in __main__, those of IPython's outputs left out
-	moreExpressions bool
-	outputName      string // a name of IPython's in __main__
-	inHistory       bool   // IPython has it besides
-	lastResult      bool   // the last cell's result
-	barred          bool   // something has it that no code here takes it from
+	expressions     []string // names in __main__, except those of IPython's outputs
+	moreExpressions bool     // there are more than expressions has
+	outputName      string   // a name that IPython gave in __main__
+	inHistory       bool     // IPython has the object besides
+	lastResult      bool     // the object is the last cell's result
+	barred          bool     // something has the object from which no code here removes it
 	how             event.Release
 	tool            event.Tool
 }
 
-// toRelease returns the steps to let go of a group, for the caller to fill in. Of a nil group nobody reads them, here
-// and below.
+// toRelease returns the steps to let go of a group, for the caller to fill in. For a nil group it returns steps that
+// nobody reads, so that methods of a nil group do nothing.
 func (g *group) toRelease() *release {
 	if g == nil {
 		return &release{}
@@ -130,11 +132,13 @@ func (g *group) addName(name string) {
 	}
 }
 
-// addOutput notes a name that IPython has given in the user's namespace.
+// addOutput notes a name that IPython has given in the user's namespace. It prefers a name that lasts: _2 to __, and __
+// to _.
 func (g *group) addOutput(name string) {
 	let := g.toRelease()
 	let.inHistory = true
-	if let.outputName == "" || len(name) > 1 && let.outputName[len(let.outputName)-1] == '_' { // _2 stays longer than _
+	isShortLived := strings.HasSuffix(let.outputName, "_")
+	if let.outputName == "" || isShortLived && len(name) > 1 {
 		let.outputName = name
 	}
 }
@@ -154,20 +158,21 @@ func (g *group) isOwner() bool {
 type listedRow struct {
 	event.Variable
 	group  int
-	mapped uint64 // bytes of memory maps that it leads to
+	mapped uint64 // bytes of the memory maps that the group leads to
 }
 
-// size returns the bytes by which a row is ranked: those that are freed with it, or those that it leads to.
+// size returns the bytes by which a row is ranked: the larger of those that are freed with it and those that it leads
+// to.
 func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
 
-// releases notes how code lets go of a group other than by deleting its names, and the expression for it.
-func (g *group) releases(how event.Release, expression string) {
+// setRelease notes how code lets go of a group other than by deleting its names, and the expression for it.
+func (g *group) setRelease(how event.Release, expression string) {
 	let := g.toRelease()
 	let.how, let.expressions, let.moreExpressions = how, []string{expression}, false
 }
 
-// also adds an expression for the same object.
-func (let *release) also(expression string) {
+// addExpression adds an expression for the same object.
+func (let *release) addExpression(expression string) {
 	if len(let.expressions) < objects.MaxAlso {
 		let.expressions = append(let.expressions, expression)
 	} else {

@@ -6,11 +6,11 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// maxFailed bounds the calls of a traceback that are looked at.
+// maxFailed is the number of calls of a traceback that are looked at.
 const maxFailed = 8
 
-// failedIn returns the file of the code of the outermost calls of the last traceback: the one that Python has, or the
-// one that IPython shows.
+// failedIn returns the files of the outermost calls in the last traceback: the traceback that sys has, or else the one
+// that IPython shows.
 func failedIn(r objects.Reader, s objects.Shell, sys uint64) (codes []event.Code) {
 	var at uint64
 	if sys != 0 {

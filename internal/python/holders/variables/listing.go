@@ -12,16 +12,16 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// listing adds up the findings.
+// listing adds up the findings. placing is the processor time for [findPlaces].
 func (l *lister) listing(placing time.Duration) Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.Nodes), Read: l.Mem.Total}
 	l.groups = append(l.groups, group{kind: event.HeldByCycle})
 	crowd := e.crowd
 	defer crowd.free()
-	e.settle()
+	e.addCrowd()
 	out.Complete = l.Stopped == nil
-	l.forget() // it takes memory of its own
+	l.forget() // dominate needs the memory
 	t := e.dominate(len(l.groups), l.loose)
 	for i, bytes := range e.bytes {
 		if t.Place[i] >= 0 {
@@ -49,41 +49,41 @@ func (l *lister) listing(placing time.Duration) Listing {
 	}
 	l.inspector.Inspect()
 	t.keepArcs()
-	of := &sharing{tree: &t, extents: l.extents, addrs: l.Addrs}
-	out.Owners, out.Shares = of.list(l, rows)
-	if len(l.extents.maps) > 0 ||
-		slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes+s.Device >= leastPlacing }) {
-		out.Places = findPlaces(l, of, crowd, out.Shares, placing)
+	s := &sharing{tree: &t, extents: l.extents, addrs: l.Addrs}
+	out.Owners, out.Shares = s.list(l, rows)
+	isLarge := func(s event.Share) bool { return s.Bytes+s.Device >= leastPlacing }
+	if len(l.extents.maps) > 0 || slices.ContainsFunc(out.Shares, isLarge) {
+		out.Places = findPlaces(l, s, crowd, out.Shares, placing)
 	}
 	return out
 }
 
-// forget gives back everything that only the walk needs.
+// forget frees everything that only the walk needs.
 func (l *lister) forget() {
 	l.Mem.Release()
 	l.EndWalk()
 	l.give()
 }
 
-// rows makes a row of each group that is worth one: those that hold or reach most first.
+// rows makes a row of each group that is worth one. The groups that hold or reach most come first.
 func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 	for i, g := range l.groups {
 		at := t.Place[t.nodes+i]
 		if at < 0 || len(g.targets) == 0 {
 			continue
 		}
-		r := listedRow{event.Variable{
-			Kind: g.kind, Bytes: event.Bytes(t.total[at]), Device: event.Bytes(t.device[at]), Exact: complete &&
-				!t.unknown[at], Length: -1,
-		}, i, 0}
+		r := listedRow{Variable: event.Variable{
+			Kind: g.kind, Bytes: event.Bytes(t.total[at]), Device: event.Bytes(t.device[at]),
+			Exact: complete && !t.unknown[at], Length: -1,
+		}, group: i}
 		for _, n := range g.targets {
 			if f, ok := l.viewed[n]; ok {
 				r.Viewed, r.Base = f.Used, f.Size
 			}
 		}
-		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput
-		if !named && !g.place && g.kind != event.HeldByTraceback && r.Bytes < leastModule ||
-			named && l.IsShape(g.addr, objects.ShapeModule) {
+		isUsers := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput
+		isSmall := !isUsers && !g.place && g.kind != event.HeldByTraceback && r.Bytes < leastModule
+		if isImport := isUsers && l.IsShape(g.addr, objects.ShapeModule); isImport || isSmall {
 			continue
 		}
 		if v := t.largestOf(int(at)); int(v) < t.nodes {
@@ -101,15 +101,15 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 		reaches, mapped := t.reach(l.extents, int32(t.nodes+r.group), int32(i+1), marks, &steps)
 		r.Reaches, r.mapped = event.Bytes(reaches), mapped
 	}
-	rows = slices.DeleteFunc(rows, func(r listedRow) bool {
-		return l.groups[r.group].place && r.size() < leastModule && r.mapped < leastModule // there are many of them
+	rows = slices.DeleteFunc(rows, func(r listedRow) bool { // there are many small attributes
+		return l.groups[r.group].place && r.size() < leastModule && r.mapped < leastModule
 	})
 	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.size(), a.size()) })
 	return rows
 }
 
-// reach adds up the nodes that a vertex leads to, without classes and modules and the nodes that only they lead to, and
-// their memory maps.
+// reach adds up the bytes, and the memory maps, of the nodes that a vertex leads to. It does not go through classes and
+// modules. A mark that differs for each call keeps it from counting a node twice. bytes is 0 after maxVisited steps.
 func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes, mapped uint64) {
 	stack := []int32{from}
 	for len(stack) > 0 {
@@ -133,7 +133,7 @@ func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (b
 	return bytes, mapped
 }
 
-// describeName fills in a row's names, its type and what is known of its value.
+// describeName fills in the names of a row, the type of its object, and what is known of the value.
 func (l *lister) describeName(r *event.Variable, g int) {
 	group := &l.groups[g]
 	names := group.names
@@ -159,7 +159,8 @@ func (l *lister) describeName(r *event.Variable, g int) {
 	}
 }
 
-// bufferOf returns the buffer of an object, where it has one: an allocation is known by it.
+// bufferOf returns the address by which meters know the allocation of an object: that of the object's buffer if it has
+// one, else that of the words in front of the object.
 func (l *lister) bufferOf(addr uint64) uint64 {
 	t := l.ObjectType(addr)
 	if t == nil {
@@ -167,7 +168,7 @@ func (l *lister) bufferOf(addr uint64) uint64 {
 	}
 	switch {
 	case t.Shape == objects.ShapeArray:
-		return l.Mem.Word(addr + 16)
+		return l.Mem.Word(addr + objects.ArrayData)
 	case t.Shape == objects.ShapeList:
 		return l.Mem.Word(addr + uint64(l.Heap.ListItems))
 	case t.Shape == objects.ShapeDict:
@@ -175,9 +176,9 @@ func (l *lister) bufferOf(addr uint64) uint64 {
 	case t.Shape == objects.ShapeSet:
 		return l.Mem.Word(addr + cpython.SetTable)
 	}
-	if of := l.Lineage(t); of.Origin == "bytearray" || of.Origin == "array.array" {
-		at, _ := l.ItemBuffer(addr, of)
-		return at
+	if lineage := l.Lineage(t); lineage.Origin == "bytearray" || lineage.Origin == "array.array" {
+		buffer, _ := l.ItemBuffer(addr, lineage)
+		return buffer
 	}
 	return addr - l.Prefix(t)
 }
@@ -185,16 +186,16 @@ func (l *lister) bufferOf(addr uint64) uint64 {
 // Listing has a Python's objects, by name.
 type Listing struct {
 	Names    []event.Variable // those that hold or reach most first; their texts are hostile, and may be no UTF-8
-	Owners   []event.Owner    // see [event.Variables]; likewise
+	Owners   []event.Owner    // see [event.Variables]; their texts are hostile, too
 	Shares   []event.Share
-	Still    []bool // for each piece that was asked for
-	Unlisted int    // names that are not in it, and the bytes that would go with these
-	Rest     event.Bytes
+	Still    []bool      // for each piece of objects.Limits.Watch: the object is still there
+	Unlisted int         // number of names beyond those in Names
+	Rest     event.Bytes // bytes that the unlisted names hold
 	Total    event.Bytes // bytes of all objects that were reached
 	Objects  int
 	Read     int64   // bytes
-	Complete bool    // false where a limit was hit: all bytes are then the least
-	Places   *Places // of the shares' blocks; nil where none has 1 MiB
+	Complete bool    // false where a limit was hit: all bytes are then lower bounds
+	Places   *Places // of the shares' blocks; nil where no share has leastPlacing bytes
 }
 
 // Bounds of a listing.

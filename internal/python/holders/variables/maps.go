@@ -8,25 +8,27 @@ import (
 // A memory map is an object of mmap.mmap. Its pages belong to no allocator: they go with the object, as far as they are
 // in memory. NumPy's memmap, a buffer of mmap's and multiprocessing's SharedMemory refer to such an object.
 
-// mapType is the type of such an object. The address and the size are behind the head (Modules/mmapmodule.c).
+// mapType is the type of memory maps. The address and the size are behind the head (Modules/mmapmodule.c).
 const (
 	mapType = "mmap.mmap"
 	mapData = 16
 	mapSize = 24
 )
 
-// leastMap is the least size of a map that counts.
+// leastMap is the least size of a map that is looked at, in bytes.
 const leastMap = 64 << 10
 
 // isMemoryMap reports whether objects of a type are memory maps: the type is mmap's, or a class that derives from it.
 func isMemoryMap(s *objects.Sizer, t *objects.Type) bool {
-	return t.Name == mapType || t.Flags&cpython.FlagHeapType != 0 && t.Shape == objects.ShapeWords && s.Sizes != nil &&
-		s.Lineage(t).Is(mapType)
+	if t.Name == mapType {
+		return true
+	}
+	mayDerive := t.Flags&cpython.FlagHeapType != 0 && t.Shape == objects.ShapeWords
+	return mayDerive && s.Sizes != nil && s.Lineage(t).Is(mapType)
 }
 
-// mapOf returns the whole pages that an object has mapped. Nothing is believed that is not mapped in the process from
-// one end to the other.
-func mapOf(s *objects.Sizer, addr uint64) (b objects.Block, ok bool) {
+// readMap returns the whole pages that an object has mapped; ok is false if the process has not mapped all of them.
+func readMap(s *objects.Sizer, addr uint64) (b objects.Block, ok bool) {
 	at, size := s.Mem.Word(addr+mapData), s.Mem.Word(addr+mapSize)
 	if at&(objects.PageSize-1) != 0 || size < leastMap || size > objects.UserSpace || !s.Sizes.HasMapped(at, size) {
 		return b, false
@@ -34,5 +36,5 @@ func mapOf(s *objects.Sizer, addr uint64) (b objects.Block, ok bool) {
 	return objects.Block{Address: at, Size: (size + objects.PageSize - 1) &^ (objects.PageSize - 1)}, true
 }
 
-// maxMaps is the largest number of maps of a process that count.
+// maxMaps is the largest number of maps of a process that are looked at.
 const maxMaps = 1 << 16

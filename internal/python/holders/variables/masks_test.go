@@ -114,8 +114,8 @@ func TestMoreMasksThanRoom(t *testing.T) {
 		}
 		sets, others := definedMasks(tr, s.owners)
 		for v := range tr.nodes {
-			if s.free(int32(v)) != (sets[v] != 0 && !others[v]) {
-				t.Fatalf("vertex %d: free is %t", v, s.free(int32(v)))
+			if s.isOwned(int32(v)) != (sets[v] != 0 && !others[v]) {
+				t.Fatalf("vertex %d: free is %t", v, s.isOwned(int32(v)))
 			}
 			if s.masks.of[v] == crowdedMask {
 				crowded++

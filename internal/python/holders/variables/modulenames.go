@@ -5,20 +5,20 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// moduleNames are the names of modules with values that may refer to something. Names and values lie all over the
-// memory: they are looked at in the order of their addresses, those of many modules at a time.
+// moduleNames reads the names of modules, except names of values that refer to nothing. Names and values lie all over
+// the memory. So the names of many modules are read at a time, in the order of their addresses.
 type moduleNames struct {
 	w     *walk.Walker
 	names []objects.Binding
-	keys  []uint64 // of the names, 0 for one that does not count
-	ends  []int    // of each module's
+	keys  []uint64 // by name: its address, 0 if the name is left out
+	ends  []int    // by module: the end of its part of names
 }
 
-// roomNames is the number of names from which on no further module is added.
+// roomNames is the number of names at which no further module is added.
 const roomNames = 1 << 12
 
-// room reports whether another module may be added.
-func (m *moduleNames) room() bool { return len(m.names) < roomNames }
+// hasRoom reports whether another module may be added.
+func (m *moduleNames) hasRoom() bool { return len(m.names) < roomNames }
 
 // add adds the names of a module, by its dict.
 func (m *moduleNames) add(dict uint64) {
@@ -31,13 +31,13 @@ func (m *moduleNames) add(dict uint64) {
 	m.ends = append(m.ends, len(m.names))
 }
 
-// read reads them, without those of values that refer to nothing.
+// read reads the texts of the names, and leaves out names of values that refer to nothing.
 func (m *moduleNames) read() {
 	values := make([]uint64, len(m.names))
 	for i, b := range m.names {
-		if one := m.w.Notes.At(b.Value); one == nil {
+		if note := m.w.Notes.At(b.Value); note == nil {
 			values[i] = b.Value
-		} else if one.Is(objects.NoteLeaf) {
+		} else if note.Is(objects.NoteLeaf) {
 			m.keys[i] = 0
 		}
 	}
@@ -48,22 +48,23 @@ func (m *moduleNames) read() {
 	})
 	m.w.Mem.InOrder(m.keys, func(i int) {
 		name, ok := m.w.Text(m.keys[i], objects.MaxName)
-		if m.names[i].Name = name; !ok {
+		m.names[i].Name = name
+		if !ok {
 			m.keys[i] = 0
 		}
 	})
 }
 
-// of returns the remaining names of a module that was added.
-func (m *moduleNames) of(i int) (all []objects.Binding) {
+// namesOf returns the names of the i-th module that was added.
+func (m *moduleNames) namesOf(i int) (names []objects.Binding) {
 	first := 0
 	if i > 0 {
 		first = m.ends[i-1]
 	}
 	for at := first; at < m.ends[i]; at++ {
 		if m.keys[at] != 0 {
-			all = append(all, m.names[at])
+			names = append(names, m.names[at])
 		}
 	}
-	return all
+	return names
 }

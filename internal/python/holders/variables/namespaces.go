@@ -12,34 +12,36 @@ import (
 
 // imports notes the names of the modules that a notebook has imported.
 func (l *lister) imports(names []objects.Binding, modules []objects.Module) {
-	by := map[uint64]string{}
+	aliases := map[uint64]string{} // by the module's address
 	for _, b := range names {
-		if l.IsShape(b.Value, objects.ShapeModule) && by[b.Value] == "" {
-			by[b.Value] = b.Name
+		if l.IsShape(b.Value, objects.ShapeModule) && aliases[b.Value] == "" {
+			aliases[b.Value] = b.Name
 		}
 	}
 	l.imported = map[string]string{}
 	for _, m := range modules {
-		if alias := by[m.Addr]; alias != "" {
+		if alias := aliases[m.Addr]; alias != "" {
 			l.imported[m.Name] = alias
 		}
 	}
 }
 
+// variables lists the names in __main__ that are the user's.
 func (l *lister) variables(names []objects.Binding) {
 	l.Kind = walk.KindVariable
 	for _, b := range names {
 		if l.Shell.IsUsers(b) || !objects.IsIPythons(b.Name) && !strings.HasPrefix(b.Name, "__") {
 			l.bind(b.Name, b.Value, event.HeldByVariable).addName(b.Name)
-			emptying{l}.placesOf(b)
+			emptying{l}.addName(b)
 		}
 	}
 	emptying{l}.runs()
 	l.Run()
 }
 
-// inside follows the references of an object of IPython's. taken reports whether a name's value is followed elsewhere.
-func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool) {
+// followInside follows the references of an object of IPython's, except those for which taken reports that they are
+// followed elsewhere.
+func (l *lister) followInside(addr uint64, taken func(name string, value uint64) bool) {
 	n, ok := l.Known(addr)
 	t := l.ObjectType(addr)
 	if !ok || t == nil {
@@ -83,9 +85,9 @@ func (l *lister) outputs(names []objects.Binding, s objects.Shell, builtins uint
 	l.bind("builtins._", l.Lookup(builtins, "_"), event.HeldByOutput).toRelease().barred = true
 	l.Run()
 	l.Kind = walk.KindModule // IPython's own objects are no output
-	l.inside(s.Hidden, output)
-	l.inside(s.Hook, output)
-	l.inside(s.Result, func(name string, value uint64) bool {
+	l.followInside(s.Hidden, output)
+	l.followInside(s.Hook, output)
+	l.followInside(s.Result, func(name string, value uint64) bool {
 		_, known := l.byAddr[value]
 		if name == "result" && known {
 			l.bind("", value, event.HeldByOutput).toRelease().lastResult = true
@@ -115,29 +117,29 @@ func (l *lister) tracebacks(s objects.Shell, sys uint64) {
 	l.Run()
 	l.Kind = walk.KindModule
 	for _, shown := range s.Shown {
-		l.inside(shown, func(name string, _ uint64) bool { return name == "tb" })
+		l.followInside(shown, func(name string, _ uint64) bool { return name == "tb" })
 	}
 }
 
-// ofTraceback are the names under which sys keeps that exception.
+// ofTraceback are the names under which sys keeps the exception that was shown last.
 var ofTraceback = []string{"last_traceback", "last_value", "last_exc"}
 
 // threads lists the locals of each frame that runs, and the other objects of threads.
-func (l *lister) threads(all []walk.Thread) {
+func (l *lister) threads(threads []walk.Thread) {
 	l.Kind = walk.KindThread
-	for _, t := range all {
+	for _, t := range threads {
 		for _, f := range t.Frames {
 			walk.Roots{Walker: l.Walker}.FrameRoot(f, walk.Label{})
 			if n, ok := l.Known(f); ok {
 				l.groups = append(l.groups, group{kind: event.HeldByThread, targets: []int32{n}})
-				l.extents.group = int32(-2 - (len(l.groups) - 1))
+				l.extents.group = tailOf(len(l.groups) - 1)
 				l.extents.Count(nobody, n)
 				l.extents.group = nobody
 			}
 		}
 	}
 	l.Run()
-	for _, t := range all {
+	for _, t := range threads {
 		l.Mem.Words(t.Addr, uint64(min(l.Heap.ThreadSize, objects.MaxBasic)/8), func(_, word uint64) bool {
 			walk.Visits{Walker: l.Walker}.Word(nobody, word, walk.Label{})
 			return !l.Done()
@@ -146,24 +148,24 @@ func (l *lister) threads(all []walk.Thread) {
 	l.Run()
 }
 
-// modules lists each attribute of modules. It reads the names of many attributes at a time.
-func (l *lister) modules(all []objects.Module) {
-	for len(all) > 0 && !l.Done() {
+// modules lists the attributes of modules. It reads the names of many modules at a time.
+func (l *lister) modules(modules []objects.Module) {
+	for len(modules) > 0 && !l.Done() {
 		names := &moduleNames{w: l.Walker}
 		count := 0
-		for count < len(all) && names.room() {
-			names.add(all[count].Dict)
+		for count < len(modules) && names.hasRoom() {
+			names.add(modules[count].Dict)
 			count++
 		}
 		names.read()
-		for i, m := range all[:count] {
-			l.module(m, names.of(i))
+		for i, m := range modules[:count] {
+			l.module(m, names.namesOf(i))
 		}
-		all = all[count:]
+		modules = modules[count:]
 	}
 }
 
-// module lists each attribute of a module. Some of the attributes are given.
+// module lists the attributes of a module that names has.
 func (l *lister) module(m objects.Module, names []objects.Binding) {
 	if len(l.Nodes) > l.Notes.Containers/2 { // two whole walks take too much memory at a time
 		l.Notes.Wait()
@@ -177,11 +179,11 @@ func (l *lister) module(m objects.Module, names []objects.Binding) {
 	places := emptying{l}.placesIn(m)
 	for _, b := range names {
 		if m.Name == "sys" && slices.Contains(ofTraceback, b.Name) || m.Name == "builtins" && b.Name == "_" {
-			continue // taken
+			continue // listed by tracebacks and outputs
 		}
 		if !strings.HasPrefix(b.Name, "__") {
 			l.bind(m.Name+"."+b.Name, b.Value, event.HeldByModule)
-			places.take(b)
+			places.addName(b)
 		}
 	}
 	l.Run()
@@ -199,8 +201,8 @@ func (l *lister) walk() {
 			w.Part(nobody, m.Addr)
 		}
 	}
-	main, sys, builtins := w.ModuleDict(modules, "__main__"), w.ModuleDict(modules, "sys"),
-		w.ModuleDict(modules, "builtins")
+	main := w.ModuleDict(modules, "__main__")
+	sys, builtins := w.ModuleDict(modules, "sys"), w.ModuleDict(modules, "builtins")
 	threads := w.ReadThreads()
 	w.Deferring = true
 	names := w.Namespace(main)
@@ -220,7 +222,7 @@ func (l *lister) walk() {
 		return
 	}
 	l.modules(slices.DeleteFunc(slices.Clone(modules), func(m objects.Module) bool {
-		return m.Name == "__main__" || m.Dict == main && main != 0 // __mp_main__ is another name of it
+		return m.Name == "__main__" || m.Dict == main && main != 0 // __mp_main__ is another name of __main__
 	}))
 	w.Flush()
 	for _, b := range l.late {
@@ -231,8 +233,8 @@ func (l *lister) walk() {
 	l.others(modules)
 }
 
-// closures looks into functions of modules to which names of the user's refer: the closures of such functions may have
-// been made for the user.
+// closures follows names of the user's for functions of modules, before the modules themselves: the closure of such a
+// function may have been made for the user, as a decorator does.
 func (l *lister) closures() {
 	l.Kind = walk.KindVariable
 	rest := l.late[:0]
@@ -241,7 +243,7 @@ func (l *lister) closures() {
 			rest = append(rest, b)
 			continue
 		}
-		l.Deferring = false // but for this one
+		l.Deferring = false // for the function itself
 		l.hold(b.group, b.addr)
 		l.Deferring = true
 		l.Run()
@@ -249,7 +251,7 @@ func (l *lister) closures() {
 	l.late = rest
 }
 
-// shellApart keeps the listing from looking into the objects of IPython's shell by itself.
+// shellApart makes parts of the objects of IPython's shell, so that only followInside looks into them.
 func (l *lister) shellApart() {
 	s := &l.Shell
 	for _, addr := range append([]uint64{s.Out, s.Hidden, s.Hook, s.Result}, s.Shown...) {
@@ -259,9 +261,9 @@ func (l *lister) shellApart() {
 	}
 }
 
-// others looks at objects to which no name has led. Of these, objects that wait for the garbage collector hold what
-// they refer to. Objects that are not looked at, because they are known not to wait, or for want of time or room, count
-// as held by something else.
+// others looks at the objects to which no name has led: those that may wait for the garbage collector. What these refer
+// to, they hold. Objects that are not looked at count as held by something else: those that are known not to wait, and
+// those for which there is no time or room.
 func (l *lister) others(modules []objects.Module) {
 	l.loose = len(l.Nodes)
 	if l.Stopped != nil {

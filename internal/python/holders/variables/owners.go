@@ -8,15 +8,15 @@ import (
 	"ipytracer/event"
 )
 
-// The memory that a set of names holds does not follow from the memory that each holds alone: two views of one array
-// hold nothing, and both of them all of it. So each object gets the set of all owners that lead to it, see [masks], and
-// objects that others lead to are set apart. Objects with the same set are a share: it goes when all of its owners do.
-// An owner can be let go of: an object's names, an output, the last exception. The last owner is the set of objects
-// that wait for the garbage collector, which hold their references as well.
+// The memory that a set of names holds is not the sum of the memory that each holds alone: of two views of one array,
+// each alone holds nothing, but both together hold the array. So each object gets the set of all owners that lead to
+// it, see [masks]. Objects with the same set are a share: it is freed once all of its owners are let go of. An owner is
+// something that can be let go of: an object's names, an output, the last exception. Objects to which anything else
+// leads are in no share. The last owner is the set of objects that wait for the garbage collector.
 
-// Bounds of the owners that a result has.
+// Bounds of the owners and shares that a listing has.
 const (
-	maxOwners    = 62       // with the objects that wait for the collector
+	maxOwners    = 62       // the objects that wait for the collector included
 	leastOwner   = 64 << 10 // bytes that an owner reaches
 	leastShare   = 16 << 10 // bytes of a share
 	maxShares    = 256      // in the result
@@ -25,14 +25,15 @@ const (
 	leastPiece   = 256      // bytes
 )
 
-// list returns the sets of rows that hold memory together: of the rows, those that are worth it.
+// list returns the rows that are owners, and their shares.
 func (s *sharing) list(l *lister, rows []listedRow) (owners []event.Owner, shares []event.Share) {
 	for _, i := range s.candidates(l, rows) {
 		r := &rows[i]
 		g := &l.groups[r.group]
-		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.expressions,
-			More:   g.moreExpressions,
-			Output: g.outputName, Kept: g.inHistory, Last: g.lastResult, Release: g.how, Tool: g.tool})
+		owners = append(owners, event.Owner{
+			Kind: g.kind, Variable: int32(i), Names: g.expressions, More: g.moreExpressions,
+			Output: g.outputName, Kept: g.inHistory, Last: g.lastResult, Release: g.how, Tool: g.tool,
+		})
 		s.owners = append(s.owners, int32(s.nodes+r.group))
 	}
 	owners = append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})
@@ -61,168 +62,176 @@ func (s *sharing) candidates(l *lister, rows []listedRow) (out []int) {
 	return out
 }
 
-// sharing returns the owners that lead to each vertex.
+// sharing knows the owners that lead to each vertex.
 type sharing struct {
 	*tree
 	extents *extents
-	addrs   []uint64 // of nodes
-	owners  []int32  // their vertices, by bit
-	masks   masks    // of vertices
-	cyclic  []bool   // vertices that go only when the collector runs
+	addrs   []uint64 // by node
+	owners  []int32  // by bit: the vertex of the owner's group
+	masks   masks    // by vertex: the owners that lead to it
+	cyclic  []bool   // by node: it stays without owners until the collector runs
 	lost    []int32  // see tree.lost
 }
 
-// spread has each owner's bit go wherever it leads. Vertices that others lead to are of no owner.
+// spread marks each vertex with the owners that lead to it. A vertex to which anything else leads has no owner.
 func (s *sharing) spread() {
 	root := int32(len(s.Place) - 1)
 	s.masks = newMasks(len(s.Place))
 	var queue []int32
-	lead := func(take func(v int32) bool) {
+	markReachable := func(mark func(v int32) (isNew bool)) { // from the vertices in the queue
 		for len(queue) > 0 {
 			v := queue[len(queue)-1]
 			queue = queue[:len(queue)-1]
 			for _, to := range s.forward.Of(v) {
-				if take(to) {
+				if mark(to) {
 					queue = append(queue, to)
 				}
 			}
 		}
 	}
 	for _, to := range s.forward.Of(root) {
-		if !slices.Contains(s.owners, to) && s.masks.others(to) {
+		if !slices.Contains(s.owners, to) && s.masks.addOthers(to) {
 			queue = append(queue, to)
 		}
 	}
-	lead(s.masks.others)
+	markReachable(s.masks.addOthers)
 	for bit, v := range s.owners {
-		if s.masks.own(v, bit) {
+		if s.masks.addOwner(v, bit) {
 			queue = append(queue, v)
 		}
-		lead(func(to int32) bool { return s.masks.own(to, bit) })
+		markReachable(func(to int32) bool { return s.masks.addOwner(to, bit) })
 	}
-	s.masks.met = nil // no owner is to come
+	s.masks.met = nil // all owners have been added
 	s.findCycles()
-	s.lost = s.tree.lost(s.extents, s.free)
+	s.lost = s.tree.lost(s.extents, s.isOwned)
 }
 
-// isFreed reports whether a vertex goes with its owners.
-func (s *sharing) isFreed(v int32) bool { return s.free(v) && (s.lost == nil || s.lost[v] < 0) }
+// isFreed reports whether a vertex is freed once its owners are let go of, at the latest when the collector runs.
+func (s *sharing) isFreed(v int32) bool { return s.isOwned(v) && (s.lost == nil || s.lost[v] < 0) }
 
-// free reports whether a vertex is an object that owners hold and nothing else.
-func (s *sharing) free(v int32) bool { return int(v) < s.nodes && s.masks.owned(v) }
+// isOwned reports whether a vertex is an object that only owners hold.
+func (s *sharing) isOwned(v int32) bool { return int(v) < s.nodes && s.masks.owned(v) }
 
-// findCycles finds the objects that stay when all owners let go, until the collector runs: cycles, and the objects that
-// these lead to. As everything that leads to the objects of a set of owners is theirs as well, the result is the same
-// for each set. Classes are cycles by themselves.
+// findCycles finds the objects of owners that stay until the collector runs, once all owners are let go of: cycles, and
+// the objects to which these lead. A class is a cycle by itself. One search does for all sets of owners, because
+// everything that leads to an owned object has the same owners, or some of them.
 func (s *sharing) findCycles() {
 	s.cyclic = make([]bool, s.nodes)
-	left := make([]int32, s.nodes) // references from others of the kind
+	left := make([]int32, s.nodes) // by node: references from owned objects that have not gone
 	for v := range int32(s.nodes) {
-		if s.free(v) {
+		if s.isOwned(v) {
 			s.cyclic[v] = true
 			for _, to := range s.forward.Of(v) {
-				if s.free(to) {
+				if s.isOwned(to) {
 					left[to]++
 				}
 			}
 		}
 	}
 	var queue []int32
-	goes := func(v int32) {
+	goIfUnreferenced := func(v int32) {
 		if s.cyclic[v] && left[v] == 0 && !s.extents.class[v] {
 			s.cyclic[v] = false
 			queue = append(queue, v)
 		}
 	}
 	for v := range int32(s.nodes) {
-		goes(v)
+		goIfUnreferenced(v)
 	}
 	for len(queue) > 0 {
 		v := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		for _, to := range s.forward.Of(v) {
-			if s.free(to) {
+			if s.isOwned(to) {
 				left[to]--
-				goes(to)
+				goIfUnreferenced(to)
 			}
 		}
 	}
 }
 
-// shares adds up the vertices with the same owners, most bytes first. For those in the result the largest objects are
-// found in a second pass: for all they would take much memory.
+// shares adds up the vertices with the same owners, and returns the shares with most bytes, the largest first.
 func (s *sharing) shares() (out []event.Share) {
-	all, isListed := make([]event.Share, len(s.masks.bits)), make([]bool, len(s.masks.bits))
-	for i := range all {
-		all[i].Exact = true
+	shares := make([]event.Share, len(s.masks.bits)) // by set of owners
+	for i := range shares {
+		shares[i].Exact = true
 	}
 	for v := range int32(s.nodes) {
-		if s.isFreed(v) && s.masks.of[v] != crowdedMask {
-			s.count(&all[s.masks.of[v]], v)
+		if set := s.masks.of[v]; s.isFreed(v) && set != crowdedMask {
+			s.addVertex(&shares[set], v)
 		}
 	}
 	var listed []int
-	for i := range all {
-		one := &all[i]
-		if one.Bytes+one.Device < leastShare {
+	for i := range shares {
+		share := &shares[i]
+		if share.Bytes+share.Device < leastShare {
 			continue
 		}
-		for m := s.masks.bits[i]; m != 0; m &= m - 1 {
-			one.Owners = append(one.Owners, int32(bits.TrailingZeros64(m)))
+		for owners := s.masks.bits[i]; owners != 0; owners &= owners - 1 {
+			share.Owners = append(share.Owners, int32(bits.TrailingZeros64(owners)))
 		}
 		listed = append(listed, i)
 	}
 	slices.SortFunc(listed, func(a, b int) int {
-		x, y := &all[a], &all[b]
+		x, y := &shares[a], &shares[b]
 		return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), slices.Compare(x.Owners, y.Owners))
 	})
 	listed = listed[:min(len(listed), maxShares)]
+	s.findPieces(shares, listed)
 	for _, i := range listed {
-		isListed[i] = true
-	}
-	for v := range int32(s.nodes) {
-		if m := s.masks.of[v]; s.isFreed(v) && m != crowdedMask && isListed[m] {
-			s.piece(&all[s.masks.of[v]], v)
-		}
-	}
-	for _, i := range listed {
-		all[i].Pieces = largest(all[i].Pieces)
-		out = append(out, all[i])
+		out = append(out, shares[i])
 	}
 	return out
 }
 
-// count adds a vertex to a share.
-func (s *sharing) count(one *event.Share, v int32) {
-	bytes := event.Bytes(s.extents.bytes[v])
-	one.Bytes += bytes
-	one.Small += bytes - min(bytes, event.Bytes(s.extents.large[v]))
-	if s.cyclic[v] {
-		one.Cyclic += bytes
+// findPieces finds the largest objects of the listed shares. Those of all shares would take much memory.
+func (s *sharing) findPieces(shares []event.Share, listed []int) {
+	isListed := make([]bool, len(shares))
+	for _, i := range listed {
+		isListed[i] = true
 	}
-	one.Device += event.Bytes(s.extents.device[v])
-	one.Exact = one.Exact && !s.extents.unknown[v]
+	for v := range int32(s.nodes) {
+		if set := s.masks.of[v]; s.isFreed(v) && set != crowdedMask && isListed[set] {
+			s.addPiece(&shares[set], v)
+		}
+	}
+	for _, i := range listed {
+		shares[i].Pieces = largest(shares[i].Pieces)
+	}
 }
 
-// piece adds a vertex to the largest objects of a share in the result.
-func (s *sharing) piece(one *event.Share, v int32) {
+// addVertex adds a vertex to a share.
+func (s *sharing) addVertex(share *event.Share, v int32) {
+	bytes := event.Bytes(s.extents.bytes[v])
+	share.Bytes += bytes
+	share.Small += bytes - min(bytes, event.Bytes(s.extents.large[v]))
+	if s.cyclic[v] {
+		share.Cyclic += bytes
+	}
+	share.Device += event.Bytes(s.extents.device[v])
+	share.Exact = share.Exact && !s.extents.unknown[v]
+}
+
+// addPiece adds a vertex to the largest objects of a share.
+func (s *sharing) addPiece(share *event.Share, v int32) {
+	const enough = 8 * maxPieces // to sort them
 	bytes := event.Bytes(s.extents.bytes[v])
 	if bytes < leastPiece {
 		return
 	}
-	one.Pieces = append(one.Pieces, event.Piece{Address: s.addrs[v], Size: bytes})
-	if len(one.Pieces) >= 8*maxPieces {
-		one.Pieces = largest(one.Pieces)
+	share.Pieces = append(share.Pieces, event.Piece{Address: s.addrs[v], Size: bytes})
+	if len(share.Pieces) >= enough {
+		share.Pieces = largest(share.Pieces)
 	}
 }
 
-// largest returns the largest pieces.
-func largest(all []event.Piece) []event.Piece {
-	slices.SortStableFunc(all, func(a, b event.Piece) int { return cmp.Compare(b.Size, a.Size) })
-	return slices.Clip(all[:min(len(all), maxPieces)])
+// largest returns the maxPieces largest pieces, the largest first.
+func largest(pieces []event.Piece) []event.Piece {
+	slices.SortStableFunc(pieces, func(a, b event.Piece) int { return cmp.Compare(b.Size, a.Size) })
+	return slices.Clip(pieces[:min(len(pieces), maxPieces)])
 }
 
-// describePiece notes the facts by which an object is known again.
+// describePiece fills in the facts by which a later survey recognizes an object.
 func (l *lister) describePiece(p *event.Piece) {
 	if t := l.ObjectType(p.Address); t != nil {
 		own, _ := l.Measure(p.Address, t)

@@ -30,7 +30,7 @@ func TestSharesOfGraphs(t *testing.T) {
 		for g := range groups {
 			all.Add(root, int32(nodes+g))
 			for range 1 + r.IntN(2) {
-				all.Add(int32(-2-g), int32(r.IntN(nodes)))
+				all.Add(tailOf(g), int32(r.IntN(nodes)))
 			}
 		}
 		if r.IntN(2) == 0 {

@@ -6,7 +6,7 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// ends are the classes with objects that have started processes, their modules, and the methods that end the processes.
+// ends has the classes whose objects start processes, with their modules and the methods that end the processes.
 var ends = []struct {
 	class, module string
 	by            event.EndMethod
@@ -20,9 +20,9 @@ var ends = []struct {
 	{"Cluster", "distributed.deploy.cluster", event.EndClose},
 }
 
-// kept are the attributes under which these objects, and those that they are made of, keep their processes: of
-// multiprocessing, concurrent.futures and distributed.
-var kept = []string{"cluster", "workers", "_pool", "_processes", "process", "_process", "_popen"}
+// processAttributes are the attributes that lead from an object of such a class to its processes, in multiprocessing,
+// concurrent.futures and distributed.
+var processAttributes = []string{"cluster", "workers", "_pool", "_processes", "process", "_process", "_popen"}
 
 // Bounds of a search for processes.
 const (
@@ -38,7 +38,7 @@ func (l *lister) describeStarted(r *event.Variable, addr uint64, t *objects.Type
 		return
 	}
 	s := starts{Reader: l.Reader, left: maxStarts}
-	s.from(addr, 0)
+	s.gather(addr, 0)
 	if len(s.pids) > 0 {
 		r.EndedBy, r.PIDs = by, s.pids
 	}
@@ -46,16 +46,17 @@ func (l *lister) describeStarted(r *event.Variable, addr uint64, t *objects.Type
 
 // endedBy returns the method that ends the processes of an object, by its type; "" if it has started none.
 func endedBy(l *lister, t *objects.Type) event.EndMethod {
-	of := l.Lineage(t)
+	lineage := l.Lineage(t)
 	for _, e := range ends {
-		if of.Is(e.class) && derives(l, t, e.class, e.module) {
+		if lineage.Is(e.class) && derives(l, t, e.class, e.module) {
 			return e.by
 		}
 	}
 	return ""
 }
 
-// derives reports whether the first of a type's bases with a name is of a module; the type is the first of them.
+// derives reports whether a type is, or derives from, a class of a module. Of the classes with that name it looks at
+// the first.
 func derives(l *lister, t *objects.Type, class, module string) bool {
 	for base := range l.Bases(t) {
 		if base.Name == class {
@@ -78,12 +79,12 @@ func (l *lister) isOfModule(class uint64, module string) bool {
 // starts is a search for the processes of an object.
 type starts struct {
 	objects.Reader
-	left int // objects
+	left int // objects that may still be looked at
 	pids []int32
 }
 
-// from takes in the processes of an object: its own, or those of the objects that it keeps.
-func (s *starts) from(addr uint64, depth int) {
+// gather gathers the processes of an object: its own, or those of the objects that it keeps.
+func (s *starts) gather(addr uint64, depth int) {
 	t := s.ObjectType(addr)
 	if s.left--; t == nil || s.left < 0 || depth > deepestStart || len(s.pids) == maxStarted {
 		return
@@ -92,13 +93,13 @@ func (s *starts) from(addr uint64, depth int) {
 	case objects.ShapeList:
 		n := min(s.Mem.Word(addr+uint64(s.Heap.ListSize)), maxStarted)
 		s.Mem.Words(s.Mem.Word(addr+uint64(s.Heap.ListItems)), n, func(_, item uint64) bool {
-			s.from(item, depth+1)
+			s.gather(item, depth+1)
 			return s.left > 0
 		})
 		return
 	case objects.ShapeDict:
 		s.Entries(addr, func(_, value uint64) bool {
-			s.from(value, depth+1)
+			s.gather(value, depth+1)
 			return s.left > 0
 		})
 		return
@@ -109,9 +110,9 @@ func (s *starts) from(addr uint64, depth int) {
 		}
 		return
 	}
-	for _, name := range kept {
-		if of := s.Attribute(addr, t, name); of != 0 {
-			s.from(of, depth+1)
+	for _, name := range processAttributes {
+		if value := s.Attribute(addr, t, name); value != 0 {
+			s.gather(value, depth+1)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// Library takes in the memory of an object of PyTorch's or of pyarrow's.
+// Library adds the memory of an object of PyTorch's or of pyarrow's.
 func (e *extents) Library(n int32, obj uint64, t *objects.Type) {
 	switch {
 	case t.Arrow:
@@ -18,7 +18,8 @@ func (e *extents) Library(n int32, obj uint64, t *objects.Type) {
 	e.tensors.walk()
 }
 
-// tensor takes in the memory of a tensor. An object that only the tensor in C++ has does not count for that.
+// tensor adds the memory of a tensor. If the tensor in C++ owns the Python object, that object does not hold the
+// tensor.
 func (e *extents) tensor(n int32, obj uint64, t *objects.Type) {
 	x, ok := e.Walker.ReadTensor(obj, t)
 	if !ok {
@@ -30,21 +31,21 @@ func (e *extents) tensor(n int32, obj uint64, t *objects.Type) {
 	}
 }
 
-// function takes in what an object of torch.autograd has: a node, or the tensors that a function in Python saved.
+// function adds the memory of an object of torch.autograd: a node, or the tensors that a function in Python saved.
 func (e *extents) function(n int32, obj uint64, t *objects.Type) {
-	const head, most = 16, 512
+	const head, most = 16, 512 // bytes of a PyObject, and of the object that are looked at
 	r := references{&e.tensors, n}
-	if p, ok := e.tensors.graph.At(obj + head); ok && t.UnknownBefore > 0 {
+	if p, ok := e.tensors.graph.NodeAt(obj + head); ok && t.UnknownBefore > 0 {
 		r.Node(p)
 	} else if e.Lineage(t).Is("torch._C._FunctionBase") {
 		e.tensors.graph.Saved(obj+head, min(max(t.Basic, head), most)-head, r)
 	}
 }
 
-// maxGraph is how many nodes of graphs are looked into. Whatever others have then counts as held by something else.
+// maxGraph is how many nodes of graphs are looked into. The memory behind other nodes counts as held by something else.
 const maxGraph = 1 << 18
 
-// walk looks into whatever waits.
+// walk looks into the waiting tensors and nodes.
 func (w *tensorWalk) walk() {
 	for len(w.waiting) > 0 && !w.e.Done() {
 		last := w.waiting[len(w.waiting)-1]
@@ -57,7 +58,7 @@ func (w *tensorWalk) walk() {
 	}
 }
 
-// native takes in a reference to a tensor or a node of a graph.
+// native does what [extents.native] does, and notes new nodes as counted.
 func (w *tensorWalk) native(from int32, addr, bytes uint64, uses uint32) (n int32, isNew bool) {
 	if n, isNew = w.e.native(from, addr, bytes, uses); isNew {
 		w.counted = append(w.counted, n)
@@ -65,16 +66,16 @@ func (w *tensorWalk) native(from int32, addr, bytes uint64, uses uint32) (n int3
 	return n, isNew
 }
 
-// impl takes in a reference to a TensorImpl.
+// impl counts a reference to a TensorImpl.
 func (w *tensorWalk) impl(from int32, impl uint64) {
-	const itself = 208
-	if n, isNew := w.native(from, impl, itself, uint32(w.e.Mem.Word(impl+8))); isNew {
+	const size = 208
+	if n, isNew := w.native(from, impl, size, uint32(w.e.Mem.Word(impl+8))); isNew {
 		w.waiting = append(w.waiting, waiting{n: n, impl: impl})
 	}
 }
 
-// intoImpl takes in what a TensorImpl has: its storage, its Python object, where nothing in Python has that, and what
-// autograd keeps of it.
+// intoImpl follows the references of a TensorImpl: to its storage, to its Python object, if it owns that, and to what
+// autograd keeps of the tensor.
 func (w *tensorWalk) intoImpl(n int32, impl uint64) {
 	e, x := w.e, objects.Tensor{Impl: impl}
 	if !e.ReadStorage(&x) {
@@ -82,8 +83,8 @@ func (w *tensorWalk) intoImpl(n int32, impl uint64) {
 		return
 	}
 	w.storage(n, x)
-	const from, to = 40, 96
-	for at := impl + from; at <= impl+to; at += 8 {
+	const first, last = 40, 96 // where the word may be that refers to the Python object; the lowest bit: it is owned
+	for at := impl + first; at <= impl+last; at += 8 {
 		word := e.Mem.Word(at)
 		if t := e.ObjectType(word &^ 1); word&7 == 1 && t != nil && e.IsTensor(t) {
 			references{w, n}.Object(word &^ 1)
@@ -106,22 +107,24 @@ func (w *tensorWalk) intoImpl(n int32, impl uint64) {
 	}
 }
 
-// bases takes in the tensors that a view was made of. They stand behind what autograd keeps of every tensor.
+// bases follows the references to the tensors that a view was made of. They are behind the fields that autograd keeps
+// of every tensor.
 func (w *tensorWalk) bases(n int32, meta uint64) {
 	const first = 96
 	end := w.e.ChunkSize(meta)
 	for at := uint64(first); at+8 <= end; at += 8 {
-		if of := (objects.Tensor{Impl: w.e.Mem.Word(meta + at)}); w.graph.IsTensor(of.Impl) && w.e.ReadStorage(&of) {
-			w.impl(n, of.Impl)
+		base := objects.Tensor{Impl: w.e.Mem.Word(meta + at)}
+		if w.graph.IsTensor(base.Impl) && w.e.ReadStorage(&base) {
+			w.impl(n, base.Impl)
 		}
 	}
 }
 
-// storage takes in a reference to a StorageImpl.
+// storage counts a reference to a StorageImpl, and adds the memory of its data.
 func (w *tensorWalk) storage(from int32, x objects.Tensor) {
-	const itself = 80
+	const size = 80
 	e := w.e
-	n, isNew := w.native(from, x.Storage, itself, uint32(e.Mem.Word(x.Storage+8)))
+	n, isNew := w.native(from, x.Storage, size, uint32(e.Mem.Word(x.Storage+8)))
 	if n < 0 || !isNew {
 		return
 	}
@@ -139,7 +142,7 @@ func (w *tensorWalk) storage(from int32, x objects.Tensor) {
 	}
 }
 
-// references takes the references that a tensor or a node of a graph has. The collector does not see them.
+// references follows the references of a node for a tensor or for a node of a graph. The collector does not see them.
 type references struct {
 	*tensorWalk
 	from int32
@@ -147,7 +150,7 @@ type references struct {
 
 func (r references) Tensor(impl uint64) { r.impl(r.from, impl) }
 
-// Object takes an object of Python's.
+// Object follows a reference to an object of Python's.
 func (r references) Object(obj uint64) {
 	before := r.e.Hidden
 	r.e.Hidden = true
@@ -155,7 +158,8 @@ func (r references) Object(obj uint64) {
 	r.e.Hidden = before
 }
 
-// Node takes a node of a graph. It may have more memory than is seen: lists of numbers, a state of its own.
+// Node follows a reference to a node of a graph. The node may have more memory than is seen: lists of numbers, a state
+// of its own.
 func (r references) Node(p objects.NodePointer) {
 	if _, known := r.e.Known(p.Node); !known {
 		if r.nodes++; r.nodes > maxGraph {

@@ -31,11 +31,11 @@ func List(w *walk.Walker, give func()) Listing {
 	return out
 }
 
-// stillThere returns which objects are there still: of the same type and as large as they were.
-func stillThere(w *walk.Walker, all []event.Piece) []bool {
-	out := make([]bool, len(all))
-	for i, p := range all {
-		if p.Type == 0 { // C++
+// stillThere returns which objects are still there, with the same type and size.
+func stillThere(w *walk.Walker, pieces []event.Piece) []bool {
+	out := make([]bool, len(pieces))
+	for i, p := range pieces {
+		if p.Type == 0 { // an object in C++
 			out[i] = w.Class(w.Mem.Word(p.Address)) != ""
 			continue
 		}

@@ -23,22 +23,20 @@ const bufferType = "pyarrow.Buffer"
 const (
 	maxSharedNodes = 1 << 17
 	maxSharedEdges = 1 << 19
-	maxOfOne       = 1 << 13 // objects that are met first behind one of Python's, and a fourth of the references
-	maxWalked      = 1 << 20 // objects on all ways from one of Python's
+	maxOfOne       = 1 << 13 // new objects behind one of Python's, and a fourth of their references
+	maxWalked      = 1 << 20 // objects on the ways from all of Python's objects
 )
 
-// sharedGraph has the objects that pyarrow's objects share.
+// sharedGraph has the C++ objects that pyarrow's objects share. Nodes have numbers.
 type sharedGraph struct {
 	*walk.Walker
 	nodes []sharedPart
-	of    map[uint64]int32 // by their counts
+	of    map[uint64]int32 // the node of an object, by the address of its control block
 	roots []sharedRoot
-	edges int
-	// most and mostEdges are how many objects and references there may be, with those behind the object that is being
-	// looked at.
+	edges int // number of references
+	// most and mostEdges bound nodes and edges while the objects behind one of Python's are looked at.
 	most, mostEdges int
-	// walked is the number of times that an object was met on the way from one of Python's.
-	walked int
+	walked          int // steps of usedBy, for all roots
 }
 
 // sharedRoot is an object of Python's, with its references.
@@ -47,23 +45,23 @@ type sharedRoot struct {
 	refs []int32
 }
 
-// sharedPart is a C++ object.
+// sharedPart is a C++ object: a node.
 type sharedPart struct {
 	objects.SharedPointer
 	refs  []int32
-	seen  uint32 // references that were seen
-	pool  objects.PoolBuffer
-	parts []bufferPart // where it is an array's data, the parts of buffers that this uses
-	array bool         // and these are all that it uses of them
+	seen  uint32             // references that were seen
+	pool  objects.PoolBuffer // zero for an object of another class
+	parts []bufferPart       // of an array's data: how much of its buffers the array uses
+	array bool               // parts is complete
 }
 
-// bufferPart is how many bytes of a buffer are used.
+// bufferPart says how many bytes of a buffer are used.
 type bufferPart struct {
 	node  int32
 	bytes uint64
 }
 
-// refer returns the number of an object.
+// refer counts a reference to an object, and returns the object's node; -1 where there is no room for it.
 func (g *sharedGraph) refer(p objects.SharedPointer) (n int32) {
 	n, known := g.of[p.Counts]
 	switch {
@@ -83,8 +81,8 @@ func (g *sharedGraph) isFull() bool {
 	return len(g.nodes) >= g.most || g.edges >= g.mostEdges
 }
 
-// take takes in an object of pyarrow's, and all that lies behind it.
-func (g *sharedGraph) take(obj uint64, typ *objects.Type) {
+// addRoot adds an object of pyarrow's as a root, and the C++ objects to which it leads as nodes.
+func (g *sharedGraph) addRoot(obj uint64, typ *objects.Type) {
 	root, first := sharedRoot{obj: obj}, len(g.nodes)
 	g.most, g.mostEdges = min(first+maxOfOne, maxSharedNodes), min(g.edges+4*maxOfOne, maxSharedEdges)
 	objects.EachShared(g.Types, obj, typ, func(p objects.SharedPointer) {
@@ -96,12 +94,12 @@ func (g *sharedGraph) take(obj uint64, typ *objects.Type) {
 		g.roots = append(g.roots, root)
 	}
 	for n := first; n < len(g.nodes) && !g.isFull() && !g.Done(); n++ {
-		g.look(int32(n))
+		g.fillIn(int32(n))
 	}
 }
 
-// look takes in the references of an object.
-func (g *sharedGraph) look(n int32) {
+// fillIn fills in a node: its references, and what it uses of buffers.
+func (g *sharedGraph) fillIn(n int32) {
 	p := g.nodes[n].SharedPointer
 	_, behind := objects.BehindShared(g.Types, p)
 	pool, ok := objects.PoolBufferAt(g.Types, p.Object)
@@ -109,18 +107,19 @@ func (g *sharedGraph) look(n int32) {
 		pool = objects.PoolBuffer{}
 	}
 	var refs []int32
-	objects.ScanShared(g.Walker.Types, p.Object, cmp.Or(behind, objects.LeastBehind(p.Class)),
-		func(p objects.SharedPointer) bool {
-			to := g.refer(p)
-			if to >= 0 {
-				refs = append(refs, to)
-			}
-			return to >= 0
-		}, func(objects.SharedVector) bool { return true })
-	one := &g.nodes[n]
-	one.refs, one.pool = refs, pool
+	refer := func(p objects.SharedPointer) bool {
+		to := g.refer(p)
+		if to >= 0 {
+			refs = append(refs, to)
+		}
+		return to >= 0
+	}
+	anyVector := func(objects.SharedVector) bool { return true }
+	objects.ScanShared(g.Walker.Types, p.Object, cmp.Or(behind, objects.LeastBehind(p.Class)), refer, anyVector)
+	node := &g.nodes[n]
+	node.refs, node.pool = refs, pool
 	if strings.Contains(p.Class, "5arrow9ArrayDataE") {
-		one.parts, one.array = g.partsOf(p.Object)
+		node.parts, node.array = g.partsOf(p.Object)
 	}
 }
 
@@ -135,12 +134,12 @@ var bitsOf = map[string]uint64{
 	"Decimal256Type": 256,
 }
 
-// offsetsOf are how many bytes an offset into the text has, by the name of the class of the column's type.
+// offsetsOf has the size in bytes of an offset into the text, by the name of the class of the column's type.
 var offsetsOf = map[string]uint64{"StringType": 4, "BinaryType": 4, "LargeStringType": 8, "LargeBinaryType": 8}
 
-// partsOf returns how much of its buffers an arrow::ArrayData uses: a type, the length, the number of nulls, the
+// partsOf returns how much of its buffers an arrow::ArrayData uses. It has a type, the length, the number of nulls, the
 // offset, and the buffers, of which the first marks the nulls (cpp/src/arrow/array/data.h, Arrow 11 to 25). ok is false
-// for a type with more parts than these.
+// for a type that has other buffers.
 func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 	const length, offset, buffers = 16, 32, 40
 	kind, isType := objects.SharedAt(g.Types, data)
@@ -150,25 +149,26 @@ func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 		from >= objects.UserSpace {
 		return nil, false
 	}
-	name := strings.TrimLeft(strings.TrimSuffix(strings.TrimPrefix(g.Class(g.Mem.Word(kind.Object)), "N5arrow"), "E"),
-		"0123456789")
+	class := strings.TrimSuffix(strings.TrimPrefix(g.Class(g.Mem.Word(kind.Object)), "N5arrow"), "E")
+	name := strings.TrimLeft(class, "0123456789") // the length is in front
 	bits, width := bitsOf[name], offsetsOf[name]
 	if bits == 0 && width == 0 {
 		return nil, false
 	}
-	for at := v.Begin; at < v.End; at += objects.SharedSize {
-		p, there := objects.SharedAt(g.Types, at)
+	const nulls, values = 0, 1 // the first two buffers; the third has the text
+	for i := uint64(0); i < (v.End-v.Begin)/objects.SharedSize; i++ {
+		p, there := objects.SharedAt(g.Types, v.Begin+i*objects.SharedSize)
 		n, known := g.of[p.Counts]
 		if !there || !known {
 			continue
 		}
 		used := uint64(0)
-		switch i := (at - v.Begin) / objects.SharedSize; {
-		case i == 0:
+		switch {
+		case i == nulls:
 			used = (rows + 7) / 8
-		case i == 1 && bits > 0:
-			used = (rows*min(bits, 256) + 7) / 8
-		case i == 1:
+		case i == values && bits > 0:
+			used = (rows*bits + 7) / 8
+		case i == values:
 			used = (rows + 1) * width
 		case width > 0:
 			used = g.textBytes(v.Begin+objects.SharedSize, width, from, rows)
@@ -178,8 +178,9 @@ func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 	return parts, true
 }
 
-// textBytes returns how many bytes of text the rows from one on have, by their offsets: numbers of width bytes in the
-// buffer that the shared pointer at an address leads to. For impossible offsets, it returns more than there can be.
+// textBytes returns how many bytes of text some rows have, beginning with row from. The offsets into the text are
+// numbers of width bytes, in the buffer to which the shared pointer at an address leads. For impossible offsets
+// textBytes returns more than there can be.
 func (g *sharedGraph) textBytes(pointer, width, from, rows uint64) uint64 {
 	offsets, ok := objects.SharedAt(g.Types, pointer)
 	if !ok {
@@ -187,7 +188,7 @@ func (g *sharedGraph) textBytes(pointer, width, from, rows uint64) uint64 {
 	}
 	first := g.Mem.Word(offsets.Object+objects.BufferData) + width*from
 	begin, end := g.Mem.Word(first), g.Mem.Word(first+width*rows)
-	if width == 4 { // the words have the next offsets as well
+	if width == 4 { // the upper half of a word is the next offset
 		begin, end = uint64(uint32(begin)), uint64(uint32(end))
 	}
 	if end < begin {
@@ -196,64 +197,67 @@ func (g *sharedGraph) textBytes(pointer, width, from, rows uint64) uint64 {
 	return end - begin
 }
 
-// views returns the buffers that only slices hold, by address.
-func (g *sharedGraph) views() (all []Held) {
+// views returns the buffers of which a slice uses less than half, by node, with all objects that use the buffer. They
+// are candidates: nothing but objects of pyarrow's holds them.
+func (g *sharedGraph) views() (found []Held) {
 	known := g.accounted()
-	uses, users, small := make([]usedBuffers, len(g.roots)), map[int32]int{}, map[int32]bool{}
+	uses, users, sliced := make([]usedBuffers, len(g.roots)), map[int32]int{}, map[int32]bool{}
 	for i, r := range g.roots {
 		uses[i] = g.usedBy(r)
-		for _, one := range uses[i].parts {
-			users[one.node]++
-			capacity := g.nodes[one.node].pool.Capacity
-			small[one.node] = small[one.node] || known[one.node] && capacity >= leastBase && one.bytes < capacity/2
+		for _, part := range uses[i].parts {
+			users[part.node]++
+			capacity := g.nodes[part.node].pool.Capacity
+			isSlice := known[part.node] && capacity >= leastBase && part.bytes < capacity/2
+			sliced[part.node] = sliced[part.node] || isSlice
 		}
 		if g.walked > maxWalked || g.Done() {
 			return nil
 		}
 	}
-	by := map[int32]*Held{}
+	byNode := map[int32]*Held{}
 	for i, r := range g.roots {
-		besides := uses[i].besides // a part that a copy cannot free: the buffer stays
-		for _, one := range uses[i].parts {
-			if !small[one.node] && (!known[one.node] || users[one.node] > 1) {
-				besides += one.bytes
+		besides := uses[i].besides // bytes that a copy takes but does not free: their buffers stay
+		for _, part := range uses[i].parts {
+			if !sliced[part.node] && (!known[part.node] || users[part.node] > 1) {
+				besides += part.bytes
 			}
 		}
-		for _, one := range uses[i].parts {
-			if !small[one.node] {
+		for _, part := range uses[i].parts {
+			if !sliced[part.node] {
 				continue
 			}
-			held := by[one.node]
+			held := byNode[part.node]
 			if held == nil {
-				pool := g.nodes[one.node].pool
+				pool := g.nodes[part.node].pool
 				held = &Held{View: event.View{Address: pool.Data, Size: event.Bytes(pool.Capacity), Type: bufferType},
 					holds: map[uint64]int64{}}
-				by[one.node] = held
+				byNode[part.node] = held
 			}
-			copies := (one.bytes+63)&^63 + besides
-			held.targets = append(held.targets, target{View: r.obj, used: one.bytes, copies: copies, arrow: true})
+			const alignment = 64 // of Arrow's buffers
+			copies := (part.bytes+alignment-1)&^(alignment-1) + besides
+			held.targets = append(held.targets, target{View: r.obj, used: part.bytes, copies: copies, arrow: true})
 			besides = 0
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(by)) {
-		all = append(all, *by[n])
+	for _, n := range slices.Sorted(maps.Keys(byNode)) {
+		found = append(found, *byNode[n])
 	}
-	return all
+	return found
 }
 
-// usedBuffers are the buffers of pools that an object uses, by their numbers. besides is how many bytes of other
-// buffers it uses.
+// usedBuffers has what an object uses of buffers.
 type usedBuffers struct {
-	parts   []bufferPart
-	besides uint64
+	parts   []bufferPart // of buffers from pools, by node
+	besides uint64       // bytes of other buffers
 }
 
-// accounted reports of each object whether all references to it were seen, and all references to every object from
-// which it can be reached.
+// accounted returns, for each node, whether all references to it were seen, and all references to every node from which
+// it can be reached.
 func (g *sharedGraph) accounted() []bool {
 	known, queue := make([]bool, len(g.nodes)), []int32{}
 	for n := range g.nodes {
-		if known[n] = g.nodes[n].seen == g.nodes[n].Uses; !known[n] {
+		known[n] = g.nodes[n].seen == g.nodes[n].Uses
+		if !known[n] {
 			queue = append(queue, int32(n))
 		}
 	}
@@ -270,29 +274,29 @@ func (g *sharedGraph) accounted() []bool {
 	return known
 }
 
-// usedBy returns how many bytes an object uses of each buffer that it leads to. If the object does not lead to a buffer
-// as the data of an array, it uses the whole buffer.
+// usedBy returns how many bytes an object uses of each buffer that it leads to. It uses the whole of a buffer that it
+// reaches in another way than through the data of an array.
 func (g *sharedGraph) usedBy(r sharedRoot) (out usedBuffers) {
 	used, met := map[int32]uint64{}, map[int32]bool{}
 	queue := slices.Clone(r.refs)
 	for ; len(queue) > 0 && g.walked <= maxWalked && !g.Done(); g.walked++ {
 		n := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		one := &g.nodes[n]
-		if one.pool.Capacity > 0 {
-			used[n] = one.pool.Capacity
+		node := &g.nodes[n]
+		if node.pool.Capacity > 0 {
+			used[n] = node.pool.Capacity
 			continue
 		}
 		if met[n] {
 			continue
 		}
 		met[n] = true
-		for _, to := range one.refs {
-			if !one.array || g.nodes[to].pool.Capacity == 0 {
+		for _, to := range node.refs {
+			if !node.array || g.nodes[to].pool.Capacity == 0 {
 				queue = append(queue, to)
 			}
 		}
-		for _, p := range one.parts {
+		for _, p := range node.parts {
 			if capacity := g.nodes[p.node].pool.Capacity; capacity > 0 {
 				used[p.node] = min(used[p.node]+min(p.bytes, capacity), capacity)
 			} else {

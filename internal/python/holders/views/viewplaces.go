@@ -8,16 +8,13 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// places are the references of IPython and __main__ to objects.
+// places has the references to objects, by the object's address.
 type places struct {
-	names map[uint64][]string // of the user's
-	// IPython's own: how many references it has to an object, and the numbers of its outputs.
-	own     map[uint64]int64
-	outputs map[uint64][]int
-	// known are the objects that these references are in.
-	known map[uint64]bool
-	// Others are references from elsewhere, by their targets: the numbers of the objects that have them.
-	others map[uint64][]int32
+	names   map[uint64][]string // the user's names in __main__
+	own     map[uint64]int64    // how many references IPython has to the object
+	outputs map[uint64][]int    // the n of Out[n]; -1 for an output without a number
+	others  map[uint64][]int32  // the numbers, in the notes, of other objects that refer to it
+	known   map[uint64]bool     // the objects of IPython's whose references own counts
 }
 
 // newPlaces gathers the references of IPython and __main__.
@@ -26,22 +23,9 @@ func newPlaces(w *walk.Walker) places {
 	names, builtins := w.Namespace(w.ModuleDict(modules, "__main__")), w.ModuleDict(modules, "builtins")
 	p := places{names: map[uint64][]string{}, own: map[uint64]int64{}, outputs: map[uint64][]int{},
 		known: map[uint64]bool{}, others: map[uint64][]int32{}}
-	take := func(name string, value uint64) {
-		p.own[value]++
-		if !objects.IsOutput(name) {
-			return
-		}
-		n := outputNumber(name)
-		if n < 0 && len(p.outputs[value]) > 0 {
-			return
-		}
-		if !slices.Contains(p.outputs[value], n) {
-			p.outputs[value] = append(slices.DeleteFunc(p.outputs[value], func(n int) bool { return n < 0 }), n)
-		}
-	}
 	for _, b := range names {
 		if objects.IsIPythons(b.Name) && !s.IsUsers(b) {
-			take(b.Name, b.Value)
+			p.addOwn(b.Name, b.Value)
 		} else {
 			p.names[b.Value] = append(p.names[b.Value], b.Name)
 		}
@@ -49,7 +33,7 @@ func newPlaces(w *walk.Walker) places {
 	if w.IsShape(s.Out, objects.ShapeDict) {
 		w.Entries(s.Out, func(key, value uint64) bool {
 			if n, ok := w.Integer(key); ok {
-				take("_"+strconv.FormatInt(max(n, 0), 10), value)
+				p.addOwn("_"+strconv.FormatInt(max(n, 0), 10), value)
 			}
 			return !w.Done()
 		})
@@ -59,17 +43,33 @@ func newPlaces(w *walk.Walker) places {
 			if name == "result" && addr == s.Result {
 				name = "_"
 			}
-			take(name, value)
+			p.addOwn(name, value)
 		})
 	}
-	take("_", w.Lookup(builtins, "_"))
+	p.addOwn("_", w.Lookup(builtins, "_"))
 	for _, addr := range []uint64{s.Out, s.Hidden, s.Hook, s.Result} {
 		p.known[addr] = true
 	}
 	return p
 }
 
-// attributesOf calls do for the values that an object, or a dict, has by name.
+// addOwn counts a reference of IPython's by a name, and notes the output if it is one. An output without a number
+// counts only where there is none with a number.
+func (p *places) addOwn(name string, value uint64) {
+	p.own[value]++
+	if !objects.IsOutput(name) {
+		return
+	}
+	n := outputNumber(name)
+	if n < 0 && len(p.outputs[value]) > 0 {
+		return
+	}
+	if !slices.Contains(p.outputs[value], n) {
+		p.outputs[value] = append(slices.DeleteFunc(p.outputs[value], func(n int) bool { return n < 0 }), n)
+	}
+}
+
+// attributesOf calls do for each attribute of an object, or for each entry of a dict with a str as its key.
 func attributesOf(w *walk.Walker, addr uint64, do func(name string, value uint64)) {
 	typ := w.ObjectType(addr)
 	if typ == nil {
@@ -88,8 +88,9 @@ func attributesOf(w *walk.Walker, addr uint64, do func(name string, value uint64
 	w.Attributes(addr, typ, each)
 }
 
-// referrers notes the objects that refer to those that must perhaps be copied, as far as that was noted.
-func (p *places) referrers(v *viewing, some []Held) {
+// referrers aims the targets of the candidates, and notes in others the objects that refer to the targets, as far as
+// the survey noted references.
+func (p *places) referrers(v *viewing, candidates []Held) {
 	w := v.Walker
 	wanted := make([]uint64, len(w.Notes.Noted)/64+1)
 	mark := func(addr uint64) {
@@ -97,15 +98,16 @@ func (p *places) referrers(v *viewing, some []Held) {
 			wanted[id/64] |= 1 << (id % 64)
 		}
 	}
-	for i := range some {
-		for j := range some[i].targets {
-			v.aim(&some[i].targets[j])
-			mark(some[i].targets[j].object)
+	for i := range candidates {
+		for j := range candidates[i].targets {
+			target := &candidates[i].targets[j]
+			v.aim(target)
+			mark(target.object)
 		}
 	}
 	for id := range w.Notes.Noted {
-		one := &w.Notes.Noted[id]
-		if one.First == objects.Unnoted || w.Notes.TypeOf(int32(id)) == nil || p.counted(w, int32(id)) {
+		note := &w.Notes.Noted[id]
+		if note.First == objects.Unnoted || w.Notes.TypeOf(int32(id)) == nil || p.isCounted(w, int32(id)) {
 			continue
 		}
 		for s := range w.Notes.StepsOf(int32(id)) {
@@ -119,22 +121,22 @@ func (p *places) referrers(v *viewing, some []Held) {
 	}
 }
 
-// counted reports whether the names in an object have been taken in already.
-func (p *places) counted(w *walk.Walker, id int32) bool {
+// isCounted reports whether the references of an object are those of names, or counted as IPython's own.
+func (p *places) isCounted(w *walk.Walker, id int32) bool {
 	return p.known[w.Notes.Addrs[id]] || w.Notes.TypeOf(id).Shape == objects.ShapeModule
 }
 
-// maxReferrers is how many references to an object are noted: viewing.viewer gives up one that has more.
+// maxReferrers is how many references to an object are noted: viewing.viewer gives up an object that has more.
 const maxReferrers = objects.MaxAlso + 2
 
 // refer notes that an object refers to another.
 func (p *places) refer(to uint64, id int32) {
-	if all := p.others[to]; len(all) < maxReferrers {
-		p.others[to] = append(all, id)
+	if known := p.others[to]; len(known) < maxReferrers {
+		p.others[to] = append(known, id)
 	}
 }
 
-// outputNumber is n of _n, -1 for a name without a number.
+// outputNumber returns the n of _n, -1 for a name without a number.
 func outputNumber(name string) int {
 	n := 0
 	for _, c := range name[1:] {

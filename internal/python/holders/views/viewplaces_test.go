@@ -28,7 +28,7 @@ func walked(t *testing.T, f *holderstest.Python, look func(w *walk.Walker)) {
 	finder := walk.NewFinder(w)
 	finder.SeeksArrays = true
 	w.VisitFor(finder)
-	walk.Roots{Walker: w}.Follows(w.Modules(), true)
+	walk.Roots{Walker: w}.FollowAll(w.Modules(), true)
 	look(w)
 }
 

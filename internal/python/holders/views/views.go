@@ -22,35 +22,35 @@ const (
 	maxWeighed = 1 << 12  // pieces of memory that are traced back to their names
 )
 
-// viewing finds memory that only views of it hold. It looks at a survey's notes and at the nodes that a walk has
-// reached, so it needs both.
+// viewing finds memory that only views hold. It needs a survey's notes and the nodes that a walk has reached.
 type viewing struct {
 	*walk.Walker
 	paths   *paths.Writer
 	places  places
 	of      map[uint64]*viewed        // by the owner of the memory: an object, or a storage of PyTorch's
-	linked  map[uint64]bool           // objects with known targets of their views
+	linked  map[uint64]bool           // objects that are links already
 	tensors map[uint64]objects.Tensor // by their objects
-	arrows  sharedGraph               // of pyarrow's
+	arrows  sharedGraph
 }
 
 // viewed is memory with its views.
 type viewed struct {
 	owner, addr, size uint64
-	kind              string
-	holds             map[uint64]int64 // references that these objects have to each other, by their targets
+	kind              string           // the name of the owner's type
+	holds             map[uint64]int64 // by object: how many references links have to it
 	links             []link
-	storage           bool
+	storage           bool // the owner is a storage of PyTorch's
 }
 
-// link is an object that is a view, or lies between one and the owner of the memory.
+// link is an object that is a view, or that lies between a view and the owner of the memory.
 type link struct {
-	addr         uint64
-	used, copies uint64 // 0 for an object that lies between
+	addr   uint64
+	used   uint64 // bytes of the memory that the view uses; 0 for an object in between
+	copies uint64 // bytes of a copy of the view; 0 for an object in between
 }
 
-// All returns memory that only views hold, by address. The walk must be over, and its notes be there.
-func All(w *walk.Walker, p *paths.Writer) (all []Held) {
+// All returns memory that only views hold, by address. The walk must be over, and must still have the survey's notes.
+func All(w *walk.Walker, p *paths.Writer) (found []Held) {
 	if w.Stopped != nil || w.Sizes == nil || w.Notes == nil {
 		return nil
 	}
@@ -58,40 +58,41 @@ func All(w *walk.Walker, p *paths.Writer) (all []Held) {
 		tensors: map[uint64]objects.Tensor{},
 		arrows:  sharedGraph{Walker: w, of: map[uint64]int32{}}}
 	v.gather()
-	var some []Held
+	var candidates []Held
 	for _, owner := range slices.Sorted(maps.Keys(v.of)) {
-		if found, ok := v.weigh(v.of[owner]); ok && len(some) < maxWeighed {
-			some = append(some, found)
+		if held, ok := v.weigh(v.of[owner]); ok && len(candidates) < maxWeighed {
+			candidates = append(candidates, held)
 		}
 	}
-	if some = append(some, v.arrows.views()...); len(some) == 0 {
+	candidates = append(candidates, v.arrows.views()...)
+	if len(candidates) == 0 {
 		return nil
 	}
 	v.places = newPlaces(w)
-	v.places.referrers(v, some)
-	for _, one := range some {
-		if len(all) < maxKept && v.reached(&one) {
-			all = append(all, one)
+	v.places.referrers(v, candidates)
+	for _, held := range candidates {
+		if len(found) < maxKept && v.canCopy(&held) {
+			found = append(found, held)
 		}
 	}
-	slices.SortFunc(all, func(a, b Held) int { return cmp.Compare(a.Address, b.Address) })
-	return all
+	slices.SortFunc(found, func(a, b Held) int { return cmp.Compare(a.Address, b.Address) })
+	return found
 }
 
 // Held is memory that only views hold, with the objects that must be copied.
 type Held struct {
 	event.View
 	targets []target
-	objects []uint64 // of the Viewers
-	holds   map[uint64]int64
+	objects []uint64         // the addresses of the Viewers
+	holds   map[uint64]int64 // see viewed
 }
 
-// gather files every view by the owner of its memory.
+// gather files every view under the owner of its memory.
 func (v *viewing) gather() {
 	count := 0
 	for id := range v.Notes.Noted {
 		typ, addr := v.Notes.TypeOf(int32(id)), v.Notes.Addrs[id]
-		if typ == nil || v.cut() {
+		if typ == nil || v.hasStopped() {
 			continue
 		}
 		switch {
@@ -100,11 +101,11 @@ func (v *viewing) gather() {
 				continue
 			}
 			count++
-			v.chain(addr)
+			v.addChain(addr)
 		case typ.Name == objects.MemoryView:
 			if count < maxViews {
 				count++
-				v.chain(addr)
+				v.addChain(addr)
 			}
 		case typ.Native && v.IsTensor(typ):
 			if count < maxViews {
@@ -114,17 +115,18 @@ func (v *viewing) gather() {
 		case typ.Arrow:
 			if count < maxViews {
 				count++
-				v.arrows.take(addr, typ)
+				v.arrows.addRoot(addr, typ)
 			}
 		}
 	}
 }
 
-// cut reports whether the walk has stopped.
-func (v *viewing) cut() bool { return v.Stopped != nil || v.Mem.Err != nil }
+// hasStopped reports whether the walk has stopped.
+func (v *viewing) hasStopped() bool { return v.Stopped != nil || v.Mem.Err != nil }
 
-// next returns the object that a view holds: another view, or the owner of the memory; ok is false for none.
-// PyMemoryViewObject.mbuf, _PyManagedBufferObject.master.obj (3.9 to 3.15).
+// next returns the object that a view holds: another view, or the owner of the memory; ok is false for an object that
+// is no view. The fields are PyArrayObject.base, PyMemoryViewObject.mbuf, _PyManagedBufferObject.master.obj (3.9 to
+// 3.15).
 func (v *viewing) next(addr uint64, typ *objects.Type) (to uint64, ok bool) {
 	const exporter = 40
 	switch {
@@ -138,8 +140,8 @@ func (v *viewing) next(addr uint64, typ *objects.Type) (to uint64, ok bool) {
 	return to, to != 0
 }
 
-// chain follows a view to the owner of the memory, and files all objects that lie between.
-func (v *viewing) chain(addr uint64) {
+// addChain follows a view to the owner of the memory, and files the view, and all objects in between, under the owner.
+func (v *viewing) addChain(addr uint64) {
 	var links []uint64
 	at := addr
 	for range maxChain {
@@ -154,13 +156,13 @@ func (v *viewing) chain(addr uint64) {
 		links = append(links, at)
 		at = to
 	}
-	base := v.group(at)
+	base := v.memoryOf(at)
 	if base == nil {
 		return
 	}
 	for i, from := range links {
 		if v.linked[from] {
-			return // and all behind it
+			return // all objects behind it are links already, too
 		}
 		v.linked[from] = true
 		to := at
@@ -168,14 +170,13 @@ func (v *viewing) chain(addr uint64) {
 			to = links[i+1]
 		}
 		base.holds[to]++
-		one := link{addr: from}
-		one.used, one.copies = v.extentOf(from)
-		base.links = append(base.links, one)
+		used, copies := v.extentOf(from)
+		base.links = append(base.links, link{addr: from, used: used, copies: copies})
 	}
 }
 
-// group returns the memory of an object; nil if the object has none, or too little to be worth a look.
-func (v *viewing) group(owner uint64) *viewed {
+// memoryOf returns the memory that an object owns, nil for less than leastBase bytes.
+func (v *viewing) memoryOf(owner uint64) *viewed {
 	if base, ok := v.of[owner]; ok {
 		return base
 	}
@@ -191,15 +192,15 @@ func (v *viewing) group(owner uint64) *viewed {
 	return base
 }
 
-// dataOf returns the memory that an object has for itself.
+// dataOf returns the memory that an object owns, besides its fields.
 func (v *viewing) dataOf(addr uint64, typ *objects.Type) (at, size uint64) {
 	word := func(offset uint64) uint64 { return v.Mem.Word(addr + offset) }
-	of := v.Lineage(typ)
+	lineage := v.Lineage(typ)
 	switch {
 	case typ.Shape == objects.ShapeArray && v.OwnsData(addr):
 		at, size = word(objects.ArrayData), v.ReadArray(addr).Bytes
-	case of.Origin == "bytearray", of.Origin == "array.array":
-		at, size = v.ItemBuffer(addr, of)
+	case lineage.Origin == "bytearray", lineage.Origin == "array.array":
+		at, size = v.ItemBuffer(addr, lineage)
 	case typ.Name == "bytes":
 		at, size = addr, min(word(uint64(v.Heap.VarSize)), objects.UserSpace) // in the object itself
 	}
@@ -218,7 +219,7 @@ func (v *viewing) extentOf(addr uint64) (used, copies uint64) {
 	case typ.Shape == objects.ShapeArray:
 		a := v.ReadArray(addr)
 		if !a.Known {
-			return objects.UserSpace, objects.UserSpace // not known
+			return objects.UserSpace, objects.UserSpace // it is not known: no copy is worth its cost
 		}
 		return v.distinct(addr, a), a.Bytes
 	case typ.Name == objects.MemoryView:
@@ -243,13 +244,14 @@ func (v *viewing) distinct(addr uint64, a objects.ArrayFields) (bytes uint64) {
 
 // referencesOf returns the reference count of an object: the survey's note, or the present one.
 func (v *viewing) referencesOf(addr uint64) int64 {
-	if one := v.Notes.At(addr); one != nil {
-		return int64(one.References)
+	if note := v.Notes.At(addr); note != nil {
+		return int64(note.References)
 	}
 	return v.References(addr)
 }
 
-// weigh reports whether nothing but views hold memory, as far as their counts show.
+// weigh returns memory with its targets. ok reports whether only views hold the memory, as far as reference counts
+// show.
 func (v *viewing) weigh(base *viewed) (held Held, ok bool) {
 	if base == nil {
 		return held, false
@@ -259,51 +261,50 @@ func (v *viewing) weigh(base *viewed) (held Held, ok bool) {
 	}
 	others := v.referencesOf(base.owner) - base.holds[base.owner]
 	if others < 0 || others > 1 {
-		return held, false // it has a name of its own, or another object has it
+		return held, false // a name, or another object, holds the owner
 	}
 	held = Held{View: event.View{Address: base.addr, Size: event.Bytes(base.size), Type: base.kind}, holds: base.holds}
-	for _, one := range base.links {
-		outside := v.referencesOf(one.addr) - base.holds[one.addr]
+	for _, l := range base.links {
+		outside := v.referencesOf(l.addr) - base.holds[l.addr]
 		switch {
-		case outside == 0 && base.holds[one.addr] > 0:
-			continue // only other views have it
-		case outside <= 0 || one.copies == 0:
+		case outside == 0 && base.holds[l.addr] > 0:
+			continue // only other views hold it
+		case outside <= 0 || l.copies == 0:
 			return held, false
 		}
-		held.targets = append(held.targets, target{View: one.addr, used: one.used, copies: one.copies})
+		held.targets = append(held.targets, target{View: l.addr, used: l.used, copies: l.copies})
 	}
 	if !slices.ContainsFunc(held.targets, func(target target) bool { return target.copies < base.size/2 }) {
 		return held, false
 	}
-	// the owner may be a part of the object that has the views: a sliced frame keeps the frame that it is a slice of
+	// the owner may be a part of the object that has the views: a sliced frame keeps the frame from which it was sliced
 	if others > 0 {
 		held.targets = append(held.targets, target{View: base.owner, isHidden: true})
 	}
 	return held, true
 }
 
-// worth reports whether copies are worth their cost: the views must use less than half of the memory. Copies are made
-// before the memory goes, so for a moment they take at most half as much again. In the end more memory goes than stays.
-func (held *Held) worth() bool {
+// isWorthwhile reports whether copies are worth their cost: they must take less than half of the memory, because they
+// are made before the memory is freed, and must free at least leastBase bytes in the end.
+func (held *Held) isWorthwhile() bool {
 	return len(held.Viewers) > 0 && held.Used > 0 && held.Copies < held.Size/2 && held.Size-held.Copies >= leastBase
 }
 
-// ByRoot returns the memory that only views hold, by the root that leads to it. Of each root it returns the largest
-// piece.
+// ByRoot returns, for each root that leads to memory that only views hold, the largest such piece of memory.
 func ByRoot(w *walk.Walker, p *paths.Writer) map[int32]Held {
-	var all map[int32]Held
+	var largest map[int32]Held
 	for _, held := range All(w, p) {
 		for i := range held.targets {
 			if held.targets[i].node < 0 {
 				continue
 			}
-			if all == nil {
-				all = map[int32]Held{}
+			if largest == nil {
+				largest = map[int32]Held{}
 			}
-			if n := p.RootNode(held.targets[i].node); all[n].Size < held.Size {
-				all[n] = held
+			if root := p.RootNode(held.targets[i].node); largest[root].Size < held.Size {
+				largest[root] = held
 			}
 		}
 	}
-	return all
+	return largest
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
 	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
@@ -13,20 +14,22 @@ import (
 // cache.
 const leastArray = 1 << 10
 
-// target is a view on the way to the object that must be copied for it.
+// target is a view of memory, with the object that must be copied so that the view goes.
 type target struct {
-	View         uint64
-	used, copies uint64
-	object       uint64 // the object that is copied: the view itself, or the frame that it is a part of
-	node         int32
-	how          event.ViewCopy
-	// isHidden: the object is the owner of the memory, or a view that is freed with another view and is not copied with
-	// it. An example: a sliced frame keeps the frame that it is a slice of.
+	View   uint64 // the address of the view
+	used   uint64 // bytes of the memory that the view uses
+	copies uint64 // bytes of the view's copy
+	object uint64 // the object that is copied: the view itself, or the frame that it is a part of; 0 for none
+	node   int32  // of object
+	how    event.ViewCopy
+	// isHidden is true for the owner of the memory, and for a view that is freed with another view but not copied with
+	// it. An example: a sliced frame keeps the frame from which it was sliced.
 	isHidden bool
-	arrow    bool // it is one of pyarrow's, or has one
+	arrow    bool // the view is an object of pyarrow's
 }
 
-// aim finds the object that must be copied for a view: the first on the way to it that can be.
+// aim finds the object that must be copied for a view: the object nearest to the root that can be copied, on the path
+// to the view.
 func (v *viewing) aim(target *target) {
 	target.object, target.node = 0, -1
 	n, ok := v.Known(target.View)
@@ -38,7 +41,7 @@ func (v *viewing) aim(target *target) {
 			target.object, target.node = 0, -1
 			return
 		}
-		if how := v.howOf(v.Addrs[at]); how != "" {
+		if how := v.copyOf(v.Addrs[at]); how != "" {
 			target.object, target.node, target.how = v.Addrs[at], at, how
 		}
 	}
@@ -50,39 +53,39 @@ func (v *viewing) aim(target *target) {
 	}
 }
 
-// aimArrow is aim for pyarrow's objects: the copies of pandas' objects share them, so that these are made anew. An axis
-// of a frame is not.
+// aimArrow corrects the target of an object of pyarrow's that is a part of an object of pandas'. copy() of pandas would
+// share the object of pyarrow's, so the object of pandas' must be made anew. An axis of a frame cannot be.
 func aimArrow(v *viewing, n int32, target *target) {
-	of := v.Lineage(v.ObjectType(target.object))
+	lineage := v.Lineage(v.ObjectType(target.object))
 	switch {
 	case target.how != event.CopyObject:
-	case !of.Is("NDFrame") && !of.Is("IndexOpsMixin"), v.partOf(n, target.node) != event.CopyObject:
+	case !lineage.Is("NDFrame") && !lineage.Is("IndexOpsMixin"), v.partOf(n, target.node) != event.CopyObject:
 		target.object, target.node = 0, -1
-	case of.Is("DataFrame"):
+	case lineage.Is("DataFrame"):
 		target.how = event.CopyAnew
 	default:
 		target.how = event.CopyRepeated
 	}
 }
 
-// copyOfArrow returns the way to copy an object of pyarrow's, by its class.
-func copyOfArrow(of objects.Lineage) event.ViewCopy {
-	for _, one := range []struct {
+// copyOfArrow returns the way to copy an object of pyarrow's, by its class; "" if it cannot be copied.
+func copyOfArrow(lineage objects.Lineage) event.ViewCopy {
+	for _, known := range []struct {
 		class string
 		how   event.ViewCopy
 	}{
 		{"Table", event.CopyTable}, {"RecordBatch", event.CopyBatch}, {"ChunkedArray", event.CopyChunked},
 		{"Array", event.CopyArrow},
 	} {
-		if of.Is("pyarrow.lib." + one.class) {
-			return one.how
+		if lineage.Is("pyarrow.lib." + known.class) {
+			return known.how
 		}
 	}
 	return ""
 }
 
-// howOf returns the way to copy an object, "" if it cannot be copied.
-func (v *viewing) howOf(addr uint64) event.ViewCopy {
+// copyOf returns the way to copy an object, "" if it cannot be copied.
+func (v *viewing) copyOf(addr uint64) event.ViewCopy {
 	typ := v.ObjectType(addr)
 	switch {
 	case typ == nil:
@@ -97,7 +100,7 @@ func (v *viewing) howOf(addr uint64) event.ViewCopy {
 			return event.CopyLoose
 		}
 		return event.CopyTensor
-	case typ.Flags&(1<<9) != 0 && v.isPandas(typ): // a class
+	case typ.Flags&cpython.FlagHeapType != 0 && v.isPandas(typ):
 		return event.CopyObject
 	}
 	return ""
@@ -105,12 +108,12 @@ func (v *viewing) howOf(addr uint64) event.ViewCopy {
 
 // isPandas reports whether objects of a type are pandas' frames, series or indices.
 func (v *viewing) isPandas(typ *objects.Type) bool {
-	of := v.Lineage(typ)
-	return of.Is("NDFrame") || of.Is("IndexOpsMixin")
+	lineage := v.Lineage(typ)
+	return lineage.Is("NDFrame") || lineage.Is("IndexOpsMixin")
 }
 
-// partOf returns the part of a frame that a view is of: its data, or one of its axes, which a copy of the frame shares
-// with it.
+// partOf returns how to copy the part of a frame that has a view. For the frame's data that is a copy of the frame. A
+// copy of the frame shares the axes, so these are copied by themselves.
 func (v *viewing) partOf(view, frame int32) event.ViewCopy {
 	series := v.Lineage(v.ObjectType(v.Addrs[frame])).Is("Series")
 	for at := view; at >= 0 && at != frame; at = v.Nodes[at].Parent {
@@ -126,9 +129,9 @@ func (v *viewing) partOf(view, frame int32) event.ViewCopy {
 	return event.CopyObject
 }
 
-// reached finds out by which names the objects that must be copied are reached, and whether there is no other way to
-// them.
-func (v *viewing) reached(held *Held) bool {
+// canCopy fills in the viewers of memory: the objects that must be copied, under their names. It returns false if
+// something else holds the memory, so that copies would not free it, or if copies are not worth their cost.
+func (v *viewing) canCopy(held *Held) bool {
 	for i := range held.targets {
 		target := &held.targets[i]
 		if target.object == 0 {
@@ -140,11 +143,11 @@ func (v *viewing) reached(held *Held) bool {
 			continue
 		case kind != walk.KindVariable: // an object of other code, or an output's
 			return false
-		case !v.straight(held, target):
+		case !v.isOnlyPath(held, target):
 			return false
 		case target.isHidden:
 			continue
-		case !v.see(held, target):
+		case !v.addViewer(held, target):
 			return false
 		}
 		held.Used, held.Copies = held.Used+event.Bytes(target.used), held.Copies+event.Bytes(target.copies)
@@ -154,26 +157,27 @@ func (v *viewing) reached(held *Held) bool {
 	}
 	for _, target := range held.targets {
 		if target.isHidden && v.Nodes[target.node].Kind != walk.KindCycle && !held.copyWhole(target) {
-			return false // it has a name of its own
+			return false // nothing that is copied frees it
 		}
 	}
-	return held.worth()
+	return held.isWorthwhile()
 }
 
-// see takes in an object that must be copied, and how.
-func (v *viewing) see(held *Held, target *target) bool {
-	one := held.viewerOf(target.object)
-	if one == nil {
+// addViewer adds the object that must be copied for a target to the viewers. It returns false if places beyond known
+// names refer to the object.
+func (v *viewing) addViewer(held *Held, target *target) bool {
+	viewer := held.viewerOf(target.object)
+	if viewer == nil {
 		added, ok := v.viewer(held, target)
 		if !ok {
 			return false
 		}
 		held.Viewers, held.objects = append(held.Viewers, added), append(held.objects, target.object)
-		one = &held.Viewers[len(held.Viewers)-1]
+		viewer = &held.Viewers[len(held.Viewers)-1]
 	}
-	one.Used += event.Bytes(target.used)
-	if !slices.Contains(one.How, target.how) {
-		one.How = append(one.How, target.how)
+	viewer.Used += event.Bytes(target.used)
+	if !slices.Contains(viewer.How, target.how) {
+		viewer.How = append(viewer.How, target.how)
 	}
 	return true
 }
@@ -186,15 +190,15 @@ func (held *Held) viewerOf(object uint64) *event.Viewer {
 	return nil
 }
 
-// copyWhole has the object around a hidden view copied as a whole (x = x.copy()), which lets go of the view. It reports
-// false if no name shows that object, or if the view is the object itself.
+// copyWhole notes that the object around a hidden view must be copied as a whole (x = x.copy()), which lets go of the
+// view. It returns false if the object is not among the viewers, or is the view itself.
 func (held *Held) copyWhole(target target) bool {
-	one := held.viewerOf(target.object)
-	if one == nil || target.object == target.View {
+	viewer := held.viewerOf(target.object)
+	if viewer == nil || target.object == target.View {
 		return false
 	}
-	if !slices.Contains(one.How, event.CopyObject) {
-		one.How = append(one.How, event.CopyObject)
+	if !slices.Contains(viewer.How, event.CopyObject) {
+		viewer.How = append(viewer.How, event.CopyObject)
 	}
 	return true
 }
@@ -210,9 +214,9 @@ func (v *viewing) managers(view, frame int32) (n int) {
 	return n
 }
 
-// straight reports whether each object between a view and the copied one has no other holder than the one that leads
-// there.
-func (v *viewing) straight(held *Held, target *target) bool {
+// isOnlyPath reports whether each object on the path from the copied object to a view, the view included, has no other
+// holder than the object before it on the path.
+func (v *viewing) isOnlyPath(held *Held, target *target) bool {
 	n, _ := v.Known(target.View)
 	for n != target.node && n >= 0 {
 		if v.Nodes[n].Probable || v.referencesOf(v.Addrs[n])-held.holds[v.Addrs[n]] != 1 {
@@ -223,30 +227,30 @@ func (v *viewing) straight(held *Held, target *target) bool {
 	return n >= 0
 }
 
-// viewer describes an object that must be copied, with all places that refer to it.
-func (v *viewing) viewer(held *Held, target *target) (one event.Viewer, ok bool) {
+// viewer describes an object that must be copied, with all places that refer to it. ok is false if there may be others.
+func (v *viewing) viewer(held *Held, target *target) (viewer event.Viewer, ok bool) {
 	if typ := v.ObjectType(target.object); typ != nil {
-		one.Type = typ.Name
+		viewer.Type = typ.Name
 	}
-	one.Paths = slices.Clone(v.places.names[target.object])
-	one.Outputs = v.places.outputs[target.object]
-	seen := int64(len(one.Paths)) + v.places.own[target.object]
+	viewer.Paths = slices.Clone(v.places.names[target.object])
+	viewer.Outputs = v.places.outputs[target.object]
+	seen := int64(len(viewer.Paths)) + v.places.own[target.object]
 	for _, id := range v.places.others[target.object] {
 		addr := v.Notes.Addrs[id]
 		n, known := v.Known(addr)
-		if !known || v.Nodes[n].Kind != walk.KindVariable || len(one.Paths) > objects.MaxAlso {
-			return one, false
+		if !known || v.Nodes[n].Kind != walk.KindVariable || len(viewer.Paths) > objects.MaxAlso {
+			return viewer, false
 		}
 		step, _ := v.paths.Step(n, paths.LabelBetween(v.Walker, addr, target.object))
-		one.Paths = append(one.Paths, v.pathOf(n)+step)
-		one.Fixed = one.Fixed || v.IsShape(addr, objects.ShapeTuple, objects.ShapeSet, objects.ShapeDeque,
+		viewer.Paths = append(viewer.Paths, v.pathOf(n)+step)
+		viewer.Fixed = viewer.Fixed || v.IsShape(addr, objects.ShapeTuple, objects.ShapeSet, objects.ShapeDeque,
 			objects.ShapeFunction, objects.ShapeCell)
 		seen++
 	}
-	if path := v.pathOf(target.node); len(one.Paths) == 0 || !slices.Contains(one.Paths, path) {
-		return one, false
+	if path := v.pathOf(target.node); len(viewer.Paths) == 0 || !slices.Contains(viewer.Paths, path) {
+		return viewer, false
 	}
-	return one, seen == v.referencesOf(target.object)-held.holds[target.object]
+	return viewer, seen == v.referencesOf(target.object)-held.holds[target.object]
 }
 
 // pathOf returns the path to a node, "" for none.
@@ -257,7 +261,7 @@ func (v *viewing) pathOf(n int32) string {
 	if v.paths.LabelOf(root).Kind == walk.LabelRoot {
 		return h.Path
 	}
-	if names := v.places.names[v.Addrs[root]]; len(names) > 0 { // a listing has names apart
+	if names := v.places.names[v.Addrs[root]]; len(names) > 0 { // in a listing roots have no labels
 		return names[0] + h.Path
 	}
 	return ""

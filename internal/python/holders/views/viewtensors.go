@@ -11,7 +11,8 @@ import (
 // storageType is the name of the type for the memory of tensors.
 const storageType = "torch.Storage"
 
-// tensor files a tensor by its storage. One that only C++ has is no view: viewing.bases finds it.
+// tensor files a tensor under its storage. It leaves out a tensor whose Python object only C++ has: viewing.bases finds
+// these.
 func (v *viewing) tensor(obj uint64, typ *objects.Type) {
 	tensor, ok := v.ReadTensor(obj, typ)
 	if !ok || tensor.OwnsPython || tensor.Size < leastBase {
@@ -27,13 +28,11 @@ func (v *viewing) tensor(obj uint64, typ *objects.Type) {
 		v.of[tensor.Storage] = base
 	}
 	v.tensors[obj] = tensor
-	one := link{addr: obj}
-	one.used = elementBytes(tensor)
-	one.copies = one.used
-	base.links = append(base.links, one)
+	bytes := elementBytes(tensor)
+	base.links = append(base.links, link{addr: obj, used: bytes, copies: bytes})
 }
 
-// elementBytes is how many bytes the elements of a tensor are, 0 if that is not known.
+// elementBytes returns the size of the elements of a tensor, 0 if it is not known.
 func elementBytes(tensor objects.Tensor) uint64 {
 	size := tensor.Scalar.Size
 	for _, n := range tensor.Shape {
@@ -42,54 +41,56 @@ func elementBytes(tensor objects.Tensor) uint64 {
 	return size
 }
 
-// weighStorage is weigh for a storage. Each tensor has an implementation in C++, these count for the storage, and the
-// implementation of a view may have that of the tensor which it was made of.
+// weighStorage does what weigh does, for a storage. The storage's reference count counts the implementations of tensors
+// in C++: those of the tensors, and those of the tensors that views were made of.
 func (v *viewing) weighStorage(base *viewed) (held Held, ok bool) {
 	held = Held{View: event.View{Address: base.addr, Size: event.Bytes(base.size), Type: base.kind}, holds: base.holds}
 	implementations := map[uint64]bool{}
-	for _, one := range base.links {
-		tensor := v.tensors[one.addr]
+	for _, view := range base.links {
+		tensor := v.tensors[view.addr]
 		implementations[tensor.Impl] = true
-		for _, of := range v.bases(tensor) {
-			implementations[of] = true
+		for _, impl := range v.bases(tensor) {
+			implementations[impl] = true
 		}
 	}
-	// the intrusive reference count is behind the virtual table
-	if int(uint32(v.Mem.Word(base.owner+8))) != len(implementations) {
-		return held, false // code in C++ has it, too
+	const referenceCount = 8 // behind the virtual table
+	if int(uint32(v.Mem.Word(base.owner+referenceCount))) != len(implementations) {
+		return held, false // code in C++ has the storage, too
 	}
-	for _, one := range base.links {
-		if v.isBase(base, one.addr) {
-			continue // only views have it
+	for _, view := range base.links {
+		if v.isBase(base, view.addr) {
+			continue // only views have the tensor
 		}
-		if one.copies == 0 {
+		if view.copies == 0 {
 			return held, false
 		}
-		held.targets = append(held.targets, target{View: one.addr, used: one.used, copies: one.copies})
+		held.targets = append(held.targets, target{View: view.addr, used: view.used, copies: view.copies})
 	}
 	return held, len(held.targets) > 0
 }
 
-// bases are the tensors that a view was made of, as autograd keeps them.
-func (v *viewing) bases(tensor objects.Tensor) (all []uint64) {
+// bases returns the TensorImpls of the tensors that a view was made of, as autograd keeps them.
+func (v *viewing) bases(tensor objects.Tensor) (impls []uint64) {
 	if tensor.Meta == 0 || !strings.Contains(v.Class(v.Mem.Word(tensor.Meta)), "ViewMeta") {
 		return nil
 	}
 	const first = 40 // behind the name
 	v.Mem.Words(tensor.Meta+first, (max(v.ChunkSize(tensor.Meta), first)-first)/8, func(_, word uint64) bool {
-		of := objects.Tensor{Impl: word}
-		if word != 0 && word&7 == 0 && word != tensor.Impl &&
-			strings.Contains(v.Class(v.Mem.Word(word)), "TensorImpl") &&
-			v.ReadStorage(&of) && of.Storage == tensor.Storage {
-			all = append(all, word)
+		base := objects.Tensor{Impl: word}
+		if word == 0 || word&7 != 0 || word == tensor.Impl ||
+			!strings.Contains(v.Class(v.Mem.Word(word)), "TensorImpl") {
+			return true
+		}
+		if v.ReadStorage(&base) && base.Storage == tensor.Storage {
+			impls = append(impls, word)
 		}
 		return true
 	})
-	return all
+	return impls
 }
 
-// isBase reports whether only the views of a tensor have it: its object was let go, and PyTorch keeps that for its
-// implementation.
+// isBase reports whether only views of a tensor hold the tensor's object: no name refers to the object, but PyTorch
+// keeps it with the implementation.
 func (v *viewing) isBase(base *viewed, obj uint64) bool {
 	n, ok := v.Known(obj)
 	if !ok {

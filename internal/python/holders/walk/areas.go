@@ -7,21 +7,21 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// noteReference takes in a reference while a survey runs. The reference's target is looked at later, in the order of
-// addresses: that is the fastest way to read memory.
+// noteReference notes a reference while a survey runs. The reference's target is looked at later, in the order of
+// addresses: that is the fastest way to read memory. flags are those of [ahead].
 func (s *census) noteReference(to uint64, kind objects.Step, flags uint64) {
 	if to < objects.LowestAddress || to >= objects.UserSpace || to&aheadFlags != 0 {
 		return
 	}
-	at := int32(-1)
 	if len(s.notes.Steps) >= objects.RoomSteps {
 		s.Stopped = objects.ErrObjects
 		return
 	}
+	step := int32(-1)
 	if s.recording {
-		at = int32(len(s.notes.Steps))
+		step = int32(len(s.notes.Steps))
 		if flags&aheadGuess != 0 {
-			s.raw(to)
+			s.noteRaw(to)
 		} else {
 			s.notes.Steps = append(s.notes.Steps, objects.StepNothing|kind)
 		}
@@ -30,20 +30,20 @@ func (s *census) noteReference(to uint64, kind objects.Step, flags uint64) {
 		flags |= aheadUncounted
 	}
 	if n, ok := s.Index.Get(to, s.Addrs); ok {
-		s.noteTarget(n, ahead{uint32(flags), at})
+		s.noteTarget(n, ahead{uint32(flags), step})
 		return
 	}
-	if s.large && flags&aheadGuess == 0 { // the number of objects that wait must not grow with it
+	if s.large && flags&aheadGuess == 0 { // the queue must not grow with the number of its references
 		s.noteReferenceNow(to, flags)
 		return
 	}
-	s.queue(to, flags, at)
+	s.queue(to, flags, step)
 }
 
-// noteReferenceNow does what noteReference does, for an object with too many references to queue. It visits the targets
-// at once.
+// noteReferenceNow does what noteReference does, for an object with too many references to queue: it looks at the
+// target at once. It leaves out leaves, which get notes only if other objects refer to them, too.
 func (s *census) noteReferenceNow(to, flags uint64) {
-	if t := s.ObjectType(to); t == nil || t.Shape == objects.ShapeLeaf { // another object that refers to it notes it
+	if t := s.ObjectType(to); t == nil || t.Shape == objects.ShapeLeaf {
 		return
 	}
 	if n := s.AddNew(-1, to, Label{}, NodeObject); n >= 0 {
@@ -51,12 +51,12 @@ func (s *census) noteReferenceNow(to, flags uint64) {
 	}
 }
 
-// raw notes a word that may be the address of something.
-func (s *census) raw(word uint64) {
+// noteRaw notes a word that may be an address, in two steps.
+func (s *census) noteRaw(word uint64) {
 	s.notes.Steps = append(s.notes.Steps, objects.StepRaw|objects.Step(word>>32), objects.Step(word))
 }
 
-// noteTarget notes that a reference leads to a node.
+// noteTarget counts a reference to node n, and fills in the reference's step.
 func (s *census) noteTarget(n int32, a ahead) {
 	if a.to&aheadUncounted == 0 && !s.notes.Noted[n].Is(objects.NoteLeaf) {
 		s.addReference(n)
@@ -70,8 +70,8 @@ func (s *census) noteTarget(n int32, a ahead) {
 	}
 }
 
-// visitAreas looks at everything that references led to, and at everything that is found there. It takes one area after
-// another, and in each all objects that are known by then.
+// visitAreas looks at the targets of all queued references, and at everything that they lead to. It goes through the
+// areas in the order of addresses, again and again until no references are queued.
 func (s *census) visitAreas() {
 	for len(s.active) > 0 && !s.Done() {
 		sweep := s.active
@@ -89,28 +89,29 @@ func (s *census) visitAreas() {
 	}
 }
 
+// lookInArea looks at the targets of the references that an area's queue ends with, as many as fit into a batch.
 func (s *census) lookInArea(a *area) {
 	first := max(0, len(a.ahead)-len(s.batch))
-	now := s.batch[:copy(s.batch[:], a.ahead[first:])]
+	batch := s.batch[:copy(s.batch[:], a.ahead[first:])]
 	a.ahead = a.ahead[:first]
-	slices.SortFunc(now, func(a, b ahead) int { return cmp.Compare(a.to, b.to) })
+	slices.SortFunc(batch, func(a, b ahead) int { return cmp.Compare(a.to, b.to) })
 	s.pages = s.pages[:0]
-	for _, one := range now {
-		s.pages = objects.AppendPage(s.pages, a.base+uint64(one.to))
+	for _, reference := range batch {
+		s.pages = objects.AppendPage(s.pages, a.base+uint64(reference.to))
 	}
 	s.Mem.Ahead(s.pages)
-	for i := 0; i < len(now) && !s.Done(); {
-		end, to := i+1, now[i].to&^aheadFlags
-		for end < len(now) && now[end].to&^aheadFlags == to {
+	for i := 0; i < len(batch) && !s.Done(); {
+		end, to := i+1, batch[i].to&^aheadFlags
+		for end < len(batch) && batch[end].to&^aheadFlags == to {
 			end++
 		}
-		s.lookAt(a.base+uint64(to), now[i:end])
+		s.lookAt(a.base+uint64(to), batch[i:end])
 		i = end
 	}
 }
 
-// queue notes a reference that is to be looked at later.
-func (s *census) queue(to, flags uint64, at int32) {
+// queue appends a reference to the queue of its target's area.
+func (s *census) queue(to, flags uint64, step int32) {
 	base := to &^ (areaSize - 1)
 	if s.last == nil || s.last.base != base {
 		if s.last = s.areas[base]; s.last == nil {
@@ -119,23 +120,25 @@ func (s *census) queue(to, flags uint64, at int32) {
 		}
 	}
 	a := s.last
-	a.ahead = append(a.ahead, ahead{uint32(to-base) | uint32(flags), at})
+	a.ahead = append(a.ahead, ahead{uint32(to-base) | uint32(flags), step})
 	if !a.queued {
 		a.queued = true
 		s.active = append(s.active, a)
 	}
 }
 
-// lookAt takes in the references to one address. Certain references come first.
-func (s *census) lookAt(to uint64, all []ahead) {
+// lookAt makes a node of the object at an address, if there is one, and notes the references to it. Certain references
+// come first: where the first is a guess, all are, and the object must look right.
+func (s *census) lookAt(to uint64, references []ahead) {
 	n, known := s.Index.Get(to, s.Addrs)
 	if !known {
 		t := s.ObjectType(to)
-		if t == nil || all[0].to&aheadGuess != 0 && t.Shape != objects.ShapeLeaf && !s.IsLikely(to, t) {
-			s.forget(all)
+		onlyGuesses := references[0].to&aheadGuess != 0
+		if t == nil || onlyGuesses && t.Shape != objects.ShapeLeaf && !s.IsLikely(to, t) {
+			s.forget(references)
 			return
 		}
-		if t.Shape == objects.ShapeLeaf && s.alone(to, t, all) {
+		if t.Shape == objects.ShapeLeaf && s.alone(to, t, references) {
 			return
 		}
 		if n = s.AddNew(-1, to, Label{}, NodePart); n < 0 {
@@ -145,13 +148,14 @@ func (s *census) lookAt(to uint64, all []ahead) {
 			s.Visit(n)
 		}
 	}
-	for _, a := range all {
+	for _, a := range references {
 		s.noteTarget(n, a)
 	}
 }
 
-// alone notes only the size of a leaf to which no other object refers. It reports whether that was possible.
-func (s *census) alone(addr uint64, t *objects.Type, all []ahead) bool {
+// alone notes only the size of a leaf to which a single object refers. It reports whether that was possible: it is not
+// if other objects refer to the leaf, too, or if the size is not known or does not fit.
+func (s *census) alone(addr uint64, t *objects.Type, references []ahead) bool {
 	if uint32(s.References(addr)) != 1 {
 		return false
 	}
@@ -162,7 +166,7 @@ func (s *census) alone(addr uint64, t *objects.Type, all []ahead) bool {
 	if !known || bytes&15 != 0 || bytes>>4 > objects.StepMask {
 		return false
 	}
-	for _, a := range all {
+	for _, a := range references {
 		if a.step < 0 {
 			continue
 		}
@@ -174,9 +178,9 @@ func (s *census) alone(addr uint64, t *objects.Type, all []ahead) bool {
 	return true
 }
 
-// forget replaces steps that lead nowhere by steps that do nothing.
-func (s *census) forget(all []ahead) {
-	for _, a := range all {
+// forget makes the steps of certain references do nothing: there is no object. A guess remains a raw word.
+func (s *census) forget(references []ahead) {
+	for _, a := range references {
 		if a.step >= 0 && a.to&aheadGuess == 0 {
 			s.notes.Steps[a.step] = objects.StepNothing
 		}

@@ -18,7 +18,8 @@ func (v Visits) visitRecords(n int32, addr, data uint64) {
 	}
 }
 
-// visitElement follows the attributes and the children of an element.
+// visitElement follows the attributes and children of an element of xml.etree, and its text and tail where these are
+// lists of texts.
 func (v Visits) visitElement(n int32, addr uint64) {
 	for _, at := range []uint64{objects.ElementText, objects.ElementTail} {
 		if word := v.Mem.Word(addr + at); word&1 != 0 {
@@ -30,20 +31,19 @@ func (v Visits) visitElement(n int32, addr uint64) {
 		return
 	}
 	v.Follow(n, v.Mem.Word(extra+objects.ExtraAttributes), Label{})
-	v.visitItems(n, v.Mem.Word(extra+objects.ExtraChildren), min(v.Mem.Word(extra+objects.ExtraLength),
-		v.Mem.Word(extra+objects.ExtraRoom)),
-		LabelIndex)
+	count := min(v.Mem.Word(extra+objects.ExtraLength), v.Mem.Word(extra+objects.ExtraRoom))
+	v.visitItems(n, v.Mem.Word(extra+objects.ExtraChildren), count, LabelIndex)
 }
 
 // visitArray looks into a NumPy array.
 func (v Visits) visitArray(n int32, addr uint64) {
-	at := v.Mem.Word(addr + objects.ArrayData)
+	data := v.Mem.Word(addr + objects.ArrayData)
 	if v.Arrays != nil {
-		v.Arrays.Array(n, addr, at)
+		v.Arrays.Array(n, addr, data)
 	}
-	v.hiding(v.ObjectType(addr), objects.ArrayData, func() {
-		v.Follow(n, v.Mem.Word(addr+objects.ArrayBase), named(fixedBase))
-		v.visitItems(n, at, v.ArrayObjects(addr), LabelFlat)
-		v.visitRecords(n, addr, at)
+	v.withHidden(v.ObjectType(addr), objects.ArrayData, func() {
+		v.Follow(n, v.Mem.Word(addr+objects.ArrayBase), fixedLabel(fixedBase))
+		v.visitItems(n, data, v.ArrayObjects(addr), LabelFlat)
+		v.visitRecords(n, addr, data)
 	})
 }

@@ -1,17 +1,18 @@
 package walk
 
-// For a foreign type made in C nothing shows which of its words are references: one may be borrowed, or be an older
-// value of that memory. Reference counts decide. A survey looks at every object there is, reachable or not, and counts
-// the certain references to each: those that built-in types, slots, arrays and frames hold. If an object's reference
-// count is no higher, no other word that has its address is a reference. If it is higher by at least as many as there
-// are such words in objects, all of these are. Otherwise some of them are: they hold their objects probably. Words of
-// memory that objects refer to, without even a known type, come after those and are never certain. Probable references
-// are followed last of all.
+// Of a foreign type made in C it is not known which words are references: a word may be a borrowed reference, or an
+// older value of that memory. Reference counts decide. A survey looks at every object, reachable or not, and counts the
+// certain references to it: those that built-in types, slots, arrays and frames hold. The difference to the object's
+// reference count is the number of references among the uncertain words with the object's address. If it is 0, no word
+// is a reference. If objects have at most so many of these words, all of them are references. Otherwise some are: each
+// holds the object probably. Words in memory without a known type, which objects refer to, explain only what is left
+// then, and are never certain. Probable references are followed last of all.
 
-// wordKey is a word that may be a reference: its place, the address of an object or 0, and its target.
+// wordKey identifies a word that may be a reference, by the address of the object that has it, 0 for none, and the
+// address of its target.
 type wordKey struct{ from, to uint64 }
 
-// certainty is the knowledge about a word that may be a reference.
+// certainty says whether a word is a reference. The zero value: it is none.
 type certainty uint8
 
 const (
@@ -19,13 +20,13 @@ const (
 	certain
 )
 
-// beliefs are the words that a survey has found to be references, of those that may be.
+// beliefs are the uncertain words that a survey has found to be references.
 type beliefs struct {
 	believed map[wordKey]certainty
-	Doubts   []edge // those of them that are so probably, followed when nothing certain is left
+	Doubts   []edge // probable references that wait until all certain ones have been followed
 }
 
-// keyOf returns the key of a word of a node, by the nodes' addresses; -1 for one of no node.
+// keyOf returns the key of a word of a node; from is -1 for a word of no node.
 func keyOf(addrs []uint64, from int32, to uint64) wordKey {
 	if from < 0 {
 		return wordKey{to: to}

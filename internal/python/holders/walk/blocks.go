@@ -10,12 +10,12 @@ import (
 // blockTable has the blocks that are asked for, and the nodes that have them.
 type blockTable struct {
 	Blocks          []objects.Block // by address
-	Found           []int32         // the node that has each block, or -1
-	Maybe           []int32         // a node that seems to, or -1
-	Asked           []uint64        // how many bytes of each block a tensor asked for; 0 if not known
-	left            int             // blocks without a node
-	lowest, highest uint64
-	all             func() // called when none is left
+	Found           []int32         // for each block, the node that has it, or -1
+	Maybe           []int32         // for each block, a node that seems to have it, or -1
+	Asked           []uint64        // for each block, the bytes that a tensor asked for, 0 if not known
+	left            int             // number of blocks that are -1 in Found
+	lowest, highest uint64          // the addresses that the blocks lie between
+	onAllFound      func()          // called when left becomes 0
 }
 
 // NewBlockTable returns the table of blocks, none of which has a node yet.
@@ -33,8 +33,8 @@ func NewBlockTable(blocks []objects.Block) blockTable {
 	return b
 }
 
-// mayPointAt notes that a node with words of unknown meaning has a pointer to a block's beginning. It counts if no
-// other node has the block.
+// mayPointAt notes that a node has a word of unknown meaning with the address of a block. It reports whether a block
+// begins at the address.
 func (b *blockTable) mayPointAt(node int32, addr uint64) bool {
 	i := objects.BlockAt(b.Blocks, addr)
 	exact := i >= 0 && b.Blocks[i].Address == addr
@@ -44,7 +44,8 @@ func (b *blockTable) mayPointAt(node int32, addr uint64) bool {
 	return exact
 }
 
-// pointsAt notes that a node has a pointer: within a block, or exactly to one's beginning.
+// pointsAt notes that a node has a pointer, and reports whether it points at a block. within allows pointers into the
+// middle of a block.
 func (b *blockTable) pointsAt(node int32, addr uint64, within bool) bool {
 	if addr < b.lowest || addr > b.highest {
 		return false
@@ -56,7 +57,7 @@ func (b *blockTable) pointsAt(node int32, addr uint64, within bool) bool {
 	if b.Found[i] < 0 {
 		b.Found[i] = node
 		if b.left--; b.left == 0 {
-			b.all()
+			b.onAllFound()
 		}
 	}
 	return true

@@ -4,64 +4,58 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// For a foreign type made in C nothing shows which of its words are references: one may be borrowed, or be an older
-// value of that memory. Reference counts decide. A survey looks at every object there is, reachable or not, and counts
-// the certain references to each: those that built-in types, slots, arrays and frames hold. If an object's reference
-// count is no higher, no other word that has its address is a reference. If it is higher by at least as many as there
-// are such words in objects, all of these are. Otherwise some of them are: they hold their objects probably. Words of
-// memory that objects refer to, without even a known type, come after those and are never certain. Probable references
-// are followed last of all.
-
-// census counts references.
+// census is the visitor that notes all objects and counts the references to each. It judges uncertain words by the
+// counts, see beliefs.go.
 type census struct {
 	*Walker
-	refs    []int32 // to each node, that are certain
-	guesses map[uint64]*guess
-	pending []uint64 // objects that only guesses led to
+	refs    []int32           // the number of certain references, by node
+	guesses map[uint64]*guess // the uncertain words, by the object that they have the address of
+	pending []uint64          // objects that only guesses led to
 
-	stood     func() bool    // whether the process has hardly run
-	notes     *objects.Notes // that are made; the walker itself has none
-	large     bool           // the object that is looked into has too many references to note them
-	recording bool           // the steps that are taken
-	unfilled  int32          // the place of a step whose object is not known yet, -1 for none
-	waiting   []int32        // nodes that are to be looked into
-	isFrame   map[int32]bool
-	areas     map[uint64]*area // objects that are to be looked at, by their place
-	active    []*area
-	last      *area
+	stood     func() bool      // whether the process has hardly run
+	notes     *objects.Notes   // that the census makes; the walker itself has none
+	large     bool             // the object that is looked into has too many references to note them
+	recording bool             // steps are being noted
+	unfilled  int32            // the index of a step whose object is not known yet, -1 for none
+	waiting   []int32          // nodes that are to be looked into
+	isFrame   map[int32]bool   // nodes that are interpreter frames
+	areas     map[uint64]*area // by base
+	active    []*area          // areas with queued references
+	last      *area            // the area of the last queued reference
 	batch     [maxBatch]ahead
 	pages     []uint64 // that a batch needs
 }
 
-// guess has the words with the address of an object.
+// guess counts the uncertain words with the address of one object, by the object that has the words or refers to their
+// memory.
 type guess struct {
-	inObjects, elsewhere map[uint64]int32 // by the object that has them: how many
+	inObjects map[uint64]int32 // words in the object itself
+	elsewhere map[uint64]int32 // words in memory that the object refers to
 }
 
-// area is a part of the memory that is looked at together: objects refer to others near them mostly, and pages are kept
-// for a while.
+// area is a part of the address space. The targets in an area are looked at together, as pages are kept for a while and
+// objects mostly refer to others near them.
 type area struct {
 	base   uint64
 	ahead  []ahead
-	queued bool
+	queued bool // it is in census.active
 }
 
 const (
 	areaSize  = 1 << 20
 	maxBatch  = 1 << 12 // references that are followed at a time
-	keptAhead = 1 << 10 // room for references in an area without any
+	keptAhead = 1 << 10 // the largest capacity that an area without references keeps
 )
 
-// ahead is an object that a survey has yet to look at: its place in its area, with the flags below in the lowest bits,
-// and the step that led to it.
+// ahead is a reference whose target a survey has yet to look at.
 type ahead struct {
-	to   uint32
-	step int32 // -1 for none
+	to   uint32 // the target's offset in its area, with the flags below in the lowest bits
+	step int32  // the index of the reference's step, -1 for none
 }
 
 const (
 	aheadUncounted = 1 // the reference has been counted already
-	aheadGuess     = 2 // it is a reference if it looks like one
+	aheadGuess     = 2 // the word is a reference only if its target looks like an object
 	aheadFlags     = 7
 )
 
@@ -88,12 +82,12 @@ func (s *census) guessed(key wordKey, inObject bool) {
 		s.guesses[key.to] = g
 		s.pending = append(s.pending, key.to)
 	}
-	of := &g.elsewhere
+	counts := &g.elsewhere
 	if inObject {
-		of = &g.inObjects
+		counts = &g.inObjects
 	}
-	if *of == nil {
-		*of = map[uint64]int32{}
+	if *counts == nil {
+		*counts = map[uint64]int32{}
 	}
-	(*of)[key.from]++
+	(*counts)[key.from]++
 }

@@ -6,20 +6,20 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// newCensus has a walker note everything.
+// newCensus makes a census the visitor of a walker.
 func newCensus(w *Walker, stood func() bool) *census {
 	s := &census{
 		Walker: w, stood: stood, guesses: map[uint64]*guess{}, unfilled: -1, notes: objects.NewNotes(),
 		isFrame: map[int32]bool{}, areas: map[uint64]*area{},
 	}
 	w.Addrs, w.Recent = s.notes.Addrs, &objects.RecentTypes{}
-	w.named, w.metFrames = map[uint64]bool{}, map[uint64]bool{}
+	w.moduleNames, w.metFrames = map[uint64]bool{}, map[uint64]bool{}
 	w.VisitFor(s)
 	return s
 }
 
-// evidence looks at all objects and finds which of the words that may be references are.
-func (s *census) evidence() map[wordKey]certainty {
+// takeCensus looks at all objects, and returns the uncertain words that are references.
+func (s *census) takeCensus() map[wordKey]certainty {
 	var region objects.Region
 	defer region.Free()
 	s.refs = objects.Room[int32](&region, objects.RoomObjects)
@@ -29,11 +29,11 @@ func (s *census) evidence() map[wordKey]certainty {
 	if s.Sizes != nil {
 		s.Sizes.NumPy = s.NumpyVersion(s.ModuleDict(modules, "numpy"))
 	}
-	Roots{s.Walker}.Follows(modules, false)
+	Roots{s.Walker}.FollowAll(modules, false)
 	s.surveyPending()
 	s.surveyCollected(collected)
 	s.findForeign()
-	noteHeld(s)
+	markHeldElsewhere(s)
 	believed := map[wordKey]certainty{}
 	for to, g := range s.guesses {
 		s.weigh(believed, to, g)
@@ -42,8 +42,8 @@ func (s *census) evidence() map[wordKey]certainty {
 	return believed
 }
 
-// surveyCollected takes in the objects that the garbage collector knows and nothing has led to, and notes the
-// collector's knowledge.
+// surveyCollected looks at the objects that the garbage collector knows and nothing has led to, and notes the
+// collector's knowledge of all objects.
 func (s *census) surveyCollected(c *objects.Collected) {
 	<-c.Done
 	defer c.Region.Free()
@@ -58,8 +58,8 @@ func (s *census) surveyCollected(c *objects.Collected) {
 		old.Keep(i, len(left), &c.Old)
 		frozen.Keep(i, len(left), &c.Frozen)
 		if n, ok := s.Index.Get(obj, s.Addrs); ok {
-			s.notes.Noted[n].What |= objects.NoteTracked | objects.FlagOf(old, i,
-				objects.NoteOld) | objects.FlagOf(frozen, i, objects.NoteFrozen)
+			flags := objects.FlagOf(old, i, objects.NoteOld) | objects.FlagOf(frozen, i, objects.NoteFrozen)
+			s.notes.Noted[n].What |= objects.NoteTracked | flags
 		} else {
 			left = append(left, obj)
 		}
@@ -73,8 +73,8 @@ func (s *census) surveyCollected(c *objects.Collected) {
 	s.surveyPending()
 	for i, obj := range left {
 		if n, ok := s.Index.Get(obj, s.Addrs); ok {
-			s.notes.Noted[n].What |= objects.NoteTracked | objects.FlagOf(c.Old, i,
-				objects.NoteOld) | objects.FlagOf(c.Frozen, i, objects.NoteFrozen)
+			flags := objects.FlagOf(c.Old, i, objects.NoteOld) | objects.FlagOf(c.Frozen, i, objects.NoteFrozen)
+			s.notes.Noted[n].What |= objects.NoteTracked | flags
 		}
 	}
 }
@@ -99,29 +99,20 @@ func (s *census) surveyObject(obj uint64) {
 	}
 }
 
-// weigh decides about the words that have the address of one object.
+// weigh decides which of the words with the address of one object are references, as beliefs.go describes it.
 func (s *census) weigh(believed map[wordKey]certainty, to uint64, g *guess) {
-	const immortal = 1 << 30
-	left, inObjects := int64(0), int64(0)
-	if n, ok := s.Known(to); !ok {
-		left = s.References(to)
-	} else if left = int64(s.notes.Noted[n].References); int(n) < len(s.refs) && left < immortal {
-		left -= int64(s.refs[n])
-	}
-	for _, count := range g.inObjects {
-		inObjects += int64(count)
-	}
-	if left <= 0 {
+	unexplained := s.unexplained(to)
+	if unexplained <= 0 {
 		return
 	}
-	is := certain
-	if inObjects > left {
-		is = probable
+	inObjects, sure := total(g.inObjects), certain
+	if inObjects > unexplained {
+		sure = probable
 	}
 	for from := range g.inObjects {
-		believed[wordKey{from, to}] = is
+		believed[wordKey{from, to}] = sure
 	}
-	if left -= inObjects; left <= 0 {
+	if inObjects >= unexplained {
 		return
 	}
 	for from := range g.elsewhere {
@@ -131,9 +122,32 @@ func (s *census) weigh(believed map[wordKey]certainty, to uint64, g *guess) {
 	}
 }
 
-// noteHeld notes the objects that have more references than a survey has found. A word that may be a reference counts
-// as a found one.
-func noteHeld(s *census) {
+// unexplained returns how many references to an object are not among the certain ones. It returns the whole reference
+// count of an immortal object.
+func (s *census) unexplained(to uint64) int64 {
+	const immortal = 1 << 30
+	n, ok := s.Known(to)
+	if !ok {
+		return s.References(to)
+	}
+	references := int64(s.notes.Noted[n].References)
+	if int(n) >= len(s.refs) || references >= immortal {
+		return references
+	}
+	return references - int64(s.refs[n])
+}
+
+// total returns the sum of the counts.
+func total(counts map[uint64]int32) (sum int64) {
+	for _, count := range counts {
+		sum += int64(count)
+	}
+	return sum
+}
+
+// markHeldElsewhere marks the objects that have more references than a survey has found. An uncertain word counts as a
+// found reference.
+func markHeldElsewhere(s *census) {
 	unfound := func(id int32) int64 {
 		n := int64(s.notes.Noted[id].References)
 		if int(id) < len(s.refs) {
@@ -142,23 +156,14 @@ func noteHeld(s *census) {
 		return n
 	}
 	for id := range s.notes.Noted {
-		one := &s.notes.Noted[id]
-		if !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && unfound(int32(id)) > 0 {
-			one.What |= objects.NoteElsewhere
+		note := &s.notes.Noted[id]
+		if !note.Is(objects.NoteLeaf) && note.TypeNumber() != 0 && unfound(int32(id)) > 0 {
+			note.What |= objects.NoteElsewhere
 		}
 	}
 	for to, g := range s.guesses {
 		id, ok := s.Known(to)
-		if !ok {
-			continue
-		}
-		guessed := int64(0)
-		for _, counts := range []map[uint64]int32{g.inObjects, g.elsewhere} {
-			for _, count := range counts {
-				guessed += int64(count)
-			}
-		}
-		if unfound(id) <= guessed {
+		if ok && unfound(id) <= total(g.inObjects)+total(g.elsewhere) {
 			s.notes.Noted[id].What &^= objects.NoteElsewhere
 		}
 	}

@@ -7,45 +7,45 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// exits has the objects that lead out of a root's own ones: modules, the globals of functions, frames that run,
-// classes of instances. References there are deferred: they are followed once all roots are.
+// exits knows the objects that lead from a root's own objects to everything else: modules, the globals of functions,
+// frames that run, classes of instances. References to them are deferred until all roots have been followed.
 type exits struct {
-	read       objects.Reader
+	reader     objects.Reader
 	deferred   []edge
-	Deferring  bool
-	keys       []edge          // keys of dicts: a shorter way than the one with more meaning
+	Deferring  bool            // references to exits are deferred, not followed
+	keys       []edge          // references to keys of dicts, followed after all others: those make better paths
 	Spaces     map[uint64]bool // the namespaces of modules
-	Running    map[uint64]bool // frames
-	CellFrames map[uint64]bool // those of threads that run cells, see [objects.Limits.Running]
+	Running    map[uint64]bool // the frames that run
+	CellFrames map[uint64]bool // the frames of threads that run cells, see [objects.Limits.Running]
 	classed    map[uint64]bool // classes that have been deferred
-	// named knows which objects are names of modules other than __main__, as far as a survey has met them; nil for no
+	// moduleNames caches, by address, whether an object is the name of a module other than __main__; nil without a
 	// survey.
-	named map[uint64]bool
+	moduleNames map[uint64]bool
 }
 
 // NewExits returns the exits of a walk that has met none.
 func NewExits(r objects.Reader) exits {
-	return exits{read: r, Spaces: map[uint64]bool{}, Running: map[uint64]bool{}, classed: map[uint64]bool{}}
+	return exits{reader: r, Spaces: map[uint64]bool{}, Running: map[uint64]bool{}, classed: map[uint64]bool{}}
 }
 
-// defers keeps a reference for later.
-func (o *exits) defers(from int32, to uint64, l Label) {
-	if len(o.deferred) < o.read.Limits.Objects {
+// deferReference keeps a reference until [Walker.Flush].
+func (o *exits) deferReference(from int32, to uint64, l Label) {
+	if len(o.deferred) < o.reader.Limits.Objects {
 		o.deferred = append(o.deferred, edge{To: to, Label: l, Parent: from})
 	} else {
-		o.read.Stopped = objects.ErrObjects
+		o.reader.Stopped = objects.ErrObjects
 	}
 }
 
-// deferClass defers the reference of an instance to its class: of each class once.
+// deferClass defers the reference of an instance to its class, once for each class.
 func (o *exits) deferClass(n int32, class uint64) {
 	if !o.classed[class] {
 		o.classed[class] = true
-		o.defers(n, class, named(fixedClass))
+		o.deferReference(n, class, fixedLabel(fixedClass))
 	}
 }
 
-// LeadsOut reports whether an object is a way from a root's own objects to everything else.
+// LeadsOut reports whether an object is an exit: it leads from a root's own objects to everything else.
 func (o *exits) LeadsOut(addr uint64, t *objects.Type) bool {
 	switch t.Shape {
 	case objects.ShapeModule:
@@ -53,40 +53,41 @@ func (o *exits) LeadsOut(addr uint64, t *objects.Type) bool {
 	case objects.ShapeDict:
 		return o.Spaces[addr]
 	case objects.ShapeFrame:
-		holds := uint64(o.read.Heap.FrameHolds)
-		return o.Running[addr] || holds != 0 && o.Running[o.read.Mem.Word(addr+holds)]
+		holds := uint64(o.reader.Heap.FrameHolds)
+		return o.Running[addr] || holds != 0 && o.Running[o.reader.Mem.Word(addr+holds)]
 	case objects.ShapeType:
-		if o.read.Mem.Word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 {
+		if o.reader.Mem.Word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 {
 			return true
 		}
-		return o.foreign(o.read.Lookup(o.read.Mem.Word(addr+cpython.TypeDict), "__module__"))
+		return o.isForeignModule(o.reader.Lookup(o.reader.Mem.Word(addr+cpython.TypeDict), "__module__"))
 	case objects.ShapeFunction:
-		return o.foreign(o.read.Mem.Word(addr + uint64(o.read.Heap.FuncModule)))
+		return o.isForeignModule(o.reader.Mem.Word(addr + uint64(o.reader.Heap.FuncModule)))
 	}
 	if t.Name == objects.LruCache {
-		return o.foreign(o.read.Attribute(addr, t, "__module__"))
+		return o.isForeignModule(o.reader.Attribute(addr, t, "__module__"))
 	}
 	return t.Shell
 }
 
-// foreign reports whether an object is the name of a module other than __main__: one that many functions and classes
-// have.
-func (o *exits) foreign(name uint64) bool {
-	const most = 1 << 12
-	is, known := o.named[name]
-	if !known {
-		text, ok := o.read.Text(name, objects.MaxName)
-		if is = ok && text != "__main__"; o.named != nil && len(o.named) < most {
-			o.named[name] = is
-		}
+// isForeignModule reports whether an object is the name of a module other than __main__. Many functions and classes
+// share such a name.
+func (o *exits) isForeignModule(name uint64) bool {
+	const maxNamed = 1 << 12
+	if isForeign, known := o.moduleNames[name]; known {
+		return isForeign
 	}
-	return is
+	text, ok := o.reader.Text(name, objects.MaxName)
+	isForeign := ok && text != "__main__"
+	if o.moduleNames != nil && len(o.moduleNames) < maxNamed {
+		o.moduleNames[name] = isForeign
+	}
+	return isForeign
 }
 
 // notedOut is LeadsOut for an object in the notes.
-func (o *exits) notedOut(addr uint64, one *objects.Note, t *objects.Type) bool {
+func (o *exits) notedOut(addr uint64, note *objects.Note, t *objects.Type) bool {
 	if t.Shape == objects.ShapeType || t.Shape == objects.ShapeFunction || t.Name == objects.LruCache {
-		return one.Is(objects.NoteOut)
+		return note.Is(objects.NoteOut)
 	}
 	return o.LeadsOut(addr, t)
 }
@@ -100,29 +101,34 @@ type Thread struct {
 	Frames []uint64
 }
 
-// ReadThreads reads the frames that run.
-func (o *exits) ReadThreads() (all []Thread) {
-	const most = 1 << 12
-	state := o.read.Mem.Word(o.read.Heap.Interpreter + uint64(o.read.Heap.InterpThreadsHead))
-	next := uint64(o.read.Heap.ThreadNext)
-	for ; state != 0 && len(all) < most && !o.read.Spent(); state = o.read.Mem.Word(state + next) {
-		f := o.read.Mem.Word(state + uint64(o.read.Heap.ThreadFrame))
-		if o.read.Heap.FrameKind == cpython.FrameCFrame {
-			f = o.read.Mem.Word(f + uint64(o.read.Heap.CFrameCurrent))
-		}
-		one := Thread{Addr: state}
-		for f != 0 && f&7 == 0 && !o.Running[f] && len(o.Running) < maxFrames && !o.read.Spent() {
-			o.Running[f] = true
-			if slices.Contains(o.read.Limits.Running, state) {
-				if o.CellFrames == nil {
-					o.CellFrames = map[uint64]bool{}
-				}
-				o.CellFrames[f] = true
-			}
-			one.Frames = append(one.Frames, f)
-			f = o.read.Mem.Word(f + uint64(o.read.Heap.FrameBack))
-		}
-		all = append(all, one)
+// ReadThreads reads the threads of the interpreter, and notes the frames that run.
+func (o *exits) ReadThreads() (threads []Thread) {
+	const maxThreads = 1 << 12
+	state := o.reader.Mem.Word(o.reader.Heap.Interpreter + uint64(o.reader.Heap.InterpThreadsHead))
+	next := uint64(o.reader.Heap.ThreadNext)
+	for ; state != 0 && len(threads) < maxThreads && !o.reader.Spent(); state = o.reader.Mem.Word(state + next) {
+		threads = append(threads, Thread{Addr: state, Frames: o.readFrames(state)})
 	}
-	return all
+	return threads
+}
+
+// readFrames reads the frames of a thread, the innermost first.
+func (o *exits) readFrames(state uint64) (frames []uint64) {
+	runsCell := slices.Contains(o.reader.Limits.Running, state)
+	if runsCell && o.CellFrames == nil {
+		o.CellFrames = map[uint64]bool{}
+	}
+	f := o.reader.Mem.Word(state + uint64(o.reader.Heap.ThreadFrame))
+	if o.reader.Heap.FrameKind == cpython.FrameCFrame {
+		f = o.reader.Mem.Word(f + uint64(o.reader.Heap.CFrameCurrent))
+	}
+	for f != 0 && f&7 == 0 && !o.Running[f] && len(o.Running) < maxFrames && !o.reader.Spent() {
+		o.Running[f] = true
+		if runsCell {
+			o.CellFrames[f] = true
+		}
+		frames = append(frames, f)
+		f = o.reader.Mem.Word(f + uint64(o.reader.Heap.FrameBack))
+	}
+	return frames
 }

@@ -7,9 +7,9 @@ import (
 // Finder looks for the holders of blocks, and for arrays that are none of the blocks where these are asked for.
 type Finder struct {
 	*Walker
-	SeeksArrays bool // arrays that are none of the blocks as well, see [unseen]
+	SeeksArrays bool // look also for arrays that are none of the blocks, see [unseen]
 	Unseen      []unseen
-	shared      map[uint64]bool // counts of Arrow's objects that were looked into
+	shared      map[uint64]bool // Arrow's objects that were looked into, by the addresses of their control blocks
 }
 
 var (
@@ -23,8 +23,8 @@ func NewFinder(w *Walker) *Finder { return &Finder{Walker: w, shared: map[uint64
 
 func (f *Finder) Over() bool { return f.left == 0 && !f.SeeksArrays }
 
-// Refer follows references that hold an object for sure, keeps those for later that are not to hide another way, and
-// leaves out those that show no holder.
+// Refer follows a reference, or keeps it for later if a path through it says less than other paths, or leaves it out if
+// it shows no holder.
 func (f *Finder) Refer(from int32, to uint64, kind objects.Step, l Label) bool {
 	switch kind {
 	case objects.StepKey:
@@ -32,13 +32,13 @@ func (f *Finder) Refer(from int32, to uint64, kind objects.Step, l Label) bool {
 			f.keys = append(f.keys, edge{To: to, Label: l, Parent: from})
 		}
 	case objects.StepWord:
-		return !f.pointsAt(from, to, false) && f.guess(from, to, l)
+		return !f.pointsAt(from, to, false) && f.followPlausible(from, to, l)
 	case objects.StepGlobals:
 		if !f.Deferring {
 			return f.Reach(from, to, l)
 		}
 		if _, ok := f.Known(to); !ok && !f.Spaces[to] {
-			f.defers(from, to, l)
+			f.deferReference(from, to, l)
 		}
 	case objects.StepClass:
 		if !f.Deferring {
@@ -80,8 +80,8 @@ func (f *Finder) Library(n int32, obj uint64, t *objects.Type) {
 	}
 }
 
-// holdsArrow notes that an object of pyarrow's has the blocks of the buffers that lie behind it. The findings of
-// another object are not gone through again, so all objects together are looked at once.
+// holdsArrow notes that an object of pyarrow's has the blocks of the buffers to which it leads through C++ objects. A
+// C++ object counts only for the first Python object that leads to it, so each is looked at once.
 func (f *Finder) holdsArrow(n int32, obj uint64, t *objects.Type) {
 	type shared struct{ object, counts uint64 }
 	var waiting []shared
@@ -120,14 +120,14 @@ const (
 	maxUnseen   = 1 << 16
 )
 
-// unseen is the data of an array that owns it and is none of the blocks that were asked for. It was made unseen: before
-// the tracer came, or while its probes were out.
+// unseen is an array's own data that is none of the blocks that were asked for. The array was made before the tracer
+// came, or while its probes were out.
 type unseen struct {
 	Node          int32
 	Address, Size uint64
 }
 
-// noteArray notes an array that owns its data.
+// noteArray notes an array as unseen, if it owns enough data.
 func (f *Finder) noteArray(n int32, a objects.ArrayNote) {
 	if f.SeeksArrays && len(f.Unseen) < maxUnseen && a.Span >= leastUnseen && a.Span < objects.UserSpace &&
 		objects.BlockAt(f.Blocks, a.Data) < 0 {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Findings are the results of a census of a process's objects: walks that come after it need them.
+// Findings are the results of a census of a process's objects, for later walks.
 type Findings struct {
 	Heap    cpython.Heap
 	Mem     *objects.Memory
@@ -30,13 +30,13 @@ func (f *Findings) Count(ctx context.Context, limits objects.Limits, stood func(
 		return err
 	}
 	c := newCensus(w, stood)
-	f.believed = c.evidence()
+	f.believed = c.takeCensus()
 	f.Stopped, f.types, f.metatype, f.Notes = w.Stopped, w.ByAddr, w.Metatype, c.notes
 	f.Notes.Index, f.Notes.Addrs = w.Index, w.Addrs
-	for _, one := range f.Notes.Noted {
-		if !one.Is(objects.NoteLeaf) {
+	for _, note := range f.Notes.Noted {
+		if !note.Is(objects.NoteLeaf) {
 			f.Notes.Containers++
-		} else if one.References > 1 {
+		} else if note.References > 1 {
 			f.Notes.Shared++
 		}
 	}
@@ -59,7 +59,7 @@ func (f *Findings) Share() Findings {
 	other.types = maps.Clone(f.types)
 	if f.Sizes != nil {
 		other.Sizes = &objects.Sizes{Mapped: f.Sizes.Mapped, NumPy: f.Sizes.NumPy, Heap: f.Sizes.Heap,
-			Lineages: maps.Clone(f.Sizes.Lineages), Foreign: objects.LibraryMemory{Of: f.Sizes.Foreign.Of}}
+			Lineages: maps.Clone(f.Sizes.Lineages), Foreign: objects.LibraryMemory{Pieces: f.Sizes.Foreign.Pieces}}
 	}
 	f.Notes.Share()
 	return other

@@ -12,14 +12,14 @@ const maxStack = 1 << 12
 // one.
 func (v Visits) visitFrameObject(n int32, addr uint64) {
 	if v.Heap.FrameHolds == 0 {
-		v.Follow(n, v.Mem.Word(addr+uint64(v.Heap.FrameBack)), named(fixedBack))
+		v.Follow(n, v.Mem.Word(addr+uint64(v.Heap.FrameBack)), fixedLabel(fixedBack))
 		v.visitFrame(n, addr)
 		return
 	}
-	v.Follow(n, v.Mem.Word(addr+cpython.FrameObjectBack), named(fixedBack))
+	v.Follow(n, v.Mem.Word(addr+cpython.FrameObjectBack), fixedLabel(fixedBack))
 	inner := v.Mem.Word(addr + uint64(v.Heap.FrameHolds))
 	v.Mem.Words(addr+32, 5, func(_, word uint64) bool { // f_trace, and the dict that locals() has made, from 3.13 on
-		v.Word(n, word, named(fixedTrace))
+		v.Word(n, word, fixedLabel(fixedTrace))
 		return true
 	})
 	v.visitFrame(n, inner)
@@ -34,7 +34,7 @@ func (v Visits) visitFrame(n int32, addr uint64) {
 	}
 	v.Frames[n] = Frame{code, v.Instruction(addr, code)}
 	if v.metFrames[addr] {
-		return // a frame object and the frame that runs are the same
+		return // a frame object and a frame that runs can be the same frame
 	}
 	if v.metFrames != nil {
 		v.metFrames[addr] = true
@@ -42,12 +42,12 @@ func (v Visits) visitFrame(n int32, addr uint64) {
 	names := v.LocalNames(code)
 	locals := addr + uint64(h.FrameLocals)
 	v.Mem.Words(locals, uint64(len(names)), func(i, word uint64) bool {
-		v.stackReference(n, word, Label{LabelLocal, names[i]}) // of a cell the content has no label of its own
+		v.stackReference(n, word, Label{LabelLocal, names[i]}) // of a cell, too: its content has no label of its own
 		return !v.Done()
 	})
 	if mapping := v.Mem.Word(addr + uint64(h.FrameMapping)); mapping != 0 { // a class body, exec, or globals
 		if !v.Spaces[mapping] && v.IsShape(mapping, objects.ShapeDict) {
-			v.once(v.Part(n, mapping), func() {
+			v.countIfNew(v.Part(n, mapping), func() {
 				v.Entries(mapping, func(key, value uint64) bool {
 					v.Follow(n, value, Label{LabelLocal, key})
 					return !v.Done()
@@ -56,13 +56,13 @@ func (v Visits) visitFrame(n int32, addr uint64) {
 		}
 	}
 	if h.FrameFunction != 0 {
-		v.Follow(n, v.Mem.Word(addr+uint64(h.FrameFunction))&^7, named(fixedFunction))
+		v.Follow(n, v.Mem.Word(addr+uint64(h.FrameFunction))&^7, fixedLabel(fixedFunction))
 	}
 	v.visitStack(n, addr, locals+8*uint64(len(names)))
 }
 
-// visitStack follows the values on the evaluation stack of a frame as far as their number is known. Those of a frame
-// that executes may have been taken off again; they are looked at last of all.
+// visitStack follows the values on the evaluation stack of a frame, which begins at first. For a frame that executes
+// their number is not known: its values are looked at last of all, see [Walker.visitTemporaries].
 func (v Visits) visitStack(n int32, addr, first uint64) {
 	h := &v.Heap
 	count, known := uint64(0), false
@@ -92,17 +92,17 @@ func (v Visits) visitStack(n int32, addr, first uint64) {
 	})
 }
 
-// stackReference follows a reference that a frame has. From 3.14 on its lowest bit is set where it does not count,
-// because another reference holds the object (Py_TAG_REFCNT in Include/internal/pycore_stackref.h).
+// stackReference follows a reference of a frame. From 3.14 on its lowest bit is set if it is not in the object's
+// reference count, because another reference holds the object (Py_TAG_REFCNT in Include/internal/pycore_stackref.h).
 func (v Visits) stackReference(n int32, word uint64, l Label) {
-	v.once(word&1 == 0, func() { v.Follow(n, word&^7, l) })
+	v.countIfNew(word&1 == 0, func() { v.Follow(n, word&^7, l) })
 }
 
-// visitGenerator looks into a generator or coroutine: its frame, unless it is over, and the words behind that.
+// visitGenerator looks into a generator or coroutine that has not finished: its frame, and the words in front of that.
 func (v Visits) visitGenerator(n int32, addr uint64, t *objects.Type) {
 	h := &v.Heap
 	if h.GenFrame == 0 {
-		v.Follow(n, v.Mem.Word(addr+uint64(h.GenFramePtr)), named(fixedGenerator))
+		v.Follow(n, v.Mem.Word(addr+uint64(h.GenFramePtr)), fixedLabel(fixedGenerator))
 		return
 	}
 	if state := v.Mem.Bytes(addr+uint64(h.GenState), 1); state == nil ||
@@ -110,17 +110,17 @@ func (v Visits) visitGenerator(n int32, addr uint64, t *objects.Type) {
 		return
 	}
 	v.visitFrame(n, addr+uint64(h.GenFrame))
-	v.visitWords(n, addr, t, 16, uint64(h.GenFrame)) // the exception it handles, where it was made
+	v.visitWords(n, addr, t, 16, uint64(h.GenFrame)) // such as the exception that it handles
 }
 
-// visitFunction follows the references of a function: defaults, closure, attributes. Its globals lead out.
+// visitFunction follows the references of a function: closure, defaults, globals and annotations.
 func (v Visits) visitFunction(n int32, addr uint64) {
 	h := &v.Heap
 	v.visitClosure(n, addr)
-	v.Follow(n, v.Mem.Word(addr+uint64(h.FuncDefaults)), named(fixedDefaults))
-	v.Follow(n, v.Mem.Word(addr+uint64(h.FuncKwDefaults)), named(fixedKwDefaults))
-	v.Refer(n, v.Mem.Word(addr+uint64(h.FuncGlobals)), objects.StepGlobals, named(fixedGlobals))
-	// annotations, and how to make them
+	v.Follow(n, v.Mem.Word(addr+uint64(h.FuncDefaults)), fixedLabel(fixedDefaults))
+	v.Follow(n, v.Mem.Word(addr+uint64(h.FuncKwDefaults)), fixedLabel(fixedKwDefaults))
+	v.Refer(n, v.Mem.Word(addr+uint64(h.FuncGlobals)), objects.StepGlobals, fixedLabel(fixedGlobals))
+	// __annotations__, and from 3.14 on __annotate__
 	v.visitWords(n, addr, &objects.Type{}, uint64(h.FuncModule)+8, uint64(h.FuncModule)+24)
 }
 
@@ -137,6 +137,6 @@ func (v Visits) visitClosure(n int32, addr uint64) {
 		if i < len(names) {
 			l = Label{LabelClosure, names[i]}
 		}
-		v.once(isNew, func() { v.Follow(n, cell, l) })
+		v.countIfNew(isNew, func() { v.Follow(n, cell, l) })
 	}
 }

@@ -4,21 +4,20 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// heldObjects are objects that no name has led to and that something else holds for sure: they do not wait for the
-// garbage collector, and neither does anything that they lead to. A listing makes no nodes for them. Then no walk sees
-// their references, so the objects that they refer to count as held by something else. The notes of a survey show which
-// objects these are, without a look at the process.
+// heldObjects are the objects that no name has led to but that something else holds for sure, such as code in C, with
+// everything that they lead to: they do not wait for the garbage collector. A listing makes no nodes of them. The notes
+// of a survey show which objects these are, without a look at the process.
 type heldObjects struct {
 	w     *Walker
-	is    []uint64 // bits, by an object's number
-	queue []int32  // whose references have not been followed
+	held  []uint64 // a bit for each object, by its number
+	queue []int32  // objects whose references have not been followed
 }
 
 // HeldElsewhere finds the held objects in the notes of w's survey, with all that they and the given modules lead to.
 func HeldElsewhere(w *Walker, modules []objects.Module) *heldObjects {
-	e := &heldObjects{w: w, is: make([]uint64, len(w.Notes.Noted)/64+1)}
+	e := &heldObjects{w: w, held: make([]uint64, len(w.Notes.Noted)/64+1)}
 	for id := range w.Notes.Noted {
-		if w.Notes.Noted[id].Is(objects.NoteElsewhere) && w.Notes.Noted[id].Is(objects.NoteTracked) {
+		if note := &w.Notes.Noted[id]; note.Is(objects.NoteElsewhere) && note.Is(objects.NoteTracked) {
 			e.add(int32(id))
 		}
 	}
@@ -37,19 +36,19 @@ func HeldElsewhere(w *Walker, modules []objects.Module) *heldObjects {
 	return e
 }
 
-// Has reports whether an object is among them.
-func (e *heldObjects) Has(id int32) bool { return e.is[id/64]&(1<<(id%64)) != 0 }
+// Has reports whether an object is among the held objects.
+func (e *heldObjects) Has(id int32) bool { return e.held[id/64]&(1<<(id%64)) != 0 }
 
-// add takes in an object, unless a walk has reached it or nothing is known of it.
+// add adds an object, unless a walk has reached it or its type is not known.
 func (e *heldObjects) add(id int32) {
-	if e.w.Of[id] == 0 && !e.Has(id) && e.w.Notes.TypeOf(id) != nil {
-		e.is[id/64] |= 1 << (id % 64)
+	if e.w.NodeOf[id] == 0 && !e.Has(id) && e.w.Notes.TypeOf(id) != nil {
+		e.held[id/64] |= 1 << (id % 64)
 		e.queue = append(e.queue, id)
 	}
 }
 
-// follow calls yield with each object that an object refers to, as far as the notes have its references. It returns the
-// bytes of the leaves that no other object has: notes have their size in units of 16 bytes, and no number to yield.
+// follow calls yield with each object that an object refers to, as far as the notes have its references. It does not
+// yield the leaves that no other object has, as these have no numbers: it returns their bytes.
 func (e *heldObjects) follow(id int32, yield func(to int32)) (ofLeaves uint64) {
 	for s := range e.w.Notes.StepsOf(id) {
 		switch s.Kind() {
@@ -57,7 +56,7 @@ func (e *heldObjects) follow(id int32, yield func(to int32)) (ofLeaves uint64) {
 			objects.StepPart:
 			yield(s.ID())
 		case objects.StepAlone:
-			ofLeaves += 16 * uint64(s.ID())
+			ofLeaves += 16 * uint64(s.ID()) // the step has the size instead of a number
 		}
 	}
 	return ofLeaves
@@ -66,7 +65,7 @@ func (e *heldObjects) follow(id int32, yield func(to int32)) (ofLeaves uint64) {
 // Bytes returns the total size of the objects in e that no walk has reached yet.
 func (e *heldObjects) Bytes() (sum uint64) {
 	for id := range e.w.Notes.Noted {
-		if id := int32(id); e.Has(id) && e.w.Of[id] == 0 {
+		if id := int32(id); e.Has(id) && e.w.NodeOf[id] == 0 {
 			ofLeaves := e.follow(id, func(int32) {})
 			sum += e.w.Notes.Bytes(id) + ofLeaves
 		}

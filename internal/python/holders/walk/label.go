@@ -1,7 +1,7 @@
 package walk
 
-// Label is the way in which a node is reached from its parent. It is turned into text only for the paths that are asked
-// for.
+// Label says how a node is reached from its parent: a step of a path. Only labels of paths that are asked for are
+// turned into text.
 type Label struct {
 	Kind labelKind
 	Arg  uint64
@@ -11,21 +11,21 @@ type labelKind uint8
 
 const (
 	labelNothing   labelKind = iota // a part of its parent
-	LabelRoot                       // arg: index of walker.names
+	LabelRoot                       // arg: index of Reached.Names
 	LabelName                       // arg: address of a str, the name of an attribute
 	LabelKey                        // arg: address of an object, the key of a dict
-	LabelIndex                      // arg: of a sequence
-	LabelElement                    // of a set
-	LabelWord                       // arg: bytes from the beginning of an object of some type made in C
-	LabelFixed                      // arg: index of fixed
+	LabelIndex                      // arg: index of a sequence
+	LabelElement                    // an element of a set
+	LabelWord                       // arg: offset in an object of some type made in C
+	LabelFixed                      // arg: index of Fixed
 	LabelClosure                    // arg: address of a str, the name of a free variable
 	LabelLocal                      // arg: address of a str, the name of a frame's variable
-	LabelTemporary                  // on the evaluation stack of a frame
+	LabelTemporary                  // a value on the evaluation stack of a frame
 	LabelFlat                       // arg: index of an array's element
-	LabelLater                      // it is found out when it is asked for, see labelOf
+	LabelLater                      // not known yet: found out when it is asked for, see paths.Writer.LabelOf
 )
 
-// Fixed are the names that the walker gives itself.
+// Fixed are the texts of labels of kind LabelFixed.
 var Fixed = [...]string{
 	".__class__", ".__globals__", ".__defaults__", ".__kwdefaults__", ".(function)", ".tb_next", ".tb_frame", ".f_back",
 	".base", ".__bases__",
@@ -49,4 +49,5 @@ const (
 	fixedGenerator
 )
 
-func named(i uint64) Label { return Label{LabelFixed, i} }
+// fixedLabel returns the label with the text Fixed[i].
+func fixedLabel(i uint64) Label { return Label{LabelFixed, i} }

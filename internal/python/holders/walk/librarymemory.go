@@ -11,31 +11,31 @@ import (
 
 // Bounds of a search for memory of libraries.
 const (
-	maxForeignHops  = 2         // small pieces from an object to a large one
-	maxOwnPieces    = 1 << 12   // small pieces of one object
-	maxForeignBytes = 256 << 20 // that are read, beside the survey's
-	foreignTime     = time.Second / 2
+	maxForeignHops  = 2               // small pieces from an object to a large one
+	maxOwnPieces    = 1 << 12         // small pieces of one object
+	maxForeignBytes = 256 << 20       // bytes that the search reads, beside the survey's
+	foreignTime     = time.Second / 2 // of the processor
 )
 
-// foreignSearch finds the memory of libraries' objects once every object has been measured.
+// foreignSearch finds the memory of libraries' objects, after the census has measured every object.
 type foreignSearch struct {
 	*census
-	claims map[uint64]claim // large pieces
-	object uint64
-	seen   map[uint64]bool // pieces of the object
-	until  time.Duration   // of the processor
+	claims map[uint64]claim // large pieces, by address
+	object uint64           // the object that the search is at
+	seen   map[uint64]bool  // pieces that this object leads to
+	until  time.Duration    // the ProcessorTime at which the search stops
 	steps  int
 	isOver bool
 }
 
 // claim is a large piece that an object leads to.
 type claim struct {
-	object uint64 // 0 for more than one
+	object uint64 // 0 if several objects lead to the piece
 	size   uint64
 }
 
-// findForeign gives objects of libraries the memory that only they lead to. It has bytes and a time of its own: where
-// these are over, no object gets any, and the survey goes on.
+// findForeign adds to objects of libraries the memory that only they lead to. The search has limits of its own for
+// bytes and time: if it hits one, no object gets any memory, and the survey goes on.
 func (s *census) findForeign() {
 	if s.Sizes == nil {
 		return
@@ -48,10 +48,10 @@ func (s *census) findForeign() {
 		s.Mem.Limit = total + maxForeignBytes
 		search := foreignSearch{census: s, claims: map[uint64]claim{}, until: began + foreignTime}
 		for i := 0; i < len(f.Objects) && !search.Over(); i++ {
-			search.from(f.Objects[i])
+			search.claimFrom(f.Objects[i])
 		}
 		if !search.Over() {
-			search.settle()
+			search.assignPieces()
 		}
 		s.Mem.Limit, s.Mem.Err = limit+s.Mem.Total-total, nil
 		s.Until += objects.ProcessorTime() - began
@@ -67,70 +67,75 @@ func (f *foreignSearch) Over() bool {
 	return f.isOver || f.Mem.Err != nil
 }
 
-// from finds the large pieces that one object leads to.
-func (f *foreignSearch) from(addr uint64) {
+// claimFrom claims the large pieces that one object leads to.
+func (f *foreignSearch) claimFrom(addr uint64) {
 	t := f.ObjectType(addr)
 	if t == nil {
 		return
 	}
 	f.object, f.seen = addr, map[uint64]bool{}
-	f.words(addr+16, min(t.Basic, objects.MaxBasic)-16, maxForeignHops)
+	f.claimWords(addr+16, min(t.Basic, objects.MaxBasic)-16, maxForeignHops)
 }
 
-// words follows the words of an object or a piece.
-func (f *foreignSearch) words(at, bytes uint64, hops int) {
-	var next []objects.Block
+// claimWords claims the large pieces to which the words of an object or a piece lead, directly or through at most hops
+// small pieces.
+func (f *foreignSearch) claimWords(at, bytes uint64, hops int) {
+	var small []objects.Block
 	f.Mem.Words(at, bytes/8, func(_, word uint64) bool {
-		if size := f.PieceSize(word); size == 0 || f.seen[word] || f.ObjectType(word) != nil || f.isCounted(word) {
-		} else if f.seen[word] = true; size >= objects.LeastLarge {
+		size := f.PieceSize(word)
+		if size == 0 || f.seen[word] || f.ObjectType(word) != nil || f.isCounted(word) {
+			return !f.Over()
+		}
+		f.seen[word] = true
+		if size >= objects.LeastLarge {
 			f.claim(word, size)
 		} else if hops > 0 && len(f.seen) < maxOwnPieces {
-			next = append(next, objects.Block{Address: word, Size: size})
+			small = append(small, objects.Block{Address: word, Size: size})
 		}
 		return !f.Over()
 	})
-	for _, one := range next {
-		f.words(one.Address, one.Size, hops-1)
+	for _, piece := range small {
+		f.claimWords(piece.Address, piece.Size, hops-1)
 	}
 }
 
-// isCounted reports whether a piece is an object of PyTorch's or Arrow's: the memory behind these is counted by what is
-// known of their classes.
+// isCounted reports whether a piece is an object of PyTorch's or Arrow's. The layouts of these are known, and the
+// memory behind them is counted by that.
 func (f *foreignSearch) isCounted(addr uint64) bool {
 	class := f.Class(f.Mem.Word(addr))
 	return strings.HasPrefix(class, "N3c10") || strings.HasPrefix(class, "N2at") ||
 		strings.HasPrefix(class, "N5torch") || strings.Contains(class, "N5arrow")
 }
 
-// claim takes in that an object leads to a large piece.
+// claim notes that the object leads to a large piece, unless the piece has a buffer of a known object in it.
 func (f *foreignSearch) claim(addr, size uint64) {
 	buffers := f.Sizes.Foreign.Buffers
 	if first, _ := slices.BinarySearch(buffers, addr); first < len(buffers) && buffers[first]-addr < size {
 		return
 	}
-	one := claim{f.object, size}
+	c := claim{f.object, size}
 	if before, taken := f.claims[addr]; taken && before.object != f.object {
-		one.object = 0
+		c.object = 0
 	}
-	f.claims[addr] = one
+	f.claims[addr] = c
 }
 
-// settle adds the pieces to the objects' sizes.
-func (f *foreignSearch) settle() {
-	of := map[uint64][]objects.Block{}
-	for addr, one := range f.claims {
-		if one.object != 0 {
-			of[one.object] = append(of[one.object], objects.Block{Address: addr, Size: one.size})
+// assignPieces adds the pieces with a single object to that object's size.
+func (f *foreignSearch) assignPieces() {
+	piecesOf := map[uint64][]objects.Block{}
+	for addr, c := range f.claims {
+		if c.object != 0 {
+			piecesOf[c.object] = append(piecesOf[c.object], objects.Block{Address: addr, Size: c.size})
 		}
 	}
-	for object, pieces := range of {
+	for object, pieces := range piecesOf {
 		slices.SortFunc(pieces, func(a, b objects.Block) int { return cmp.Compare(a.Address, b.Address) })
 		pieces = slices.CompactFunc(pieces, func(a, b objects.Block) bool { return b.Address-a.Address < a.Size })
 		id, ok := f.Index.Get(object, f.Addrs)
 		if !ok {
 			continue
 		}
-		of[object] = pieces
+		piecesOf[object] = pieces
 		bytes := f.notes.Bytes(id)
 		for _, p := range pieces {
 			bytes += p.Size
@@ -140,5 +145,5 @@ func (f *foreignSearch) settle() {
 			f.notes.Large[id] = bytes
 		}
 	}
-	f.Sizes.Foreign.Of = of
+	f.Sizes.Foreign.Pieces = piecesOf
 }

@@ -7,9 +7,9 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// visitNative looks into the heap memory that only an object of a library in C or C++ has. It follows C++ objects with
-// a virtual table, because run-time type information shows their class, and vectors of pointers. Other memory, such as
-// an allocator's lists, holds nothing for the object.
+// visitNative looks into the heap memory that an object of a library in C or C++ refers to: C++ objects with a virtual
+// table, as run-time type information shows their class, vectors of pointers, and pieces of an unknown kind. In the
+// last it follows only words that the census believes.
 func (v Visits) visitNative(n int32, addr, size uint64) {
 	var near []chunk
 	v.Mem.Words(addr+16, (size-16)/8, func(_, word uint64) bool {
@@ -33,7 +33,7 @@ func (v Visits) visitNative(n int32, addr, size uint64) {
 	}
 }
 
-// visitChunk looks at every word of a piece of memory, and returns the pieces that it refers to.
+// visitChunk follows every word of a piece of memory, and returns the pieces that it refers to.
 func (v Visits) visitChunk(c chunk) (next []chunk) {
 	raw := append([]byte(nil), v.Mem.Bytes(c.addr, int(c.size))...)
 	word := func(at int) uint64 {
@@ -61,10 +61,10 @@ func (v Visits) visitChunk(c chunk) (next []chunk) {
 			continue
 		}
 		hops := min(c.hops, nearHops) + 1
-		if one, ok := v.object(c.node, first, hops); ok {
-			next = append(next, one)
-		} else if one, ok := v.vector(c.node, first, word(at+8), word(at+16), hops); ok {
-			next = append(next, one)
+		if object, ok := v.object(c.node, first, hops); ok {
+			next = append(next, object)
+		} else if vector, ok := v.vector(c.node, first, word(at+8), word(at+16), hops); ok {
+			next = append(next, vector)
 		}
 	}
 	return next
@@ -98,11 +98,10 @@ func (v Visits) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 	}
 	c = chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl"),
 		numbers: numbersOf(class)}
-	return c, size > 0 && v.pieces.takes(addr, hops)
+	return c, size > 0 && v.pieces.isDue(addr, hops)
 }
 
-// wordSize is how many bytes malloc may have given an object beyond its end. These bytes are old contents, of whoever
-// had the piece of memory before.
+// wordSize is the size of the word that malloc may have given an object beyond its end. The word has old contents.
 const wordSize = 8
 
 // endsInNumbers reports whether the last word of a class's objects is no reference. c10::TensorImpl ends in flags and
@@ -137,7 +136,7 @@ func (v Visits) vector(n int32, begin, end, reserved uint64, hops uint8) (c chun
 		return c, false
 	}
 	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, v.ChunkSize(begin) >= reserved-begin &&
-		v.pieces.takes(begin, hops)
+		v.pieces.isDue(begin, hops)
 }
 
 // PythonsOf follows the Python objects that a buffer of pyarrow's refers to. It reports whether there is one.

@@ -13,17 +13,18 @@ type Node struct {
 	ID     int32  // its number in the notes, -1 for none
 	Label  uint32 // index of labels
 	Kind   uint8  // index of kinds
-	What   uint8  // one of the node… below
-	// probable: a word leads here that may be none of the references that hold the object.
+	What   uint8  // NodeObject, NodeFrame or NodePart
+	// Probable is true where the path to the node has a probable reference, see beliefs.go.
 	Probable bool
 }
 
 const (
 	NodeObject uint8 = iota
 	NodeFrame        // an interpreter frame: addr is not an object's
-	NodePart         // a part of another node, which has looked into it
+	NodePart         // a part of another node, with which it is looked into
 )
 
+// Kinds are the kinds of holders, by Node.Kind.
 var Kinds = [...]event.HolderKind{
 	event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback, event.HeldByThread, event.HeldByModule,
 	event.HeldByCycle,
@@ -54,17 +55,17 @@ type edge struct {
 	kind   uint8 // of the root, where there is no parent: of doubts only
 }
 
-// Reached has the nodes that a walk has reached: one for each object, by its address.
+// Reached has the nodes that a walk has reached: one for each object.
 type Reached struct {
 	*objects.Types
 	walking, places objects.Region // of Nodes and Of; of Addrs
 	Nodes           []Node
-	Addrs           []uint64 // of the nodes
-	Labels          []Label
-	Index           objects.Index   // of those that are not in the notes
-	Of              []int32         // the node of each object of the notes, from 1 on; 0 for none
+	Addrs           []uint64        // addresses, by node
+	Labels          []Label         // that nodes refer to
+	Index           objects.Index   // the nodes of objects that are not in the notes
+	NodeOf          []int32         // by an object's number in the notes: 1 + its node, 0 for none
 	Names           []string        // of roots
-	Kind            uint8           // of the roots at work
+	Kind            uint8           // index of Kinds: the kind of the roots that are being followed
 	Frames          map[int32]Frame // by node
 }
 
@@ -76,7 +77,7 @@ func newReached(t *objects.Types) Reached {
 func (r *Reached) Known(addr uint64) (n int32, ok bool) {
 	if r.Notes != nil {
 		if id, ok := r.Notes.Index.Get(addr, r.Notes.Addrs); ok {
-			return r.Of[id] - 1, r.Of[id] != 0
+			return r.NodeOf[id] - 1, r.NodeOf[id] != 0
 		}
 	}
 	return r.Index.Get(addr, r.Addrs)
@@ -92,7 +93,7 @@ func (r *Reached) numberOf(addr uint64) int32 {
 	return -1
 }
 
-// Make makes a node.
+// Make makes a node of an object that has none. It returns -1 where there is no room.
 func (r *Reached) Make(from int32, addr uint64, id int32, l Label, what uint8) int32 {
 	n := int32(len(r.Addrs))
 	if int(n) >= min(r.Limits.Objects, objects.MaxIndex) {
@@ -101,14 +102,14 @@ func (r *Reached) Make(from int32, addr uint64, id int32, l Label, what uint8) i
 	}
 	r.Put(from, addr, id, l, what)
 	if id >= 0 {
-		r.Of[id] = n + 1
+		r.NodeOf[id] = n + 1
 	} else {
 		r.Index.Put(addr, n, r.Addrs)
 	}
 	return n
 }
 
-// Put makes a node that is found by its number only.
+// Put makes a node that cannot be found by its address.
 func (r *Reached) Put(from int32, addr uint64, id int32, l Label, what uint8) {
 	kind, probable := r.Kind, false
 	if from >= 0 {
@@ -118,22 +119,22 @@ func (r *Reached) Put(from int32, addr uint64, id int32, l Label, what uint8) {
 	r.Nodes = append(r.Nodes, Node{from, id, r.Keep(l), kind, what, probable})
 }
 
-// RootLabel names a root, and returns the label of its target.
+// RootLabel returns a new label for the targets of a root with a name.
 func (r *Reached) RootLabel(name string) Label {
 	r.Names = append(r.Names, name)
 	return Label{LabelRoot, uint64(len(r.Names) - 1)}
 }
 
-// firstLabels are those that need not be kept again and again.
+// firstLabels returns the labels that [Reached.Keep] keeps only once.
 func firstLabels() []Label {
-	all := []Label{{}, {Kind: LabelLater}}
+	labels := []Label{{}, {Kind: LabelLater}}
 	for i := range Fixed {
-		all = append(all, named(uint64(i)))
+		labels = append(labels, fixedLabel(uint64(i)))
 	}
-	return all
+	return labels
 }
 
-// Keep keeps a label, and returns its place.
+// Keep returns the index of a label in Labels, to which it appends the label if that is necessary.
 func (r *Reached) Keep(l Label) uint32 {
 	switch l.Kind {
 	case labelNothing:
@@ -147,26 +148,26 @@ func (r *Reached) Keep(l Label) uint32 {
 	return uint32(len(r.Labels) - 1)
 }
 
-// Reserve makes room for so many nodes.
+// Reserve makes room for a number of nodes.
 func (r *Reached) Reserve(nodes int) {
 	nodes = min(nodes+nodes/64+1024, r.Limits.Objects)
 	r.Nodes, r.Addrs = objects.Room[Node](&r.walking, nodes), objects.Room[uint64](&r.places, nodes)
 }
 
-// reserveNoted makes room for the nodes of so many objects of the notes.
+// reserveNoted makes room for the nodes of the first count objects of the notes.
 func (r *Reached) reserveNoted(count int) {
-	r.Of = slices.Grow(objects.Room[int32](&r.walking, count), count)[:count]
+	r.NodeOf = slices.Grow(objects.Room[int32](&r.walking, count), count)[:count]
 }
 
-// Free gives back all that a walker has of a survey. It cannot be used any more.
+// Free frees the nodes and their addresses, and gives up the notes. The walker cannot be used any more.
 func (r *Reached) Free() {
 	r.freeNodes()
 	r.Addrs = nil
 	r.places.Free()
 }
 
-// freeNodes frees everything that only walking takes.
+// freeNodes frees the nodes, and gives up the notes. The addresses remain.
 func (r *Reached) freeNodes() {
-	r.Nodes, r.Of, r.Notes = nil, nil, nil
+	r.Nodes, r.NodeOf, r.Notes = nil, nil, nil
 	r.walking.Free()
 }

@@ -14,8 +14,8 @@ var (
 
 func (s *census) Over() bool { return false }
 
-// Refer takes a reference in. A word counts as a reference if it looks like one. Else the word is noted raw: it may be
-// the address of a block.
+// Refer notes a reference. A word that may be a reference is judged by its target. Words that cannot be addresses of
+// objects are noted raw: they may be addresses of blocks.
 func (s *census) Refer(_ int32, to uint64, kind objects.Step, _ Label) bool {
 	switch {
 	case kind == objects.StepFollow:
@@ -28,12 +28,12 @@ func (s *census) Refer(_ int32, to uint64, kind objects.Step, _ Label) bool {
 	case to&7 == 0:
 		s.noteReference(to, kind, aheadGuess)
 	case s.recording && to < objects.UserSpace:
-		s.raw(to)
+		s.noteRaw(to)
 	}
 	return true
 }
 
-// Count adds a certain reference to a node, unless it has been counted.
+// Count counts a certain reference to a node, unless it has been counted.
 func (s *census) Count(_, n int32) {
 	if !s.Uncounted {
 		s.addReference(n)
@@ -47,8 +47,7 @@ func (s *census) step(kind objects.Step) {
 	}
 }
 
-// beginPart notes a StepOnce without its object, for a dict that may have no number yet. [census.part] fills the dict's
-// number in.
+// beginPart notes a StepOnce, in which [census.part] fills in the number of the dict: the dict may have none yet.
 func (s *census) beginPart() {
 	if s.recording {
 		s.unfilled = int32(len(s.notes.Steps))
@@ -95,9 +94,9 @@ func (s *census) visitQueue() {
 	}
 }
 
-// noteNode takes in a node that a survey has just made.
+// noteNode makes the note of a new node.
 func (s *census) noteNode(n int32, what uint8) {
-	one := objects.Note{First: objects.Unnoted}
+	note := objects.Note{First: objects.Unnoted}
 	if what != NodePart {
 		s.waiting = append(s.waiting, n)
 	}
@@ -106,10 +105,10 @@ func (s *census) noteNode(n int32, what uint8) {
 	} else if t := s.ObjectType(s.Addrs[n]); t != nil {
 		before := s.recording
 		s.recording = false
-		one = s.describeNode(s.Addrs[n], t, n)
+		note = s.describeNode(s.Addrs[n], t, n)
 		s.recording = before
 	}
-	s.notes.Noted = append(s.notes.Noted, one)
+	s.notes.Noted = append(s.notes.Noted, note)
 }
 
 // describeNode returns the note of an object: all but its steps.
@@ -119,24 +118,24 @@ func (s *census) describeNode(addr uint64, t *objects.Type, n int32) objects.Not
 		t.Number = uint32(len(notes.Types))
 		notes.Types = append(notes.Types, t)
 	}
-	one := objects.Note{References: uint32(s.References(addr)), What: t.Number, First: objects.Unnoted}
+	note := objects.Note{References: uint32(s.References(addr)), What: t.Number, First: objects.Unnoted}
 	if t.Shape == objects.ShapeLeaf {
-		one.What |= objects.NoteLeaf
+		note.What |= objects.NoteLeaf
 	} else if t.Shape == objects.ShapeType || t.Shape == objects.ShapeFunction || t.Name == objects.LruCache {
 		if s.LeadsOut(addr, t) {
-			one.What |= objects.NoteOut
+			note.What |= objects.NoteOut
 		}
 	}
 	if s.Sizes != nil {
 		bytes, known := s.Measure(addr, t)
-		if one.Bytes = uint32(bytes); bytes >= objects.TooLarge {
-			one.Bytes, notes.Large[n] = objects.TooLarge, bytes
+		if note.Bytes = uint32(bytes); bytes >= objects.TooLarge {
+			note.Bytes, notes.Large[n] = objects.TooLarge, bytes
 		}
 		if !known {
-			one.What |= objects.NoteUnknown
+			note.What |= objects.NoteUnknown
 		}
 	}
-	return one
+	return note
 }
 
 // isLarge reports whether an object has so many references that each walk reads them itself. Notes of the references of
@@ -153,16 +152,16 @@ func (s *census) isLarge(addr uint64, t *objects.Type) bool {
 	case objects.ShapeSet:
 		return s.Mem.Word(addr+cpython.SetMask) > most
 	case objects.ShapeArray:
-		return s.ArrayObjects(addr) > most || s.ArrayElements(addr) > most &&
-			len(objects.RecordsOf(&s.Sizer, addr).Fields) > 0
+		hasManyRecords := s.ArrayElements(addr) > most && len(objects.RecordsOf(&s.Sizer, addr).Fields) > 0
+		return s.ArrayObjects(addr) > most || hasManyRecords
 	}
 	return false
 }
 
 // record visits a node. It notes the steps of the visit, unless they have been noted, are too many, or cannot be noted.
 func (s *census) record(n int32, visit func()) {
-	one, t := &s.notes.Noted[n], s.notes.TypeOf(n)
-	if t == nil || one.First != objects.Unnoted || !t.Recordable() {
+	note, t := &s.notes.Noted[n], s.notes.TypeOf(n)
+	if t == nil || note.First != objects.Unnoted || !t.Recordable() {
 		visit()
 		return
 	}
@@ -171,7 +170,7 @@ func (s *census) record(n int32, visit func()) {
 		s.large = false
 		return
 	}
-	one.First = uint32(len(s.notes.Steps))
+	note.First = uint32(len(s.notes.Steps))
 	s.recording = true
 	visit()
 	s.recording = false

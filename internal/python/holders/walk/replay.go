@@ -4,8 +4,9 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// replayed replays the noted steps of a node. It reports whether there are any.
-func replayed(w *Walker, n int32) bool {
+// replaySteps replays the noted steps of a node. It reports false, and does nothing, where there are none or where the
+// visitor needs more than the steps.
+func replaySteps(w *Walker, n int32) bool {
 	if w.Notes == nil {
 		return false
 	}
@@ -14,7 +15,7 @@ func replayed(w *Walker, n int32) bool {
 		return false
 	}
 	if w.Arrays != nil && w.Arrays.ReadsArrays() && w.Notes.TypeOf(id).Shape == objects.ShapeArray {
-		return false // it wants to know more
+		return false // the visitor reads the array itself
 	}
 	if t := w.TypeOf(n); t != nil && t.HidesSome() {
 		return false // the steps do not show which references are hidden
@@ -27,9 +28,9 @@ func replayed(w *Walker, n int32) bool {
 		}
 		if s.Kind() == objects.StepRaw {
 			at++
-			r.raw(uint64(s.ID())<<32 | uint64(w.Notes.Steps[at]))
+			r.replayRaw(uint64(s.ID())<<32 | uint64(w.Notes.Steps[at]))
 		} else {
-			r.take(s)
+			r.replayStep(s)
 		}
 		at++
 	}
@@ -37,14 +38,16 @@ func replayed(w *Walker, n int32) bool {
 	return true
 }
 
+// replay is the state of replaying the steps of one node.
 type replay struct {
 	*Walker
 	node   int32
-	before bool // uncounted
-	isNew  bool // the last part
+	before bool // Walker.Uncounted, as it was before the replay
+	isNew  bool // the last part was not visited before
 }
 
-func (r *replay) take(s objects.Step) {
+// replayStep replays a step.
+func (r *replay) replayStep(s objects.Step) {
 	w, n, id := r.Walker, r.node, s.ID()
 	switch s.Kind() {
 	case objects.StepFollow:
@@ -61,20 +64,20 @@ func (r *replay) take(s objects.Step) {
 		}
 	case objects.StepGlobals:
 		if addr := w.Notes.Addrs[id]; !w.Deferring {
-			w.followNoted(n, id, named(fixedGlobals))
-		} else if w.Of[id] == 0 && !w.Spaces[addr] {
-			w.defers(n, addr, named(fixedGlobals))
+			w.followNoted(n, id, fixedLabel(fixedGlobals))
+		} else if w.NodeOf[id] == 0 && !w.Spaces[addr] {
+			w.deferReference(n, addr, fixedLabel(fixedGlobals))
 		}
 	case objects.StepCounting:
-		w.Refer(n, w.Notes.Addrs[id], objects.StepCounting, named(fixedBases))
+		w.Refer(n, w.Notes.Addrs[id], objects.StepCounting, fixedLabel(fixedBases))
 	case objects.StepClass:
 		if !w.Deferring {
-			w.followNoted(n, id, named(fixedClass))
+			w.followNoted(n, id, fixedLabel(fixedClass))
 		} else {
 			w.deferClass(n, w.Notes.Addrs[id])
 		}
 	case objects.StepOnce:
-		w.Uncounted = r.before || w.Of[id] != 0
+		w.Uncounted = r.before || w.NodeOf[id] != 0
 	case objects.StepOnceNew:
 		w.Uncounted = r.before || !r.isNew
 	case objects.StepEnd:
@@ -94,8 +97,9 @@ func (r *replay) take(s objects.Step) {
 	}
 }
 
-// raw takes a word that did not look like a reference.
-func (r *replay) raw(word uint64) {
+// replayRaw replays a word that did not look like a reference: it may point at a block, or at an object that has come
+// since.
+func (r *replay) replayRaw(word uint64) {
 	if r.pointsAt(r.node, word, false) || word&7 != 0 {
 		return
 	}
@@ -106,7 +110,7 @@ func (r *replay) raw(word uint64) {
 
 // partNoted is Part for an object in the notes.
 func (r *replay) partNoted(id int32) bool {
-	n, isNew := r.Of[id]-1, r.Of[id] == 0
+	n, isNew := r.NodeOf[id]-1, r.NodeOf[id] == 0
 	if isNew {
 		n = r.Add(r.node, r.Notes.Addrs[id], id, Label{}, NodePart)
 	}

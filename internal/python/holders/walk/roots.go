@@ -5,11 +5,12 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Roots are where references to objects begin.
+// Roots follows the references that no object holds: variables, outputs, tracebacks, threads, modules.
 type Roots struct{ *Walker }
 
-// Follows follows all roots, in their order; deferring is false where that does not matter.
-func (r Roots) Follows(modules []objects.Module, deferring bool) {
+// FollowAll follows all roots, in the order of [event.HolderKind], and everything that they lead to. deferring is false
+// where the order of findings does not matter.
+func (r Roots) FollowAll(modules []objects.Module, deferring bool) {
 	for _, m := range modules {
 		r.Spaces[m.Dict] = true
 	}
@@ -28,9 +29,9 @@ func (r Roots) Follows(modules []objects.Module, deferring bool) {
 	r.threads(threads)
 	r.Deferring = false
 	r.Kind = KindModule
-	for _, last := range []bool{false, true} { // its imports are found in their own modules
+	for _, isMain := range []bool{false, true} { // __main__ last: its imports are found in their own modules
 		for _, m := range modules {
-			if last == (m.Name == "__main__") {
+			if isMain == (m.Name == "__main__") {
 				r.sharedRoot(m.Addr, m.Name)
 			}
 		}
@@ -42,17 +43,17 @@ func (r Roots) Follows(modules []objects.Module, deferring bool) {
 	r.FollowDoubts()
 }
 
-// sharedRoot follows a reference of an object that is looked into as well.
+// sharedRoot follows a reference from an object that is looked into as well, which counts it.
 func (r Roots) sharedRoot(to uint64, name string) {
-	r.once(false, func() { r.root(to, name) })
+	r.countIfNew(false, func() { r.root(to, name) })
 }
 
-// root follows a reference of no object.
+// root follows a reference that no object holds.
 func (r Roots) root(to uint64, name string) {
 	r.Follow(-1, to, r.RootLabel(name))
 }
 
-// variables follows the names that are the user's, then runs.
+// variables follows the names in __main__ that are the user's.
 func (r Roots) variables(names []objects.Binding) {
 	r.Kind = KindVariable
 	for _, b := range names {
@@ -66,13 +67,13 @@ func (r Roots) variables(names []objects.Binding) {
 // outputs follows IPython's references to outputs: Out first, so that Out[7] is found before _7.
 func (r Roots) outputs(names []objects.Binding, builtins uint64) {
 	r.Kind = KindOutput
-	for _, first := range []bool{true, false} {
+	for _, outFirst := range []bool{true, false} {
 		for _, b := range names {
-			if isOut := b.Name == "Out" || b.Name == "_oh"; objects.IsIPythons(b.Name) && !r.Shell.IsUsers(b) &&
-				isOut == first {
+			isOut, isIPythons := b.Name == "Out" || b.Name == "_oh", objects.IsIPythons(b.Name) && !r.Shell.IsUsers(b)
+			if isIPythons && isOut == outFirst {
 				r.root(b.Value, b.Name)
 			}
-			if first {
+			if outFirst {
 				r.Run()
 			}
 		}
@@ -82,7 +83,7 @@ func (r Roots) outputs(names []objects.Binding, builtins uint64) {
 	r.Run()
 }
 
-// tracebacks follows the exception that was shown last: of sys, and IPython's own copy.
+// tracebacks follows the exception that was shown last, in sys and in IPython's own copy.
 func (r Roots) tracebacks(names []objects.Binding, sys uint64) {
 	r.Kind = KindTraceback
 	if sys != 0 {
@@ -105,49 +106,49 @@ func (r Roots) tracebacks(names []objects.Binding, sys uint64) {
 
 // threads follows the frames that run, and the other references of a thread: its dict, its context, the exceptions that
 // it handles.
-func (r Roots) threads(all []Thread) {
+func (r Roots) threads(threads []Thread) {
 	r.Kind = KindThread
-	at := r.RootLabel("(thread)")
-	for _, t := range all {
+	label := r.RootLabel("(thread)")
+	for _, t := range threads {
 		for _, f := range t.Frames {
-			r.FrameRoot(f, at)
+			r.FrameRoot(f, label)
 		}
 	}
 	r.Run()
-	for _, t := range all {
+	for _, t := range threads {
 		r.Mem.Words(t.Addr, uint64(min(r.Heap.ThreadSize, objects.MaxBasic)/8), func(_, word uint64) bool {
-			Visits(r).looseWord(-1, word, at)
+			Visits(r).looseWord(-1, word, label)
 			return !r.Done()
 		})
 	}
 	r.Run()
 }
 
-// FrameRoot takes a frame that runs.
-func (r Roots) FrameRoot(addr uint64, at Label) {
+// FrameRoot makes a node of a frame that runs.
+func (r Roots) FrameRoot(addr uint64, l Label) {
 	if _, ok := r.Known(addr); ok || addr < objects.LowestAddress || addr >= objects.UserSpace {
 		return
 	}
 	if r.Heap.FrameKind == cpython.FrameObject {
 		if t := r.ObjectType(addr); t != nil && t.Shape == objects.ShapeFrame {
-			r.AddNew(-1, addr, at, NodeObject)
+			r.AddNew(-1, addr, l, NodeObject)
 		}
 		return
 	}
 	owner := r.Mem.Bytes(addr+uint64(r.Heap.FrameOwner), 1)
 	if owner != nil && uint32(owner[0]) < r.Heap.OwnerSkip { // others have no Python code
-		r.AddNew(-1, addr, at, NodeFrame)
+		r.AddNew(-1, addr, l, NodeFrame)
 	}
 }
 
-// interpreter follows the interpreter's own references beside sys.modules, such as codecs and hooks. More distant
-// memory is not looked at: there are lists of free objects.
+// interpreter follows the interpreter's own references, such as codecs and hooks, which lie around its reference to
+// sys.modules. The rest of the interpreter's state has lists of free objects, and is not looked at.
 func (r Roots) interpreter() {
 	const before, size = 64, 320
 	r.Kind = KindModule
-	at := r.RootLabel("(interpreter)")
+	label := r.RootLabel("(interpreter)")
 	r.Mem.Words(r.Heap.Interpreter+uint64(r.Heap.InterpModules)-before, size/8, func(_, word uint64) bool {
-		Visits(r).looseWord(-1, word, at)
+		Visits(r).looseWord(-1, word, label)
 		return !r.Done()
 	})
 	r.Run()

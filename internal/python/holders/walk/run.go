@@ -1,9 +1,9 @@
 package walk
 
-// Run looks into every node that was reached, and into those that are reached from there.
+// Run looks into every node that was reached, and into everything that is reached from there.
 func (w *Walker) Run() {
 	w.visitQueue()
-	for i := 0; i < len(w.keys) && !w.Done(); i++ { // it grows on the way
+	for i := 0; i < len(w.keys) && !w.Done(); i++ { // visitQueue appends
 		e := w.keys[i]
 		w.Follow(e.Parent, e.To, e.Label)
 		w.visitQueue()
@@ -12,6 +12,7 @@ func (w *Walker) Run() {
 	w.visitFar()
 }
 
+// visitQueue looks into the nodes that were not looked into, until there are none.
 func (w *Walker) visitQueue() {
 	if w.recorder != nil {
 		w.recorder.visitQueue()
@@ -30,7 +31,7 @@ func (w *Walker) visitQueue() {
 // Flush follows the deferred references.
 func (w *Walker) Flush() {
 	w.Deferring = false
-	for i := 0; i < len(w.deferred) && !w.Done(); i++ { // it grows on the way
+	for i := 0; i < len(w.deferred) && !w.Done(); i++ { // Run may append
 		e := w.deferred[i]
 		w.Follow(e.Parent, e.To, e.Label)
 		w.Run()
@@ -41,7 +42,7 @@ func (w *Walker) Flush() {
 // Visit follows the references of a node.
 func (w *Walker) Visit(n int32) {
 	switch {
-	case replayed(w, n):
+	case replaySteps(w, n):
 	case w.recorder != nil:
 		w.recorder.record(n, func() { Visits{w}.lookInto(n) })
 	default:
@@ -49,23 +50,23 @@ func (w *Walker) Visit(n int32) {
 	}
 }
 
-// visitFar looks into the pieces of memory that are further away, and into the objects that are found there.
+// visitFar looks into the pieces of memory that are far from their objects, and into the objects that are found there.
 func (w *Walker) visitFar() {
 	for len(w.pieces.far) > 0 && !w.Done() {
 		c := w.pieces.far[0]
 		w.pieces.far = w.pieces.far[1:]
 		if !w.pieces.isNew(c.addr) {
-			continue // another object that came later has it nearby
+			continue // it turned out to be near to another object
 		}
 		w.pieces.far = append(w.pieces.far, Visits{w}.visitChunk(c)...)
 		w.visitQueue()
 	}
 }
 
-// FollowDoubts follows the words that are references only probably, once all targets of certain ones have been reached:
-// a word that a variable may have must not hide an object's certain holder.
+// FollowDoubts follows the probable references. It is called once all certain references have been followed: a word
+// that is only probably a reference must not hide an object's certain holder.
 func (w *Walker) FollowDoubts() {
-	for i := 0; i < len(w.Beliefs.Doubts) && !w.Done(); i++ { // it grows on the way
+	for i := 0; i < len(w.Beliefs.Doubts) && !w.Done(); i++ { // Run may append
 		e := w.Beliefs.Doubts[i]
 		if _, reached := w.Known(e.To); reached && w.leaves == nil {
 			continue
@@ -81,7 +82,8 @@ func (w *Walker) FollowDoubts() {
 	w.Beliefs.Doubts = nil
 }
 
-// visitTemporaries looks at the rest of evaluation stacks.
+// visitTemporaries follows the words on evaluation stacks of which it is not known how much is in use. It follows only
+// words that the census believes.
 func (w *Walker) visitTemporaries() {
 	for _, t := range w.temporaries {
 		code := w.Frames[t.node].Code

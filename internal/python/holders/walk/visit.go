@@ -5,7 +5,7 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// isFrameNode reports whether a node is an interpreter's frame.
+// isFrameNode reports whether a node is an interpreter's frame. A census has no Nodes, and knows this itself.
 func (w *Walker) isFrameNode(n int32) bool {
 	if w.recorder != nil {
 		return w.recorder.isFrameNode(n)
@@ -13,7 +13,7 @@ func (w *Walker) isFrameNode(n int32) bool {
 	return w.Nodes[n].What == NodeFrame
 }
 
-// lookInto reads the memory of a node.
+// lookInto follows the references of a node, by reading its memory.
 func (v Visits) lookInto(n int32) {
 	addr := v.Addrs[n]
 	if v.isFrameNode(n) {
@@ -53,10 +53,10 @@ func (v Visits) lookInto(n int32) {
 	case objects.ShapeGenerator:
 		v.visitGenerator(n, addr, t)
 	case objects.ShapeTraceback:
-		v.Follow(n, v.Mem.Word(addr+cpython.TracebackFrame), named(fixedFrame))
-		v.Follow(n, v.Mem.Word(addr+cpython.TracebackNext), named(fixedNext))
+		v.Follow(n, v.Mem.Word(addr+cpython.TracebackFrame), fixedLabel(fixedFrame))
+		v.Follow(n, v.Mem.Word(addr+cpython.TracebackNext), fixedLabel(fixedNext))
 	case objects.ShapeWeak:
-		v.Follow(n, v.Mem.Word(addr+cpython.WeakReferenceCallback), named(fixedCallback))
+		v.Follow(n, v.Mem.Word(addr+cpython.WeakReferenceCallback), fixedLabel(fixedCallback))
 	case objects.ShapeArray:
 		v.visitArray(n, addr)
 	}
@@ -79,12 +79,12 @@ func (v Visits) visitInstance(n int32, addr uint64, t *objects.Type) {
 	}
 	if t.Shape == objects.ShapeWords && t.Item == 8 {
 		count := min(v.Mem.Word(addr+uint64(v.Heap.VarSize)), objects.MaxItems)
-		take := v.Word
+		followWord := v.Word
 		if t.UnknownBefore > 0 {
-			take = v.looseWord
+			followWord = v.looseWord
 		}
 		v.Mem.Words(addr+t.Basic, count, func(i, word uint64) bool {
-			take(n, word, Label{LabelIndex, i})
+			followWord(n, word, Label{LabelIndex, i})
 			return !v.Done()
 		})
 	}
@@ -100,10 +100,10 @@ func (v Visits) visitInstance(n int32, addr uint64, t *objects.Type) {
 	v.visitClass(n, t)
 }
 
-// visitClass has an instance hold its class, once everything else has been reached.
+// visitClass follows the reference of an instance to its class. Only classes made at run time are counted by instances.
 func (v Visits) visitClass(n int32, t *objects.Type) {
 	if t.Flags&cpython.FlagHeapType != 0 {
-		v.Refer(n, t.Addr, objects.StepClass, named(fixedClass))
+		v.Refer(n, t.Addr, objects.StepClass, fixedLabel(fixedClass))
 	}
 }
 
@@ -116,10 +116,13 @@ func (v Visits) visitDict(n int32, addr uint64) {
 }
 
 // isOrdered reports whether a type is collections.OrderedDict or derived from it.
-func isOrdered(all *objects.Types, t *objects.Type) bool {
-	for base := range all.Bases(t) {
-		if base.Name == "collections.OrderedDict" || base.Name == "dict" {
-			return base.Name != "dict"
+func isOrdered(types *objects.Types, t *objects.Type) bool {
+	for base := range types.Bases(t) {
+		switch base.Name {
+		case "collections.OrderedDict":
+			return true
+		case "dict":
+			return false
 		}
 	}
 	return false
@@ -134,7 +137,8 @@ func (v Visits) followKeys(n int32, addr uint64) {
 	})
 }
 
-// visitSet looks at a table of keys and hashes. A place that was deleted refers to an object without references.
+// visitSet follows the keys in a set's table of keys and hashes. A deleted place has the address of a dummy that is not
+// counted.
 func (v Visits) visitSet(n int32, addr uint64) {
 	table, mask := v.Mem.Word(addr+cpython.SetTable), v.Mem.Word(addr+cpython.SetMask)
 	v.Mem.Words(table, 2*min(mask, cpython.MaxEntries)+2, func(i, word uint64) bool {
@@ -145,8 +149,9 @@ func (v Visits) visitSet(n int32, addr uint64) {
 	})
 }
 
-// visitDeque walks the blocks: Modules/_collectionsmodule.c, 3.9 to 3.15: leftblock, rightblock, leftindex, rightindex
-// behind the size; a block is left, 64 items, right.
+// visitDeque follows the items of a deque, block by block. Behind the size are leftblock, rightblock, leftindex and
+// rightindex. A block has a link to the left, 64 items, and a link to the right (Modules/_collectionsmodule.c, 3.9 to
+// 3.15).
 func (v Visits) visitDeque(n int32, addr uint64) {
 	const items = 64
 	left, right := v.Mem.Word(addr+24), v.Mem.Word(addr+32)
@@ -179,16 +184,16 @@ func (v Visits) visitType(n int32, addr uint64) {
 	if t := v.ObjectType(dict); t != nil && t.Shape == objects.ShapeDict {
 		v.namespaceOf(n, dict)
 	}
-	v.Follow(n, v.Mem.Word(addr+cpython.TypeBases), named(fixedBases))
-	// tp_mro: a class in a cycle holds itself there
-	for _, itself := range []uint64{cpython.TypeBases + 8, cpython.TypeBase} {
-		v.Refer(n, v.Mem.Word(addr+itself), objects.StepCounting, named(fixedBases))
+	v.Follow(n, v.Mem.Word(addr+cpython.TypeBases), fixedLabel(fixedBases))
+	const mro = cpython.TypeBases + 8 // tp_mro: a tuple in which a class holds itself
+	for _, at := range []uint64{mro, cpython.TypeBase} {
+		v.Refer(n, v.Mem.Word(addr+at), objects.StepCounting, fixedLabel(fixedBases))
 	}
 }
 
-// namespaceOf follows the attributes in a dict that a node looks into itself.
+// namespaceOf follows the attributes in a dict that is a part of a node.
 func (v Visits) namespaceOf(n int32, dict uint64) {
-	v.once(v.Part(n, dict), func() {
+	v.countIfNew(v.Part(n, dict), func() {
 		v.Entries(dict, func(key, value uint64) bool {
 			v.Follow(n, value, Label{LabelName, key})
 			return !v.Done()
@@ -196,8 +201,7 @@ func (v Visits) namespaceOf(n int32, dict uint64) {
 	})
 }
 
-// visitModule follows a module's attributes, and the state of one made in C: PyModuleObject.md_dict, md_def, md_state
-// (Objects/moduleobject.c); PyModuleDef.m_size is at 56.
+// visitModule follows a module's attributes, and the state of a module made in C.
 func (v Visits) visitModule(n int32, addr uint64) {
 	dict := v.Mem.Word(addr + uint64(v.Heap.ModuleDict))
 	if t := v.ObjectType(dict); t != nil && t.Shape == objects.ShapeDict {
@@ -206,14 +210,15 @@ func (v Visits) visitModule(n int32, addr uint64) {
 	v.moduleState(n, addr)
 }
 
-// moduleState looks into the memory that a module made in C has of its own.
+// moduleState follows the words of the memory that a module made in C has of its own: PyModuleObject.md_def and
+// md_state (Objects/moduleobject.c), PyModuleDef.m_size.
 func (v Visits) moduleState(n int32, addr uint64) {
 	const def, state, size = 24, 32, 56
 	at := v.Mem.Word(addr + state)
 	if at == 0 {
 		return
 	}
-	v.note(objects.StepState)
+	v.noteStep(objects.StepState)
 	if bytes := v.Mem.Word(v.Mem.Word(addr+def) + size); bytes <= objects.MaxBasic {
 		v.Mem.Words(at, bytes/8, func(i, word uint64) bool {
 			v.looseWord(n, word, Label{LabelWord, 8 * i})
@@ -222,8 +227,8 @@ func (v Visits) moduleState(n int32, addr uint64) {
 	}
 }
 
-// Attributes follows the values of an instance's own namespace. It returns the dict of that, if it has become one.
-// References in a dict that was reached before have been counted.
+// Attributes calls yield with the attributes in an instance's own namespace, and returns the namespace's dict, 0 for
+// none. If the dict was reached before, its references have been counted.
 func (v Visits) Attributes(obj uint64, t *objects.Type, yield func(key, value uint64) bool) (dict uint64) {
 	dict, values := v.AttributesAt(obj, t)
 	if dict == 0 {
@@ -242,7 +247,7 @@ func (v Visits) Attributes(obj uint64, t *objects.Type, yield func(key, value ui
 		v.recorder.beginPart()
 	}
 	v.Entries(dict, yield)
-	v.note(objects.StepEnd)
+	v.noteStep(objects.StepEnd)
 	v.Uncounted = before
 	return dict
 }

@@ -22,21 +22,21 @@ type Walker struct {
 	abilities
 	Finished bool // the visitor has everything that it looks for
 
-	next      int           // the first node that was not looked into
-	Uncounted bool          // the references that are being followed have been counted already
-	Hidden    bool          // the collector does not visit them
-	Shell     objects.Shell // IPython's
+	next      int  // the first node that was not looked into
+	Uncounted bool // the references that are being followed have been counted already
+	Hidden    bool // the collector does not visit the references that are being followed
+	Shell     objects.Shell
 
 	Beliefs     beliefs
 	pieces      pieces
-	metFrames   map[uint64]bool // frames that were looked into, where each is looked into once; nil for where not
+	metFrames   map[uint64]bool // frames that were looked into, if each may be looked into only once; else nil
 	temporaries []temporary
 }
 
-// temporary is an evaluation stack that may be in use only in part.
+// temporary is the evaluation stack of a frame that executes. How much of the stack is in use is not known.
 type temporary struct {
-	node  int32
-	first uint64
+	node  int32  // the frame
+	first uint64 // the address of the lowest value
 }
 
 // NewWalker returns a walker that looks for the holders of blocks. It knows of no survey.
@@ -51,18 +51,18 @@ func WalkerOf(r objects.Reader, blocks blockTable) *Walker {
 		Sizer: objects.Sizer{Reader: r}, blockTable: blocks,
 		Reached: newReached(r.Types), exits: NewExits(r), pieces: newPieces(r.Limits.Objects),
 	}
-	w.blockTable.all = func() { w.Finished = w.Over() }
+	w.blockTable.onAllFound = func() { w.Finished = w.Over() }
 	return w
 }
 
-// EndWalk gives back everything that is needed only for walking. The walker still knows its nodes.
+// EndWalk frees everything that only walking needs, Nodes included. The addresses and labels of the nodes remain.
 func (w *Walker) EndWalk() {
 	w.freeNodes()
 	w.Index, w.Beliefs, w.pieces = objects.Index{}, beliefs{}, pieces{}
 	w.deferred, w.keys = nil, nil
 }
 
-// VisitFor has a visitor decide from now on.
+// VisitFor sets the visitor.
 func (w *Walker) VisitFor(v Visitor) {
 	w.Visitor, w.abilities, w.Finished = v, abilitiesOf(v), v.Over()
 }
@@ -70,7 +70,7 @@ func (w *Walker) VisitFor(v Visitor) {
 // Done reports whether there is nothing more to find, or no more time to find it.
 func (w *Walker) Done() bool { return w.Spent() || w.Finished }
 
-// Follow takes a reference that a node holds. It reports whether that led to an object.
+// Follow passes a reference that a node holds to the visitor. It reports whether the reference led to an object.
 func (w *Walker) Follow(from int32, to uint64, l Label) bool {
 	return w.Refer(from, to, objects.StepFollow, l)
 }
@@ -93,16 +93,16 @@ func (w *Walker) followNoted(from, id int32, l Label) bool {
 	if w.Done() {
 		return false
 	}
-	one := &w.Notes.Noted[id]
-	leaf := one.Is(objects.NoteLeaf)
+	note := &w.Notes.Noted[id]
+	leaf := note.Is(objects.NoteLeaf)
 	if leaf && w.leaves == nil {
 		return true
 	}
-	if leaf && from >= 0 && one.References == 1 {
-		w.leaves.OwnBytes(from, w.Notes.Bytes(id), !one.Is(objects.NoteUnknown))
+	if leaf && from >= 0 && note.References == 1 {
+		w.leaves.OwnBytes(from, w.Notes.Bytes(id), !note.Is(objects.NoteUnknown))
 		return true
 	}
-	if n := w.Of[id]; n != 0 {
+	if n := w.NodeOf[id]; n != 0 {
 		w.Count(from, n-1)
 		return true
 	}
@@ -115,11 +115,11 @@ func (w *Walker) followNoted(from, id int32, l Label) bool {
 		w.leaves.LeafNoted(from, id)
 		return true
 	}
-	if w.Deferring && w.notedOut(addr, one, t) {
-		w.defers(from, addr, l)
+	if w.Deferring && w.notedOut(addr, note, t) {
+		w.deferReference(from, addr, l)
 		return true
 	}
-	w.arrived(from, w.Add(from, addr, id, l, NodeObject), t)
+	w.countArrival(from, w.Add(from, addr, id, l, NodeObject), t)
 	return true
 }
 
@@ -143,81 +143,87 @@ func (w *Walker) followUnseen(from int32, to uint64, l Label) bool {
 		return true
 	}
 	if w.Deferring && w.LeadsOut(to, t) {
-		w.defers(from, to, l)
+		w.deferReference(from, to, l)
 		return true
 	}
-	w.arrived(from, w.AddNew(from, to, l, NodeObject), t)
+	w.countArrival(from, w.AddNew(from, to, l, NodeObject), t)
 	return true
 }
 
-// arrived takes in the reference to a node that was made for it.
-func (w *Walker) arrived(from, n int32, t *objects.Type) {
+// countArrival counts the reference for which node n was made. It also corrects the kind of a traceback that IPython
+// keeps.
+func (w *Walker) countArrival(from, n int32, t *objects.Type) {
 	w.Count(from, n)
 	if n >= 0 && t.Shape == objects.ShapeTraceback && w.Nodes[n].Kind == KindModule {
-		w.Nodes[n].Kind = KindTraceback // IPython keeps the last one too
+		w.Nodes[n].Kind = KindTraceback
 	}
 }
 
-// note notes a step, where steps are noted.
-func (w *Walker) note(kind objects.Step) {
+// noteStep notes a step, if the visitor notes steps.
+func (w *Walker) noteStep(kind objects.Step) {
 	if w.recorder != nil {
 		w.recorder.step(kind)
 	}
 }
 
-// once follows the references of a part of a node. They count unless the part was visited before.
-func (w *Walker) once(isNew bool, follow func()) {
+// countIfNew follows the references of a part of a node. They are counted if the part is new, and has not been visited
+// before.
+func (w *Walker) countIfNew(isNew bool, follow func()) {
 	before := w.Uncounted
 	w.Uncounted = before || !isNew
-	w.note(objects.StepOnceNew)
+	w.noteStep(objects.StepOnceNew)
 	follow()
-	w.note(objects.StepEnd)
+	w.noteStep(objects.StepEnd)
 	w.Uncounted = before
 }
 
-// AddNew makes a node of an object that may be in the notes or not.
+// AddNew makes a node of an object, with the object's number if the notes have one.
 func (w *Walker) AddNew(from int32, addr uint64, l Label, what uint8) int32 {
 	return w.Add(from, addr, w.numberOf(addr), l, what)
 }
 
-// AddUnreached makes nodes of the objects that the garbage collector knows and the walk has not reached, as far as
-// which holds for their numbers.
-func (w *Walker) AddUnreached(l Label, which func(id int32) bool) {
+// AddUnreached makes nodes of the objects that the garbage collector knows and the walk has not reached, if wanted
+// accepts their numbers.
+func (w *Walker) AddUnreached(l Label, wanted func(id int32) bool) {
 	for i := range w.Notes.Noted {
-		id, one := int32(i), &w.Notes.Noted[i]
-		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && w.Of[id] == 0 &&
-			which(id) {
+		id, note := int32(i), &w.Notes.Noted[i]
+		isContainer := !note.Is(objects.NoteLeaf) && note.TypeNumber() != 0
+		if isContainer && note.Is(objects.NoteTracked) && w.NodeOf[id] == 0 && wanted(id) {
 			w.Add(-1, w.Notes.Addrs[id], id, l, NodeObject)
 		}
 	}
 }
 
-// Part takes an object that belongs to a node and that the node looks into itself. It is false where that was done
-// before.
-func (w *Walker) Part(of int32, addr uint64) bool {
+// Part makes a node of an object that belongs to another node, its owner, such as the dict of a module. The visit of
+// the owner follows the part's references. Part reports whether the node is new.
+func (w *Walker) Part(owner int32, addr uint64) (isNew bool) {
 	n, known := w.Known(addr)
 	if !known {
-		n = w.AddNew(of, addr, Label{}, NodePart)
+		n = w.AddNew(owner, addr, Label{}, NodePart)
 	}
 	if w.recorder != nil {
 		w.recorder.part(n)
 	}
-	w.Count(of, n)
+	w.Count(owner, n)
 	return n >= 0 && !known
 }
 
-// hiding follows a part of an object. Its references count as hidden if the object's type hides that part.
-func (w *Walker) hiding(t *objects.Type, offset uint64, follow func()) {
+// withHidden runs follow, which follows the references at an offset of an object. They count as hidden if the object's
+// type hides that offset.
+func (w *Walker) withHidden(t *objects.Type, offset uint64, follow func()) {
 	before := w.Hidden
 	w.Hidden = before || t != nil && offset < t.HiddenBefore
 	follow()
 	w.Hidden = before
 }
 
-// Hides reports whether the collector cannot see the reference of a node that is being followed.
+// Hides reports whether the collector cannot see the reference of node n that is being followed. n is -1 for a root.
 func (w *Walker) Hides(n int32) bool {
-	if w.Hidden || n < 0 || w.Nodes[n].What == NodeFrame {
-		return w.Hidden
+	if w.Hidden {
+		return true
+	}
+	if n < 0 || w.Nodes[n].What == NodeFrame {
+		return false
 	}
 	t := w.TypeOf(n)
 	return t != nil && t.HiddenBefore == objects.HidesAll

@@ -5,11 +5,12 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Visits are visits of objects: they find an object's references, by the layout of its type.
+// Visits has the part of a walker that finds the references of an object, by the layout of the object's type.
 type Visits struct{ *Walker }
 
-// maybeFollow takes a word that may be a reference. inObject: the word is in the object itself; else it is in memory
-// that the object refers to. maybeFollow reports whether the word could be a reference.
+// maybeFollow follows a word that may be a reference, if the census believes that it is. A census itself notes the
+// word. inObject is true if the word is in the object itself, false if it is in memory that the object refers to.
+// maybeFollow reports whether the word could be a reference.
 func (w *Walker) maybeFollow(from int32, to uint64, l Label, inObject bool) bool {
 	if !w.IsPlausible(to) {
 		return false
@@ -32,8 +33,8 @@ func (w *Walker) maybeFollow(from int32, to uint64, l Label, inObject bool) bool
 	return true
 }
 
-// followBelieved does what maybeFollow does, but does not report whether the word could be a reference. Most words are
-// known to be none, and their targets need not be looked at.
+// followBelieved does what maybeFollow does, but reports nothing. So it need not look at the targets of the words that
+// are known to be no references, which are most.
 func (w *Walker) followBelieved(from int32, to uint64, l Label, inObject bool) {
 	if w.gatherer != nil || w.Beliefs.believed[keyOf(w.Addrs, from, to)] != 0 {
 		w.maybeFollow(from, to, l, inObject)
@@ -54,18 +55,18 @@ func (w *Walker) IsPlausible(word uint64) bool {
 	return t != nil && (t.Shape == objects.ShapeLeaf || w.IsLikely(word, t))
 }
 
-// guess takes a word of an object with a known layout. If the word looks like a reference, it is taken for one.
-func (w *Walker) guess(from int32, word uint64, l Label) bool {
+// followPlausible follows a word of an object with a known layout, if the word looks like a reference.
+func (w *Walker) followPlausible(from int32, word uint64, l Label) bool {
 	return w.IsPlausible(word) && w.Follow(from, word, l)
 }
 
-// visitWords looks at the words of an instance from one offset to another.
+// visitWords follows the words of an instance from one offset to another.
 func (v Visits) visitWords(n int32, addr uint64, t *objects.Type, from, to uint64) {
 	from = (from + 7) &^ 7
 	if to <= from {
 		return
 	}
-	if t.Name == objects.MemoryView { // its Py_buffer has the exporter, too, but is not counted as a reference to it
+	if t.Name == objects.MemoryView { // its Py_buffer has the address of the exporter, too, but does not count it
 		v.Word(n, v.Mem.Word(addr+objects.MemoryBuffer), Label{LabelWord, objects.MemoryBuffer})
 		return
 	}
@@ -77,11 +78,12 @@ func (v Visits) visitWords(n int32, addr uint64, t *objects.Type, from, to uint6
 	})
 }
 
-// visitWord looks at a word of an instance, at an offset.
+// visitWord follows a word of an instance, at an offset.
 func (v Visits) visitWord(n int32, t *objects.Type, at, word uint64) {
+	const endOfLinks = 64 // of PyWeakReference: links of the list of all weak references to the same object
 	switch {
 	case at == t.Weak && at != 0, t.Dict > 0 && at == uint64(t.Dict):
-	case t.Shape == objects.ShapeWeak && at < 64: // the list of all weak references to the same object
+	case t.Shape == objects.ShapeWeak && at < endOfLinks:
 	case at < t.UnknownBefore && !v.IsSlot(t, at):
 		v.looseWord(n, word, Label{LabelWord, at})
 	default:
@@ -89,14 +91,15 @@ func (v Visits) visitWord(n int32, t *objects.Type, at, word uint64) {
 	}
 }
 
-// Word takes a word of an object with a known layout: a reference, the address of a block, or a number.
+// Word follows a word of an object with a known layout: a reference, the address of a block, or a number.
 func (v Visits) Word(n int32, word uint64, l Label) {
 	if word >= objects.LowestAddress {
 		v.Refer(n, word, objects.StepWord, l)
 	}
 }
 
-// looseWord takes a word of something with an unknown layout; n is -1 for no object.
+// looseWord follows a word of something with an unknown layout, unless the word has the address of a block. n is -1 if
+// the word belongs to no object.
 func (v Visits) looseWord(n int32, word uint64, l Label) {
 	if word < objects.LowestAddress || n >= 0 && v.mayPointAt(n, word) {
 		return
@@ -104,6 +107,7 @@ func (v Visits) looseWord(n int32, word uint64, l Label) {
 	v.followBelieved(n, word, l, true)
 }
 
+// visitItems follows an array of count references, labelled by their indexes.
 func (v Visits) visitItems(n int32, items, count uint64, kind labelKind) {
 	v.Mem.Words(items, min(count, cpython.MaxEntries), func(i, item uint64) bool {
 		v.Follow(n, item, Label{kind, i})

@@ -16,7 +16,7 @@ import (
 	"ipytracer/report"
 )
 
-// formats are those for tools beside Go's and Python's libraries; the packages' own tests have the others.
+// formats are the formats that need tools other than libraries of Go and Python. Tests of the packages have the others.
 var formats = map[string]func(io.Writer, *model.Report) error{
 	".json": report.JSON, ".pb.gz": export.Pprof, ".pftrace": export.Perfetto, ".pickle": export.Snapshot,
 }
@@ -39,7 +39,7 @@ func exports(folder string) {
 	notebooks(folder)
 }
 
-// writeExports writes one report in all formats.
+// writeExports writes one report in all formats; without a GPU not as a snapshot.
 func writeExports(folder, name string, report *model.Report) {
 	for ending, print := range formats {
 		var out bytes.Buffer
@@ -52,10 +52,10 @@ func writeExports(folder, name string, report *model.Report) {
 	}
 }
 
-// ran are the cells of a session that was interrupted in its last cell, and the later cells of its notebook.
+// ran are the sources of the cells of a session that was interrupted in its last cell.
 var ran = []string{"x = list(range(1000))\nlen(x)", "print('out')", "print('out')", "1 / 0"}
 
-// notebooks writes notebooks with the figures of a session in them: with ids, without, and of the same sources.
+// notebooks writes two notebooks with the figures of a session in them: one whose cells have ids, and one without ids.
 func notebooks(folder string) {
 	report := reporttest.Empty()
 	for i, source := range ran {

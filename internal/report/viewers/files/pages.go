@@ -21,7 +21,7 @@ func pages(folder string) {
 	for name, make := range reporttest.Reports {
 		writePage(folder, name, make(), nil)
 	}
-	for name, cells := range map[string]int{"session": 60, "long": 500} { // the sources of the second are read in parts
+	for name, cells := range map[string]int{"session": 60, "long": 500} { // a page reads the sources of "long" in parts
 		tracker := attribution.New()
 		attributiontest.Notebook(tracker.Add, cells, 4)
 		writePage(folder, name, tracker.Stream(), nil)
@@ -36,7 +36,7 @@ func pages(folder string) {
 	writePage(folder, "markup", report, audit)
 }
 
-// writePage writes one page, the report, the audit and the advice as JSON, and the written forms of the sizes in them.
+// writePage writes the page of a session, the JSON of its report, audit and advice, and the sizes in these as text.
 func writePage(folder, name string, session *model.Report, audit *model.Audit) {
 	var page, figures, leaks, advised bytes.Buffer
 	check(html.Write(&page, session, html.Options{Audit: audit}))
@@ -56,13 +56,17 @@ func writePage(folder, name string, session *model.Report, audit *model.Audit) {
 	put(folder, name+".texts.json", texts)
 }
 
-// sizes returns each number of a text in the form of a size.
-func sizes(of []byte) map[string]string {
-	all := map[string]string{}
-	for _, digits := range bytes.FieldsFunc(of, func(c rune) bool { return (c < '0' || c > '9') && c != '-' }) {
-		if n, err := strconv.ParseInt(string(digits), 10, 64); err == nil && n > -1<<53 && n < 1<<53 {
-			all[strconv.FormatInt(n, 10)] = words.Bytes(n)
+// sizes returns, for each whole number in a text, the form in which a report shows it as a size. It leaves out numbers
+// that JavaScript cannot represent.
+func sizes(text []byte) map[string]string {
+	const beyondDoubles = 1 << 53
+	written := map[string]string{}
+	isNoDigit := func(c rune) bool { return (c < '0' || c > '9') && c != '-' }
+	for _, digits := range bytes.FieldsFunc(text, isNoDigit) {
+		n, err := strconv.ParseInt(string(digits), 10, 64)
+		if err == nil && n > -beyondDoubles && n < beyondDoubles {
+			written[strconv.FormatInt(n, 10)] = words.Bytes(n)
 		}
 	}
-	return all
+	return written
 }

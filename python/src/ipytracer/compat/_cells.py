@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 
-from .. import _api, _way
-from .._line import LINE, marker
+from .. import _api, _source, _way
+from .._inside import INSIDE
+from .._line import LINE
 from .._named import NamedTuple
 from .._window import outermost
 from . import _figures
@@ -39,6 +40,11 @@ def shell() -> Shell:
     if found is None:
         raise RuntimeError("this works in IPython only: there is no shell in this process")
     return found
+
+
+def _count(of: Shell, info: Any) -> int | None:
+    """Return the In[N] of a cell that begins, None where it gets none."""
+    return of.execution_count if getattr(info, "store_history", True) else None
 
 
 class _Running:
@@ -113,7 +119,8 @@ class Cells:
             return
         if not self._running:
             self._be_late()
-        LINE.look(cell=True)
+        if not LINE.look(cell=True):
+            INSIDE.cell_begins(info, _count(self.shell, info))
         within = bool(self._running) and self._settle is not None
         self._running.append(_Running(info, _figures.Stretch(self.name) if within else None))
         if self._before is not None:
@@ -173,6 +180,7 @@ class Cells:
         else:
             if not self._last:
                 self._last = max([w.id for w in _figures.running() if w.kind == "cell"], default=1) - 1
-            marker("cell")
+            _source.mark("cell")
+            INSIDE.cell_ends(count=count)
             found = [w for w in outermost([_api.cells(self._last)]) if w.execution_count in (None, count)]
         return found[-1] if found else None

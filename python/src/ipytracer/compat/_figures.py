@@ -1,8 +1,9 @@
 """Figures of this process for the compatible modules: now, of an experiment, of a cell. A figure without an answer is
 None.
 
-They are asked for on the line to the tracer. Where no tracer listens, one message on standard output says how to get
-one. Where one does not answer in time, one message says so, until it answers again.
+They are asked for on the line to the tracer. Where no tracer listens, this process reads them itself, and one message
+on standard output says so, and how to get a tracer. Where one does not answer in time, one message says so, until it
+answers again.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import itertools
 import os
 
-from .. import _silence, _starter, _way, _words
-from .._line import LINE, marker
+from .. import _silence, _source, _starter, _way, _words
+from .._line import LINE
 from .._window import Figure
 
 TYPE_CHECKING = False
@@ -35,10 +36,11 @@ def listens() -> bool:
     if LINE.look(cell=True, patience=0 if LINE.said else _NEW) or not LINE.said and _starter.listens(cell=True):
         LINE.said = True
         return True
+    inside = _source.answers()
     if not LINE.said:
         LINE.said = True
-        print("ipytracer: no tracer listens yet, so there are no figures; " + _way.todo())
-    return False
+        print(_way.inside() if inside else "ipytracer: no tracer listens yet, so there are no figures; " + _way.todo())
+    return inside
 
 
 _silent: list[Any] = []      # the tracer for which a message has said that it does not answer
@@ -46,9 +48,9 @@ _silent: list[Any] = []      # the tracer for which a message has said that it d
 
 def ask(what: str, **more: Any) -> Any:
     """Return the tracer's answer; None where there is none, or no answer in time, for which a message is printed."""
-    if not LINE.look():
+    if not _source.answers():
         return None
-    found = LINE.ask(what, **more)
+    found = _source.ask(what, **more)
     if found is not None:
         _silent.clear()
     elif LINE.listens() and not _silent:
@@ -72,7 +74,7 @@ class Stretch:
         self._window: Window | None = None
         self._open = True
         self._of = os.getpid()
-        marker("begin " + self.name)
+        _source.mark("begin " + self.name)
 
     def window(self) -> Window | None:
         """Return the window up to now, or as a whole once it has ended: a Window, None without a tracer's answer."""
@@ -87,9 +89,9 @@ class Stretch:
         if not self._open or self._of != os.getpid():
             return self._window
         self._open = False
-        marker("end " + self.name)
+        _source.mark("end " + self.name)
         self._window = None
-        while tell and tries and self._window is None and LINE.look():
+        while tell and tries and self._window is None and _source.answers():
             tries -= 1
             found = ask("experiment", name=self.name)
             if isinstance(found, list) and found and found[-1].name == self.name:
@@ -111,10 +113,16 @@ def now() -> Figures | None:
 
 
 def figure(meters: Figures | None, meter: str) -> Figure | None:
-    """Return the Figure of a meter; zeros for one that was 0 all the time; None where nothing is known."""
+    """Return the Figure of a meter; zeros for one that was 0 all the time; None where nothing is known. Without a
+    tracer a GPU's memory is at least what PyTorch has reserved of it."""
     if meters is None:
         return None
-    return meters.get(meter) or Figure(0, 0, 0, 0, 0, True, 0)
+    if meter in meters:
+        return meters[meter]
+    if _source.outside():
+        return Figure(0, 0, 0, 0, 0, True, 0)
+    reserved = meters.get(meter[:-len("driver")] + "reserved") if meter.endswith(".driver") else None
+    return reserved._replace(exact=False, bound=None) if reserved is not None else None
 
 
 def resident() -> int | None:
@@ -146,7 +154,7 @@ def difference(a: int | None, b: int | None) -> int | None:
 
 def limit() -> tuple[int | None, str]:
     """Return (bytes, owner) of the tightest limit on this process's memory: (None, "") where it is not known."""
-    hello = LINE.hello if LINE.listens() else None
+    hello = _source.hello()
     return (hello.limit, hello.limit_of) if hello is not None and hello.limit else (None, "")
 
 

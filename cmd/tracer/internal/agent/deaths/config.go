@@ -9,19 +9,21 @@ import (
 
 // Config is the section deaths of an agent's configuration.
 type Config struct {
-	// Folder is where reports lie, and Socket where users ask for theirs; "" for none. They are read at the start only.
+	// Folder is the folder for the reports; "" for none. It is read at the start only.
 	Folder string `yaml:"folder"`
+	// Socket is the path of the socket at which users ask for their reports; "" for none. It is read at the start only.
 	Socket string `yaml:"socket"`
 	// Keep is how long a report is kept.
 	Keep time.Duration `yaml:"keep"`
-	// PerUser and InAll are the most reports that are kept, of a user in a place and of all.
+	// PerUser is the most reports that are kept of one account.
 	PerUser int `yaml:"per_user"`
-	InAll   int `yaml:"in_all"`
-	// Off: no reports are made. It is read at the start only.
+	// InAll is the most reports that are kept.
+	InAll int `yaml:"in_all"`
+	// Off makes no reports. It is read at the start only.
 	Off bool `yaml:"off"`
 }
 
-// DefaultConfig returns the section without a file.
+// DefaultConfig returns the section that is in force without a file.
 func DefaultConfig() Config {
 	return Config{
 		Folder: "/var/lib/ipytracer-agent/deaths", Socket: DefaultSocket,
@@ -34,12 +36,12 @@ const DefaultSocket = "/run/ipytracer-agent/deaths.sock"
 
 // Check returns the first field with a value out of range, and why.
 func (c *Config) Check() (key string, err error) {
-	for _, one := range []struct{ key, path string }{{"folder", c.Folder}, {"socket", c.Socket}} {
-		if one.path == "" {
+	for _, field := range []struct{ key, path string }{{"folder", c.Folder}, {"socket", c.Socket}} {
+		if field.path == "" {
 			continue
 		}
-		if !filepath.IsAbs(one.path) || filepath.Clean(one.path) != one.path || one.path == "/" {
-			return one.key, fmt.Errorf("%q is no absolute path without .. and a / at its end", one.path)
+		if !filepath.IsAbs(field.path) || filepath.Clean(field.path) != field.path || field.path == "/" {
+			return field.key, fmt.Errorf("%q: must be an absolute path, without .. or a / at its end", field.path)
 		}
 	}
 	if c.Keep < time.Minute || c.Keep > 366*24*time.Hour {
@@ -56,6 +58,6 @@ func (c *Config) Check() (key string, err error) {
 
 // Bounds of the numbers of reports.
 const (
-	maxPerUser = 50 // as many fit into one answer
+	maxPerUser = 50 // so many fit into one answer
 	maxInAll   = 10_000
 )

@@ -118,11 +118,11 @@ func TestOnlyTheOwner(t *testing.T) {
 		if got := k.Owes(of.PID); got != c.owed {
 			t.Errorf("%+v: %v", c, got)
 		}
-		if (k.takeLast(of.PID) != nil) != c.owed {
+		if (k.takeOwed(of.PID) != nil) != c.owed {
 			t.Errorf("%+v: it was taken, or not", c)
 		}
 	}
-	if k.Owes(106) || k.takeLast(106) != nil {
+	if k.Owes(106) || k.takeOwed(106) != nil {
 		t.Error("it is owed twice")
 	}
 	k.Left(106)
@@ -143,14 +143,14 @@ func TestWhichDeaths(t *testing.T) {
 		ended(1000, "", "", "SIGKILL"), {Kernel: &telemetry.Kernel{Place: podA}}} {
 		k.Death(d)
 	}
-	if n := len(k.bounded()); n != 0 {
+	if n := len(k.currentReports()); n != 0 {
 		t.Errorf("%d reports", n)
 	}
 	for _, signal := range []string{"SIGKILL", "SIGSEGV", "SIGBUS", "SIGABRT"} {
 		k.Death(ended(1000, podA, "a.ipynb", signal))
 	}
 	k.Joined(&telemetry.Kernel{PID: 7, UID: 1000, Place: podA}, "a.ipynb")
-	if n := len(k.bounded()); n != 4 || !k.Owes(7) {
+	if n := len(k.currentReports()); n != 4 || !k.Owes(7) {
 		t.Errorf("%d reports", n)
 	}
 	k.Death(well)
@@ -171,13 +171,13 @@ func TestManyDeathsOfAUserPushOutNobodys(t *testing.T) {
 	for i := range 10_000 {
 		k.Death(killed(1000, podA, fmt.Sprint(i), begin))
 	}
-	if n := len(k.bounded()); n != 21 {
+	if n := len(k.currentReports()); n != 21 {
 		t.Errorf("%d reports", n)
 	}
 	for i := range 1000 { // as one of many pods
 		k.Death(killed(1000, fmt.Sprintf("/pod%d", i%30), "x", begin))
 	}
-	all := k.bounded()
+	all := k.currentReports()
 	of := map[owner]int{}
 	for _, r := range all {
 		of[r.owner()]++
@@ -186,7 +186,7 @@ func TestManyDeathsOfAUserPushOutNobodys(t *testing.T) {
 		t.Errorf("%d reports, %v", len(all), of)
 	}
 	k.now = func() time.Time { return begin.Add(c.Keep + time.Minute) }
-	if n := len(k.bounded()); n != 0 {
+	if n := len(k.currentReports()); n != 0 {
 		t.Errorf("%d reports are kept too long", n)
 	}
 }
@@ -207,7 +207,7 @@ func TestNastyNames(t *testing.T) {
 		if err != nil || len(text) > maxReport {
 			t.Errorf("%.20q: %d bytes, %v", nasty, len(text), err)
 		}
-		again, err := read(strings.NewReader(string(text)))
+		again, err := readReport(strings.NewReader(string(text)))
 		if err != nil || again.Notebook != r.Notebook || again.origin() != r.origin() {
 			t.Errorf("%.20q: %+v, %v", nasty, again, err)
 		}
@@ -226,11 +226,11 @@ func TestClockSetBack(t *testing.T) {
 	o := origin{owner{1000, Machine}, "a.ipynb", ""}
 	for range c.PerUser {
 		k.Death(killed(1000, Machine, "a.ipynb", noon))
-		k.shelf.markID(k.shelf.last(o).ID, true)
+		k.shelf.markID(k.shelf.owed(o).ID, true)
 	}
 	k.now = func() time.Time { return noon.Add(-time.Hour) }
 	k.Death(killed(1000, Machine, "a.ipynb", noon.Add(-time.Hour)))
-	if r := k.shelf.last(o); r == nil || !r.At.Equal(noon.Add(-time.Hour)) {
+	if r := k.shelf.owed(o); r == nil || !r.At.Equal(noon.Add(-time.Hour)) {
 		t.Errorf("the last report is %+v", r)
 	}
 	if n := len(k.shelf.reports); n != c.PerUser {
@@ -312,7 +312,7 @@ func TestManyUsersOfAnAccountCountAsOne(t *testing.T) {
 		k.Death(d)
 	}
 	mine, theirs := 0, 0
-	for _, r := range k.bounded() {
+	for _, r := range k.currentReports() {
 		if r.UID == 1001 {
 			mine++
 		} else {

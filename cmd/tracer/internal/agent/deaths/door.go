@@ -15,19 +15,21 @@ import (
 	"ipytracer/internal/serving"
 )
 
-// A user asks for reports by connecting to a socket (AF_UNIX, SOCK_SEQPACKET). Nothing is read from the connection: the
-// Linux kernel says who connected. Each report is a packet, the oldest first, and then the connection is closed.
+// A user asks for reports by connecting to a socket (AF_UNIX, SOCK_SEQPACKET). The agent reads nothing from the
+// connection: Linux says who has connected. It sends each report as a packet, the oldest first, and closes the
+// connection.
 
 const (
-	// answerEvery is the least time from one answer to the next: asking without end takes a small part of a processor.
+	// answerEvery is the least time between two answers, so that clients that ask without end take a small part of a
+	// processor.
 	answerEvery = 5 * time.Millisecond
-	// maxAnswer is the greatest size of the packets of an answer together, in bytes: what lies in a socket that nobody
-	// reads, whatever net.core.wmem_default is.
+	// maxAnswer is the most bytes of all packets of an answer: a socket has room for them while nobody reads, whatever
+	// net.core.wmem_default is.
 	maxAnswer = 96 << 10
-	maxPacket = 64 << 10
+	maxPacket = 64 << 10 // bytes
 )
 
-// serve answers on the socket.
+// serve answers on the socket until the context is done.
 func (k *Keeper) serve(ctx context.Context) {
 	path := k.options.Config().Socket
 	if path == "" {
@@ -45,14 +47,13 @@ func (k *Keeper) serve(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			if err == nil {
-				k.part(conn)
+				k.closeConn(conn)
 			}
 			return
 		case err == nil:
 			k.answer(conn)
-			k.part(conn)
-		case !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) && !errors.Is(err, unix.ENOBUFS) &&
-			!errors.Is(err, unix.ENOMEM):
+			k.closeConn(conn)
+		case !isTemporary(err):
 			k.options.Log.Warn("users cannot ask for reports of deaths any more", "socket", path, "error", err)
 			return
 		}
@@ -63,13 +64,18 @@ func (k *Keeper) serve(ctx context.Context) {
 	}
 }
 
-// refusal is the packet to somebody who gets nothing.
+// isTemporary reports whether accepting a connection failed only because descriptors or memory are short.
+func isTemporary(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) ||
+		errors.Is(err, unix.ENOMEM)
+}
+
+// refusal is the packet to a client that gets no reports.
 type refusal struct {
 	Error string `json:"error"`
 }
 
-// answer sends the reports that belong to whoever has connected: the newest ones that fit into an answer. It does not
-// wait.
+// answer sends the newest of the client's reports that fit into an answer. It does not wait.
 func (k *Keeper) answer(conn *os.File) {
 	reports, err := k.readable(conn)
 	if err != nil {
@@ -90,14 +96,15 @@ func (k *Keeper) answer(conn *os.File) {
 	}
 }
 
-// readable returns the reports of who has connected. The machine's root has all.
+// readable returns the reports that the client may read: its user's, or all for the machine's root.
 func (k *Keeper) readable(conn *os.File) ([]*Report, error) {
 	peer, err := serving.Identify(conn)
 	if err != nil {
 		return nil, err
 	}
 	place := k.options.Place(peer.PID, peer.UID)
-	if again, err := serving.Identify(conn); err != nil || again != peer { // or that was the place of another process
+	// If the process has ended meanwhile, place may be that of another process with its ID.
+	if again, err := serving.Identify(conn); err != nil || again != peer {
 		return nil, errors.New("the process that connected has ended")
 	}
 	if place == "" {
@@ -105,12 +112,13 @@ func (k *Keeper) readable(conn *os.File) ([]*Report, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.shelf.of(owner{peer.UID, place}, peer.UID == 0 && place == Machine), nil
+	return k.shelf.readable(owner{peer.UID, place}, peer.UID == 0 && place == Machine), nil
 }
 
 // Machine is the place of processes that are in no container.
 const Machine = "/"
 
+// send sends a packet without waiting. It returns false if the client has no room for it, or is gone.
 func (k *Keeper) send(conn *os.File, packet any) (sent bool) {
 	text, err := json.Marshal(packet)
 	if err != nil {
@@ -126,8 +134,9 @@ func (k *Keeper) send(conn *os.File, packet any) (sent bool) {
 	return errors.Join(failed, err) == nil
 }
 
-// part closes a connection, which takes as long as a stranger likes if it has sent descriptors.
-func (k *Keeper) part(conn *os.File) {
+// closeConn closes a connection, in the background if the client has sent descriptors: closing them can take as long as
+// the client likes.
+func (k *Keeper) closeConn(conn *os.File) {
 	if !serving.Part(conn, &k.closers) {
 		k.options.Log.Debug("a connection is closed in the background")
 	}
@@ -136,24 +145,24 @@ func (k *Keeper) part(conn *os.File) {
 // ErrNoAgent says that no agent answers at a socket.
 var ErrNoAgent = errors.New("no agent answers")
 
-// patience is for an agent that has others to answer.
-const patience = 10 * time.Second
+// askTimeout is how long [Ask] waits, since the agent may have others to answer.
+const askTimeout = 10 * time.Second
 
 // Ask returns the reports that the caller may read, the oldest first, from the agent at a socket.
-func Ask(socket string) (all []*Report, err error) {
+func Ask(socket string) (reports []*Report, err error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make a socket: %w", err)
 	}
 	defer unix.Close(fd)
-	wait := unix.NsecToTimeval(int64(patience))
+	wait := unix.NsecToTimeval(int64(askTimeout))
 	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait)
-	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &wait) // of connect(2)
+	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &wait) // for connect(2)
 	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: socket}); err != nil {
 		return nil, fmt.Errorf("%w at %s: %w", ErrNoAgent, socket, err)
 	}
 	buffer := make([]byte, maxPacket)
-	for len(all) < maxInAll {
+	for len(reports) < maxInAll {
 		n, _, err := unix.Recvfrom(fd, buffer, 0)
 		switch {
 		case errors.Is(err, unix.EINTR):
@@ -161,24 +170,24 @@ func Ask(socket string) (all []*Report, err error) {
 		case err != nil:
 			return nil, fmt.Errorf("%w at %s: %w", ErrNoAgent, socket, err)
 		case n == 0:
-			return all, nil
+			return reports, nil
 		}
-		r, err := packetOf(buffer[:n])
+		r, err := parsePacket(buffer[:n])
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, r)
+		reports = append(reports, r)
 	}
-	return all, nil
+	return reports, nil
 }
 
-// packetOf reads a packet of an answer.
-func packetOf(text []byte) (*Report, error) {
-	var no refusal
-	if json.Unmarshal(text, &no) == nil && no.Error != "" {
-		return nil, errors.New(no.Error)
+// parsePacket reads a packet of an answer.
+func parsePacket(text []byte) (*Report, error) {
+	var refused refusal
+	if json.Unmarshal(text, &refused) == nil && refused.Error != "" {
+		return nil, errors.New(refused.Error)
 	}
-	r, err := read(bytes.NewReader(text))
+	r, err := readReport(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("the agent's answer cannot be read: %w", err)
 	}

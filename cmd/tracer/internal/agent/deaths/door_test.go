@@ -168,7 +168,7 @@ func TestCompanionGetsOnePacket(t *testing.T) {
 	if n, _, err := unix.Recvfrom(p[1], buffer, 0); n != 0 || err != nil {
 		t.Errorf("after that %d bytes, %v", n, err)
 	}
-	if k.Owes(7) || !k.bounded()[0].Shown {
+	if k.Owes(7) || !k.currentReports()[0].Shown {
 		t.Error("it does not count as shown")
 	}
 	stranger := ends()

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folder has reports as files, each with mode 0600 of the agent's user: an agent without CAP_CHOWN cannot give them
-// away. A report is written under another name and renamed, so no file is half written.
+// folder has reports as files of the agent's user, with mode 0600: an agent without CAP_CHOWN cannot give them to their
+// owners. A report is written under another name and renamed, so that no report is half written.
 type folder struct {
 	root  *os.Root
-	saved map[string]*Report // by id, as they are on the disk
+	saved map[string]*Report // the reports on the disk, by ID
 }
 
-// maxNames is how many names in the folder are looked at.
+// maxNames is the most names in the folder that are read.
 const maxNames = 4 * maxInAll
 
 // Names of reports, and of those that are being written.
@@ -29,10 +29,10 @@ var (
 	tempName   = regexp.MustCompile(`^\.[0-9a-f]{16}\.tmp$`)
 )
 
-// errFolder is the error for a folder in which others could put files.
-var errFolder = errors.New("it is a link, not this user's, or others may write to it")
+// errUnsafeFolder says that other users could put files into the folder.
+var errUnsafeFolder = errors.New("it is a link, not this user's, or others may write to it")
 
-// openFolder opens a folder, which is made if it is not there.
+// openFolder opens a folder. It makes the folder if there is none.
 func openFolder(path string) (_ *folder, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func openFolder(path string) (_ *folder, err error) {
 		return nil, err
 	}
 	if at, err := os.Lstat(path); err != nil || !at.IsDir() {
-		return nil, errors.Join(errFolder, err)
+		return nil, errors.Join(errUnsafeFolder, err)
 	}
 	f := &folder{saved: map[string]*Report{}}
 	if f.root, err = os.OpenRoot(path); err != nil {
@@ -54,7 +54,7 @@ func openFolder(path string) (_ *folder, err error) {
 		opened.Close()
 	}
 	if err == nil && (int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0) {
-		err = errFolder
+		err = errUnsafeFolder
 	}
 	if err != nil {
 		f.root.Close()
@@ -63,9 +63,9 @@ func openFolder(path string) (_ *folder, err error) {
 	return f, nil
 }
 
-// load reads the reports, and removes what an agent that was killed has left half written. skipped is how many files
-// are no reports.
-func (f *folder) load() (all []*Report, skipped int, err error) {
+// load reads the reports. skipped counts files with a report's name that are no reports. It removes files that a killed
+// agent has left half written.
+func (f *folder) load() (reports []*Report, skipped int, err error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
 		return nil, 0, err
@@ -90,12 +90,12 @@ func (f *folder) load() (all []*Report, skipped int, err error) {
 			continue
 		}
 		f.saved[r.ID] = r
-		all = append(all, r)
+		reports = append(reports, r)
 	}
-	return all, skipped, nil
+	return reports, skipped, nil
 }
 
-// read reads a report. Only a plain file of this user's that has no other name is one.
+// read reads a report. It refuses anything but a plain file with one name that only this user can read and write.
 func (f *folder) read(name string) (*Report, error) {
 	file, err := f.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -109,22 +109,23 @@ func (f *folder) read(name string) (*Report, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Nlink != 1 || st.Mode&0o077 != 0 {
 		return nil, errors.New("it is no file of this user's alone")
 	}
-	return read(file)
+	return readReport(file)
 }
 
-// sync writes the reports that changed, and removes the files of all other reports. It goes on after an error.
+// sync writes the reports that have changed, and removes the files of reports that are not given. It returns at the
+// first report that cannot be written, but goes on after a file that cannot be removed.
 func (f *folder) sync(reports []*Report) error {
-	var failed error
+	var removeErr error
 	keep := map[string]bool{}
 	for _, r := range reports {
 		keep[r.ID] = true
 	}
-	for id := range f.saved { // first: they make room
+	for id := range f.saved { // removed first, to make room
 		if keep[id] {
 			continue
 		}
 		if err := f.root.Remove(id + ".json"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = err
+			removeErr = err
 			continue
 		}
 		delete(f.saved, id)
@@ -134,11 +135,11 @@ func (f *folder) sync(reports []*Report) error {
 			continue
 		}
 		if err := f.write(r); err != nil {
-			return errors.Join(failed, err) // the others have no more room
+			return errors.Join(removeErr, err) // the disk is probably full
 		}
 		f.saved[r.ID] = r
 	}
-	return failed
+	return removeErr
 }
 
 func (f *folder) write(r *Report) (err error) {

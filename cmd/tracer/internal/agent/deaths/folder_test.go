@@ -20,12 +20,12 @@ func TestReportsOutliveTheAgent(t *testing.T) {
 	k := keeper(t, c)
 	k.Death(killed(1000, podA, "a.ipynb", time.Now().Add(-time.Hour)))
 	k.Death(killed(1000, podA, "b.ipynb", time.Now()))
-	want := k.bounded()
+	want := k.currentReports()
 	if err := k.folder.sync(want); err != nil {
 		t.Fatal(err)
 	}
 	again := keeper(t, c)
-	got := again.bounded()
+	got := again.currentReports()
 	for i := range want {
 		a, _ := json.Marshal(want[i])
 		b, _ := json.Marshal(got[i])
@@ -59,10 +59,10 @@ func TestStrangersInTheFolder(t *testing.T) {
 	c := config(t)
 	k := keeper(t, c)
 	k.Death(killed(1000, podA, "a.ipynb", time.Now()))
-	if err := k.folder.sync(k.bounded()); err != nil {
+	if err := k.folder.sync(k.currentReports()); err != nil {
 		t.Fatal(err)
 	}
-	good := k.bounded()[0]
+	good := k.currentReports()[0]
 	at := func(name string) string { return filepath.Join(c.Folder, name) }
 	text, err := os.ReadFile(at(good.ID + ".json"))
 	if err != nil {
@@ -92,7 +92,7 @@ func TestStrangersInTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := keeper(t, c)
-	if all := again.bounded(); len(all) != 1 || all[0].ID != good.ID {
+	if all := again.currentReports(); len(all) != 1 || all[0].ID != good.ID {
 		t.Errorf("%d reports", len(all))
 	}
 	if _, err := os.Lstat(at("." + good.ID + ".tmp")); err == nil {
@@ -112,7 +112,7 @@ func writesThroughNoLink(t *testing.T, again *Keeper, report, outside string) {
 	}
 	before, _ := os.ReadFile(outside)
 	again.shelf.mark(0, true)
-	if err := again.folder.sync(again.bounded()); err != nil {
+	if err := again.folder.sync(again.currentReports()); err != nil {
 		t.Fatal(err)
 	}
 	if after, _ := os.ReadFile(outside); string(after) != string(before) {
@@ -146,7 +146,7 @@ func TestFullDisk(t *testing.T) {
 	c := config(t)
 	k := keeper(t, c)
 	k.Death(killed(1000, podA, "a.ipynb", time.Now()))
-	all := k.bounded()
+	all := k.currentReports()
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestFullDisk(t *testing.T) {
 	if names, err := os.ReadDir(c.Folder); err != nil || len(names) != 0 {
 		t.Error(names, err)
 	}
-	if err := k.folder.sync(all); err != nil || len(keeper(t, c).bounded()) != 1 {
+	if err := k.folder.sync(all); err != nil || len(keeper(t, c).currentReports()) != 1 {
 		t.Error(err)
 	}
 }
@@ -212,7 +212,7 @@ func writesAgain(t *testing.T, c *Config, fill, room func() error) {
 	err := fill()
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan struct{})
-	go func() { k.write(ctx); close(over) }()
+	go func() { k.runWriter(ctx); close(over) }()
 	k.Death(killed(1000, podA, "a.ipynb", time.Now()))
 	first := <-log
 	if err2 := room(); err != nil || err2 != nil {

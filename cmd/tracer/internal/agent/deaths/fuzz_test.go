@@ -23,7 +23,7 @@ func FuzzReport(f *testing.F) {
 		}
 	}
 	hostile.Fuzz(f, 8<<20, func(t *testing.T, text []byte) {
-		r, err := read(bytes.NewReader(text))
+		r, err := readReport(bytes.NewReader(text))
 		if err == nil && (r.Format != Format || r.Ending == nil || r.Says("the kernel") == "") {
 			t.Errorf("%+v", r)
 		}

@@ -37,24 +37,24 @@ type Keeper struct {
 	wake    chan struct{}
 	folder  *folder // nil: reports are only in memory for now
 	now     func() time.Time
-	retry   time.Duration // after an error of the folder
+	retry   time.Duration // the interval of attempts after an error of the folder
 
 	mu      sync.Mutex
 	shelf   shelf
 	counts  Counts
-	kernels map[int]origin // those that run, by pid
+	kernels map[int]origin // of the kernels that run, by process ID
 }
 
-// Counts are how many reports there are, and what has become of deaths since the agent has started.
+// Counts counts reports. All but Kept count since the agent has started.
 type Counts struct {
-	Kept    int    // reports now
-	Made    uint64 // reports
-	Dropped uint64 // reports that there was no room for
-	Shown   uint64 // reports that a companion was sent
-	Nobodys uint64 // deaths without a report, as it is not known whose they were
+	Kept    int    // reports that are kept now
+	Made    uint64 // reports that were made
+	Dropped uint64 // reports that were dropped for want of room
+	Shown   uint64 // reports that were sent to a companion
+	Nobodys uint64 // deaths without a report, because the kernel's owner is unknown
 }
 
-// Counts returns the present counts. It may be called from any goroutine.
+// Counts returns the present counts. Any goroutine may call it.
 func (k *Keeper) Counts() Counts {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,14 +64,14 @@ func (k *Keeper) Counts() Counts {
 }
 
 const (
-	// pruneEvery is the interval at which reports are looked through for old ones.
+	// pruneEvery is the interval at which old reports are dropped.
 	pruneEvery = time.Hour
 	// retryEvery is the interval at which reports that could not be written are written again.
 	retryEvery = 10 * time.Second
 )
 
-// New returns a Keeper with the reports that lie in the folder. Where there can be no folder, the log says so, and
-// reports are kept in memory until there can be one.
+// New returns a Keeper with the reports in the folder. If the folder cannot be opened, New logs that: reports are kept
+// in memory until it can.
 func New(o Options) *Keeper {
 	k := &Keeper{
 		options: o, closers: packets.Closers{Most: 8, MostOf: 2}, wake: make(chan struct{}, 1), now: time.Now,
@@ -85,24 +85,24 @@ func New(o Options) *Keeper {
 	return k
 }
 
-// open opens the folder, and takes in the reports that lie there.
+// open opens the folder, and adds its reports to the shelf.
 func (k *Keeper) open(folder string) error {
 	f, err := openFolder(folder)
 	if err != nil {
 		return err
 	}
 	k.folder = f
-	all, skipped, err := f.load()
+	reports, skipped, err := f.load()
 	if err != nil || skipped > 0 {
 		k.options.Log.Warn("not all reports of deaths could be read", "folder", folder, "skipped", skipped,
 			"error", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, r := range all {
+	for _, r := range reports {
 		k.shelf.add(r)
 	}
-	k.bound()
+	k.dropSurplus()
 	return nil
 }
 
@@ -110,23 +110,24 @@ func (k *Keeper) open(folder string) error {
 func (k *Keeper) Run(ctx context.Context) {
 	served := make(chan struct{})
 	go func() { k.serve(ctx); close(served) }()
-	k.write(ctx)
+	k.runWriter(ctx)
 	<-served
 }
 
-// write keeps the folder up to date. After an error it tries again soon: a disk that was full has room again.
-func (k *Keeper) write(ctx context.Context) {
+// runWriter keeps the folder up to date until the context is done. After an error it tries again soon, since a full
+// disk may get room.
+func (k *Keeper) runWriter(ctx context.Context) {
 	folder := k.options.Config().Folder
 	if folder == "" {
 		return
 	}
 	failing := k.folder == nil
-	tick := time.NewTicker(k.pause(failing))
+	tick := time.NewTicker(k.checkInterval(failing))
 	defer tick.Stop()
-	for over := false; !over; {
+	for done := false; !done; {
 		select {
 		case <-ctx.Done():
-			over = true // what is known by now is written
+			done = true // after one last sync
 		case <-k.wake:
 		case <-tick.C:
 		}
@@ -139,7 +140,7 @@ func (k *Keeper) write(ctx context.Context) {
 		}
 		if (err != nil) != failing {
 			failing = err != nil
-			tick.Reset(k.pause(failing))
+			tick.Reset(k.checkInterval(failing))
 		}
 	}
 	if k.folder != nil {
@@ -147,8 +148,8 @@ func (k *Keeper) write(ctx context.Context) {
 	}
 }
 
-// pause returns the interval at which the folder is looked after without a new report.
-func (k *Keeper) pause(failing bool) time.Duration {
+// checkInterval returns the interval at which the writer works without a new report.
+func (k *Keeper) checkInterval(failing bool) time.Duration {
 	if failing {
 		return k.retry
 	}
@@ -162,36 +163,38 @@ func (k *Keeper) sync(folder string) error {
 			return err
 		}
 	}
-	return k.folder.sync(k.bounded())
+	return k.folder.sync(k.currentReports())
 }
 
-// bounded returns the reports, without those that are too old or too many.
-func (k *Keeper) bounded() []*Report {
+// currentReports drops the reports that are too old or too many, and returns the others.
+func (k *Keeper) currentReports() []*Report {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.bound()
+	k.dropSurplus()
 	return append([]*Report(nil), k.shelf.reports...)
 }
 
-// bound drops the reports that are too old or too many. The caller holds mu.
-func (k *Keeper) bound() { k.counts.Dropped += uint64(k.shelf.bound(k.options.Config(), k.now())) }
+// dropSurplus drops the reports that are too old or too many. The caller holds mu.
+func (k *Keeper) dropSurplus() {
+	k.counts.Dropped += uint64(k.shelf.dropSurplus(k.options.Config(), k.now()))
+}
 
-func (k *Keeper) changed() {
+func (k *Keeper) wakeWriter() {
 	select {
 	case k.wake <- struct{}{}:
-	default: // it will be seen
+	default: // the writer is to wake already
 	}
 }
 
-// Joined takes in a kernel that is traced from now on, or that names another notebook.
-func (k *Keeper) Joined(of *telemetry.Kernel, notebook string) {
+// Joined notes a kernel that is traced from now on, or that names another notebook.
+func (k *Keeper) Joined(kernel *telemetry.Kernel, notebook string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.kernels[of.PID] = originOf(of, notebook)
+	k.kernels[kernel.PID] = originOf(kernel, notebook)
 }
 
-func originOf(of *telemetry.Kernel, notebook string) origin {
-	return origin{owner{of.UID, of.Place}, path(notebook), name(of.Claimed.KernelID)}
+func originOf(kernel *telemetry.Kernel, notebook string) origin {
+	return origin{owner{kernel.UID, kernel.Place}, path(notebook), name(kernel.Claimed.KernelID)}
 }
 
 // Left forgets a kernel.
@@ -207,41 +210,42 @@ func (k *Keeper) Cell(*telemetry.Cell) {}
 // Task implements [telemetry.Sink].
 func (k *Keeper) Task(*telemetry.Task) {}
 
-// Death implements [telemetry.Sink]. A kernel of a user who is not known leaves nothing: nobody could have it.
-// A worker of Dask is no kernel.
+// Death implements [telemetry.Sink]. It makes a report if the kernel was killed and its owner is known. After any other
+// end, earlier reports of the same notebook count as shown. A worker of Dask is no kernel.
 func (k *Keeper) Death(d *telemetry.Death) {
 	if d.Kernel.Worker || d.Ending == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if d.Kernel.Place == "" {
-		if causeOf(d.Ending) != "" {
-			k.counts.Nobodys++
-		}
+	wasKilled, ownerIsKnown := causeOf(d.Ending) != "", d.Kernel.Place != ""
+	switch {
+	case !ownerIsKnown && wasKilled:
+		k.counts.Nobodys++
 		return
-	}
-	if causeOf(d.Ending) == "" {
-		if k.shelf.passed(originOf(d.Kernel, d.Notebook)) {
-			k.changed()
+	case !ownerIsKnown:
+		return
+	case !wasKilled:
+		if k.shelf.markAll(originOf(d.Kernel, d.Notebook)) {
+			k.wakeWriter()
 		}
 		return
 	}
 	k.shelf.addLatest(newReport(telemetry.NewID(), d))
 	k.counts.Made++
-	k.bound()
-	k.changed()
+	k.dropSurplus()
+	k.wakeWriter()
 }
 
 // Owes implements [tracer.Messenger].
 func (k *Keeper) Owes(pid int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	o, known := k.kernels[pid]
-	return known && k.closers.Waiting() < maxToClose && k.shelf.last(o) != nil
+	origin, known := k.kernels[pid]
+	return known && k.closers.Waiting() < maxToClose && k.shelf.owed(origin) != nil
 }
 
-// maxToClose is how many links may wait to be closed; meanwhile no more are made.
+// maxToClose is the most links that may wait to be closed. While as many wait, the agent makes no new link.
 const maxToClose = 32
 
 // Announces implements [tracer.Messenger].
@@ -261,7 +265,7 @@ type death struct {
 // Deliver implements [tracer.Messenger]. The report counts as shown once it lies in the companion's socket.
 func (k *Keeper) Deliver(pid, end int) {
 	defer k.closers.Put(uint32(pid), end)
-	r := k.takeLast(pid)
+	r := k.takeOwed(pid)
 	if r == nil {
 		return
 	}
@@ -277,18 +281,19 @@ func (k *Keeper) Deliver(pid, end int) {
 		k.counts.Shown++
 	}
 	k.mu.Unlock()
-	k.changed()
+	k.wakeWriter()
 }
 
-// takeLast returns the report that is owed to a kernel, and marks it: two kernels of a notebook are not sent the same.
-func (k *Keeper) takeLast(pid int) *Report {
+// takeOwed returns the report that is owed to a kernel, and marks it as shown, so that a second kernel of the notebook
+// does not get it, too.
+func (k *Keeper) takeOwed(pid int) *Report {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	o, known := k.kernels[pid]
 	if !known {
 		return nil
 	}
-	r := k.shelf.last(o)
+	r := k.shelf.owed(o)
 	if r != nil {
 		k.shelf.markID(r.ID, true)
 	}

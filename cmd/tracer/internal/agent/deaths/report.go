@@ -14,7 +14,7 @@ import (
 	"ipytracer/model"
 )
 
-// Format is the version of a report. Within a version fields are added and keep their meaning.
+// Format is the version of a report. A version may get new fields; the others keep their meaning.
 const Format = "ipytracer/death/v1"
 
 // Report is what is kept of a kernel that was killed. It has no source. Sizes are in bytes.
@@ -26,11 +26,11 @@ type Report struct {
 
 	UID   uint32 `json:"uid"`
 	Place string `json:"place"` // as in [telemetry.Kernel]
-	// Account is what the report is charged to, as in [telemetry.Kernel].
+	// Account is who the report counts for in [Config.PerUser], as in [telemetry.Kernel].
 	Account string `json:"account,omitempty"`
 	User    string `json:"user,omitempty"`
 	Pod     string `json:"pod,omitempty"`
-	// Container is the beginning of its id.
+	// Container is the beginning of the container's ID.
 	Container string `json:"container,omitempty"`
 	PID       int    `json:"pid"`
 	Python    string `json:"python,omitempty"`
@@ -44,7 +44,7 @@ type Report struct {
 	// Cell is the innermost cell that ran, and Statement its statement; null for none.
 	Cell      *Window `json:"cell"`
 	Statement *Window `json:"statement"`
-	// Shown: the companion of a later kernel was sent this report, or a later kernel of the notebook ended well.
+	// Shown is true once a companion was sent this report, or a later kernel of the notebook was not killed.
 	Shown bool `json:"shown"`
 }
 
@@ -62,8 +62,9 @@ type Window struct {
 // OutOfMemory is the cause of a kernel that the OOM killer has ended.
 const OutOfMemory = "out-of-memory"
 
-// causes are the signals that people ask about: others are sent to end a kernel that is not needed any more.
-var causes = map[string]bool{"SIGKILL": true, "SIGSEGV": true, "SIGBUS": true, "SIGABRT": true}
+// reportedSignals are the signals whose deaths are reported. Other signals usually end a kernel that nobody needs any
+// more.
+var reportedSignals = map[string]bool{"SIGKILL": true, "SIGSEGV": true, "SIGBUS": true, "SIGABRT": true}
 
 // causeOf returns the cause of an end, "" for an end that is not reported.
 func causeOf(e *model.Ending) string {
@@ -72,19 +73,19 @@ func causeOf(e *model.Ending) string {
 		return ""
 	case e.OutOfMemory:
 		return OutOfMemory
-	case causes[e.Signal]:
+	case reportedSignals[e.Signal]:
 		return e.Signal
 	}
 	return ""
 }
 
-// Bounds of the texts in a report, in bytes. The longest JSON of a byte has six.
+// Bounds of a report and its texts, in bytes. JSON has up to six bytes for a byte of a text.
 const (
 	maxPath   = 1024
 	maxReport = 6*4*maxPath + 6*10*telemetry.MaxLabel + 4<<10
 )
 
-// ReportOf returns the report of a death, without an id; nil for one that is not reported.
+// ReportOf returns the report of a death, without an ID; nil if the kernel was not killed.
 func ReportOf(d *telemetry.Death) *Report {
 	if causeOf(d.Ending) == "" {
 		return nil
@@ -118,7 +119,7 @@ func newReport(id string, d *telemetry.Death) *Report {
 	return r
 }
 
-// innermost returns the innermost cell that ran; nil for none.
+// innermost returns the innermost cell that ran at the death; nil for none.
 func innermost(d *telemetry.Death) *model.Window {
 	id := d.Ending.Window
 	if d.Statement != nil {
@@ -132,7 +133,7 @@ func innermost(d *telemetry.Death) *model.Window {
 	return nil
 }
 
-// windowOf returns a window of a cell, or the cell itself.
+// windowOf returns the report's record of w, which is the cell or a statement of it.
 func windowOf(cell, w *model.Window) *Window {
 	f, _ := w.Together(telemetry.Resident)
 	return &Window{
@@ -141,22 +142,22 @@ func windowOf(cell, w *model.Window) *Window {
 	}
 }
 
-// name returns a text as a name in a report.
-func name(text string) string { return valid(text, telemetry.MaxLabel) }
+// name bounds a name for a report.
+func name(text string) string { return bounded(text, telemetry.MaxLabel) }
 
-// path returns a text as a path in a report.
-func path(text string) string { return valid(text, maxPath) }
+// path bounds a path for a report.
+func path(text string) string { return bounded(text, maxPath) }
 
-// valid returns as much of a text as a report has, in UTF-8.
-func valid(text string, most int) string {
-	if len(text) > most {
-		text = escape.Prefix(text, most)
+// bounded returns a prefix of at most maxBytes, in valid UTF-8.
+func bounded(text string, maxBytes int) string {
+	if len(text) > maxBytes {
+		text = escape.Prefix(text, maxBytes)
 	}
 	return strings.ToValidUTF8(text, "?")
 }
 
-// read reads a report.
-func read(from io.Reader) (*Report, error) {
+// readReport reads a report in JSON, and checks that it is one.
+func readReport(from io.Reader) (*Report, error) {
 	raw, err := io.ReadAll(io.LimitReader(from, maxReport+1))
 	if err != nil {
 		return nil, err
@@ -174,7 +175,7 @@ func read(from io.Reader) (*Report, error) {
 	return r, nil
 }
 
-// Says returns the report as a sentence about a kernel: "the last kernel of this notebook".
+// Says returns the report as a sentence whose subject is kernel, such as "the last kernel of this notebook".
 func (r *Report) Says(kernel string) string {
 	var b strings.Builder
 	b.WriteString(kernel)
@@ -186,7 +187,7 @@ func (r *Report) Says(kernel string) string {
 		fmt.Fprintf(&b, " was killed at %s", words.Bytes(e.Resident))
 		cause = "out of memory, "
 	default:
-		fmt.Fprintf(&b, " was killed at %s of %s", words.Bytes(used(e.Limit)), words.Bytes(e.Limit.Bytes))
+		fmt.Fprintf(&b, " was killed at %s of %s", words.Bytes(highestUse(e.Limit)), words.Bytes(e.Limit.Bytes))
 		cause = "out of memory, "
 		if e.Likely {
 			cause = "out of memory, most likely of this limit, "
@@ -196,20 +197,19 @@ func (r *Report) Says(kernel string) string {
 	case r.Cell == nil:
 		b.WriteString(", when no cell ran")
 	case r.Statement != nil:
-		fmt.Fprintf(&b, ", in %s, line %d%s", r.Statement.Name, r.Statement.Line, r.Statement.took())
+		fmt.Fprintf(&b, ", in %s, line %d%s", r.Statement.Name, r.Statement.Line, r.Statement.describeNeed())
 	default:
-		fmt.Fprintf(&b, ", in %s%s", r.Cell.Name, r.Cell.took())
+		fmt.Fprintf(&b, ", in %s%s", r.Cell.Name, r.Cell.describeNeed())
 	}
 	fmt.Fprintf(&b, " (%s%s)", cause, r.At.UTC().Format("2006-01-02 15:04 UTC"))
 	return escape.Text(b.String())
 }
 
-// used returns how much of a limit was used at the end: the greatest use that is known, since the kernel's own figure
-// may be of before.
-func used(l *model.Limit) int64 { return max(l.Used, l.Highest) }
+// highestUse returns the highest known use of a limit, in bytes. Linux' present figure may already be lower.
+func highestUse(l *model.Limit) int64 { return max(l.Used, l.Highest) }
 
-// took returns how much a window took, as the end of a sentence.
-func (w *Window) took() string {
+// describeNeed returns the need of a window as the end of a sentence, "" if it needed nothing.
+func (w *Window) describeNeed() string {
 	switch {
 	case w.Need == 0:
 		return ""

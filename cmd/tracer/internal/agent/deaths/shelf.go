@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// owner is the person to whom reports belong: a user inside a boundary. Nobody else ever gets them.
+// owner is the person to whom reports belong: a user inside a boundary. Nobody else gets them, but the machine's root.
 type owner struct {
 	uid   uint32
 	place string
@@ -14,8 +14,7 @@ type owner struct {
 
 func (r *Report) owner() owner { return owner{r.UID, r.Place} }
 
-// account returns what a report is charged to. A report of an agent that did not know the account is charged to its
-// owner.
+// account returns who a report counts for. A report of an agent version without accounts counts for its owner.
 func (r *Report) account() string {
 	if r.Account != "" {
 		return r.Account
@@ -23,7 +22,7 @@ func (r *Report) account() string {
 	return fmt.Sprintf("%d in %s", r.UID, r.Place)
 }
 
-// origin is a notebook of an owner. Its names can be forged by the owner, who then gets own reports, and no others.
+// origin is a notebook of an owner. The owner can forge its names, but gets only own reports by that.
 type origin struct {
 	owner
 	notebook, kernelID string
@@ -31,16 +30,20 @@ type origin struct {
 
 func (r *Report) origin() origin { return origin{r.owner(), r.Notebook, r.KernelID} }
 
-// same reports whether both are the same notebook of the same owner. A name that is not known equals no other.
-func (o origin) same(other origin) bool {
-	return o.owner == other.owner && o.place != "" &&
-		(o.notebook != "" && o.notebook == other.notebook || o.kernelID != "" && o.kernelID == other.kernelID)
+// isSameNotebook reports whether both are of one known owner and have the same path or the same kernel ID.
+func (o origin) isSameNotebook(other origin) bool {
+	if o.owner != other.owner || o.place == "" {
+		return false
+	}
+	samePath := o.notebook != "" && o.notebook == other.notebook
+	sameKernel := o.kernelID != "" && o.kernelID == other.kernelID
+	return samePath || sameKernel
 }
 
 // shelf has the reports that are kept, the oldest first.
 type shelf struct{ reports []*Report }
 
-// add puts a report in its place.
+// add inserts a report by its time.
 func (s *shelf) add(r *Report) {
 	at, _ := slices.BinarySearchFunc(s.reports, r, func(a, b *Report) int {
 		if a.At.After(b.At) {
@@ -51,53 +54,53 @@ func (s *shelf) add(r *Report) {
 	s.reports = slices.Insert(s.reports, at, r)
 }
 
-// addLatest puts the report of a kernel that has just ended behind all others. If the clock was set back meanwhile,
-// earlier reports have later times. They get the time of the new report, so that the order stays right.
+// addLatest adds the report of a kernel that has just ended behind all others. Earlier reports with a later time,
+// because the clock was set back, get the new report's time.
 func (s *shelf) addLatest(r *Report) {
 	for i, before := range s.reports {
 		if before.At.After(r.At) {
-			one := *before
-			one.At = r.At
-			s.reports[i] = &one
+			copied := *before
+			copied.At = r.At
+			s.reports[i] = &copied
 		}
 	}
 	s.add(r)
 }
 
-// bound drops the reports that are too old, the oldest of accounts with too many, and then, until there is room, the
-// oldest of the account with most. dropped is how many there was no room for.
-func (s *shelf) bound(c *Config, now time.Time) (dropped int) {
-	old := now.Add(-c.Keep)
-	s.reports = slices.DeleteFunc(s.reports, func(r *Report) bool { return r.At.Before(old) })
-	young := len(s.reports)
-	of := map[string]int{}
+// dropSurplus drops the reports that are too old, then the oldest of accounts with too many, and then, while there are
+// too many in all, the oldest of the account with most. dropped is how many it dropped that were not too old.
+func (s *shelf) dropSurplus(c *Config, now time.Time) (dropped int) {
+	oldest := now.Add(-c.Keep)
+	s.reports = slices.DeleteFunc(s.reports, func(r *Report) bool { return r.At.Before(oldest) })
+	before := len(s.reports)
+	counts := map[string]int{} // by account
 	for _, r := range s.reports {
-		of[r.account()]++
+		counts[r.account()]++
 	}
 	s.reports = slices.DeleteFunc(s.reports, func(r *Report) bool {
-		over := of[r.account()] > c.PerUser
-		if over {
-			of[r.account()]--
+		tooMany := counts[r.account()] > c.PerUser
+		if tooMany {
+			counts[r.account()]--
 		}
-		return over
+		return tooMany
 	})
 	for len(s.reports) > c.InAll {
 		at, most := 0, 0
 		for i, r := range s.reports {
-			if n := of[r.account()]; n > most {
+			if n := counts[r.account()]; n > most {
 				at, most = i, n
 			}
 		}
-		of[s.reports[at].account()]--
+		counts[s.reports[at].account()]--
 		s.reports = slices.Delete(s.reports, at, at+1)
 	}
-	return young - len(s.reports)
+	return before - len(s.reports)
 }
 
-// last returns the report of the last kernel of a notebook, nil if there is none or it was shown.
-func (s *shelf) last(o origin) *Report {
+// owed returns the latest report of a notebook, nil if there is none or it was shown.
+func (s *shelf) owed(o origin) *Report {
 	for _, r := range slices.Backward(s.reports) {
-		if r.origin().same(o) {
+		if r.origin().isSameNotebook(o) {
 			if r.Shown {
 				return nil
 			}
@@ -107,10 +110,10 @@ func (s *shelf) last(o origin) *Report {
 	return nil
 }
 
-// passed marks all reports of a notebook: its last kernel ended well. It reports whether there were some.
-func (s *shelf) passed(o origin) (changed bool) {
+// markAll marks all reports of a notebook as shown. It reports whether any was not.
+func (s *shelf) markAll(o origin) (changed bool) {
 	for i, r := range s.reports {
-		if !r.Shown && r.origin().same(o) {
+		if !r.Shown && r.origin().isSameNotebook(o) {
 			s.mark(i, true)
 			changed = true
 		}
@@ -118,26 +121,27 @@ func (s *shelf) passed(o origin) (changed bool) {
 	return changed
 }
 
-// mark replaces a report by a copy with another mark: somebody may be reading the report itself.
+// mark sets Shown in a copy of a report, and puts the copy in its place: another goroutine may be reading the report.
 func (s *shelf) mark(i int, shown bool) {
-	one := *s.reports[i]
-	one.Shown = shown
-	s.reports[i] = &one
+	copied := *s.reports[i]
+	copied.Shown = shown
+	s.reports[i] = &copied
 }
 
-// markID marks the report with an id.
+// markID is [shelf.mark] for the report with an ID, if it is still there.
 func (s *shelf) markID(id string, shown bool) {
 	if i := slices.IndexFunc(s.reports, func(r *Report) bool { return r.ID == id }); i >= 0 {
 		s.mark(i, shown)
 	}
 }
 
-// of returns the reports that somebody may read, the oldest first: an owner's, or all of them.
-func (s *shelf) of(who owner, all bool) (out []*Report) {
+// readable returns the reports of an owner, or all reports, the oldest first.
+func (s *shelf) readable(reader owner, all bool) (reports []*Report) {
 	for _, r := range s.reports {
-		if all || who.place != "" && r.owner() == who {
-			out = append(out, r)
+		isOwn := reader.place != "" && r.owner() == reader
+		if all || isOwn {
+			reports = append(reports, r)
 		}
 	}
-	return out
+	return reports
 }

@@ -12,8 +12,8 @@ import (
 	"ipytracer/model"
 )
 
-// attributes are attributes of a span, an event or a resource. A text is valid UTF-8: a message with another one could
-// not be sent at all.
+// attributes are the attributes of a span, an event or a resource. All texts must be valid UTF-8: protobuf refuses a
+// whole message with any other.
 type attributes []*commonpb.KeyValue
 
 func (a *attributes) add(key string, v *commonpb.AnyValue) {
@@ -24,30 +24,30 @@ func (a *attributes) int(key string, n int64) {
 	a.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: n}})
 }
 
-func (a *attributes) truth(key string, v bool) {
+func (a *attributes) bool(key string, v bool) {
 	a.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: v}})
 }
 
-// text adds a text that a kernel or a user may have chosen. An empty one is left out.
+// text adds a text that a kernel or a user may have chosen. It leaves out an empty text.
 func (a *attributes) text(key, value string) { a.raw(key, text(value)) }
 
-// raw adds a text that is safe. An empty one is left out.
+// raw adds a text that is safe as it is. It leaves out an empty text.
 func (a *attributes) raw(key, value string) {
 	if value != "" {
 		a.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}})
 	}
 }
 
-// text returns a text from a kernel as the value of an attribute.
+// text bounds and escapes a text from a kernel for the value of an attribute.
 func text(s string) string {
 	return strings.ToValidUTF8(escape.Bounded(s, telemetry.MaxLabel), "?")
 }
 
-// MaxSource is the most of a cell's text that a span has, in bytes.
+// MaxSource is the most bytes of a cell's source in a span.
 const MaxSource = 4 << 10
 
-// source returns the text of a cell as the value of an attribute; whole is false if a part is missing. It keeps lines
-// and tabs.
+// source bounds and escapes a cell's source for the value of an attribute, with its lines and tabs. whole is false if a
+// part is missing.
 func source(s string) (shown string, whole bool) {
 	if whole = len(s) <= MaxSource; !whole {
 		s = escape.Prefix(s, MaxSource)
@@ -66,20 +66,20 @@ func (a *attributes) figures(prefix string, meters map[string]model.Figure) {
 		a.int(name+".start", f.Start)
 		a.int(name+".peak", f.Peak)
 		a.int(name+".end", f.End)
-		a.truth(name+".exact", f.Exact)
+		a.bool(name+".exact", f.Exact)
 		if !f.Exact && f.Bound != nil {
 			a.int(name+".bound", *f.Bound)
 		}
 	}
 }
 
-// ending adds how a kernel has ended.
+// ending adds the attributes of a kernel's end.
 func (a *attributes) ending(e *model.Ending) {
 	if e.ExitStatus != nil {
 		a.int("process.exit.code", int64(*e.ExitStatus))
 	}
 	a.text("ipytracer.ending.signal", e.Signal)
-	a.truth("ipytracer.ending.out_of_memory", e.OutOfMemory)
+	a.bool("ipytracer.ending.out_of_memory", e.OutOfMemory)
 	a.int("ipytracer.ending.resident", e.Resident)
 	a.int("ipytracer.ending.mapped", e.Mapped)
 	if l := e.Limit; l != nil {
@@ -89,12 +89,12 @@ func (a *attributes) ending(e *model.Ending) {
 		if l.Highest != 0 {
 			a.int("ipytracer.ending.limit.highest", l.Highest)
 		}
-		a.truth("ipytracer.ending.limit.likely", e.Likely)
+		a.bool("ipytracer.ending.limit.likely", e.Likely)
 	}
 }
 
-// of adds the description of a kernel. Without users, it has no names of them.
-func (a *attributes) of(k *telemetry.Kernel, users bool) {
+// kernel adds the attributes of a kernel, with names of users only if users is true.
+func (a *attributes) kernel(k *telemetry.Kernel, users bool) {
 	a.int("process.pid", int64(k.PID))
 	if !k.Began.IsZero() {
 		a.raw("process.creation.time", k.Began.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
@@ -105,7 +105,7 @@ func (a *attributes) of(k *telemetry.Kernel, users bool) {
 	a.text("ipytracer.frontend", k.Frontend)
 	a.text("container.id", k.ContainerID)
 	a.text("k8s.namespace.name", k.Namespace)
-	if k.Pod != k.PodUID { // else its name is not known
+	if k.Pod != k.PodUID { // an unknown name is the UID
 		a.text("k8s.pod.name", k.Pod)
 	}
 	a.text("k8s.pod.uid", k.PodUID)

@@ -31,14 +31,14 @@ import (
 
 // answer is the receiver's answer to the last request. One request is made at a time.
 type answer struct {
-	came   bool // there was one
-	taken  bool // it says that the spans were taken, but for those that the error counts
-	again  bool // it says that the spans may be sent again
-	denied bool // it says that the headers are not right
-	code   string
+	received  bool   // the receiver has answered
+	accepted  bool   // the spans were taken, except those that the request's error counts
+	retryable bool   // the spans may be sent again
+	denied    bool   // the headers are not right
+	code      string // the status, in HTTP or in gRPC; "" without an answer
 }
 
-// maxAnswer is the most of an answer that is read, in bytes.
+// maxAnswer is the greatest size of an answer, in bytes.
 const maxAnswer = 64 << 10
 
 // newClient returns the SDK's client for a configuration. The client writes each answer into last.
@@ -96,12 +96,12 @@ func (c *Spans) CheckFiles(open func(string) (*os.File, error)) error {
 // stop ends a client's connections.
 func stop(c otlptrace.Client) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // nothing is under way
+	cancel() // no request is under way
 	_ = c.Stop(ctx)
 }
 
-// newGRPC returns a client for OTLP/gRPC, on a connection of its own: nothing in the environment, and no record of the
-// name service, decides about it.
+// newGRPC returns a client for OTLP/gRPC. It makes the connection itself, so that neither the environment nor a record
+// of the name service can configure it.
 func newGRPC(to *url.URL, c *Spans, secure *tls.Config, h *headers, last *answer) (otlptrace.Client, error) {
 	silenceGRPC()
 	channel := credentials.NewTLS(secure)
@@ -109,7 +109,7 @@ func newGRPC(to *url.URL, c *Spans, secure *tls.Config, h *headers, last *answer
 		channel = insecure.NewCredentials()
 	}
 	conn, err := grpc.NewClient("dns:///"+to.Host,
-		grpc.WithTransportCredentials(channel), grpc.WithPerRPCCredentials(ofCalls{h}), grpc.WithNoProxy(),
+		grpc.WithTransportCredentials(channel), grpc.WithPerRPCCredentials(callHeaders{h}), grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), grpc.WithUnaryInterceptor(last.intercept),
 		grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name), grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithMaxHeaderListSize(maxAnswer),
@@ -122,7 +122,8 @@ func newGRPC(to *url.URL, c *Spans, secure *tls.Config, h *headers, last *answer
 	return &owner{inner, conn}, nil
 }
 
-// quietTime is how long a connection is silent before it is tested. Receivers close connections with more tests.
+// quietTime is how long a connection is silent before gRPC tests it. Receivers close connections with more frequent
+// tests.
 const quietTime = 6 * time.Minute
 
 // owner closes the connection of a client.
@@ -137,46 +138,46 @@ func (o *owner) Stop(ctx context.Context) error {
 	return err
 }
 
-// intercept writes an answer down.
+// intercept notes the answer to a call.
 func (a *answer) intercept(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 	call grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	err := call(ctx, method, request, reply, conn, options...)
 	code := status.Code(err)
-	*a = answer{came: code != codes.Unavailable && code != codes.DeadlineExceeded && code != codes.Canceled,
-		taken: code == codes.OK, code: code.String()}
+	*a = answer{received: code != codes.Unavailable && code != codes.DeadlineExceeded && code != codes.Canceled,
+		accepted: code == codes.OK, code: code.String()}
 	switch code {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Aborted, codes.Canceled, codes.OutOfRange, codes.DataLoss:
-		a.again = true
+		a.retryable = true
 	case codes.Unauthenticated, codes.PermissionDenied:
 		a.denied = true
 	}
 	return err
 }
 
-// ofCalls sets the headers of calls.
-type ofCalls struct{ *headers }
+// callHeaders sets the headers of calls.
+type callHeaders struct{ *headers }
 
 // GetRequestMetadata implements [credentials.PerRPCCredentials].
-func (h ofCalls) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+func (h callHeaders) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
 	return h.all(), nil
 }
 
 // RequireTransportSecurity implements [credentials.PerRPCCredentials]. The configuration decides that.
-func (h ofCalls) RequireTransportSecurity() bool { return false }
+func (h callHeaders) RequireTransportSecurity() bool { return false }
 
-// silenceGRPC keeps gRPC from writing to standard error: its lines have texts of the receiver's.
+// silenceGRPC keeps gRPC from writing to standard error: its lines have texts that the receiver has chosen.
 var silenceGRPC = sync.OnceFunc(func() {
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 })
 
-// newHTTP returns a client for OTLP/HTTP. Nothing in the environment decides about it: neither OTEL_… nor HTTP_PROXY.
+// newHTTP returns a client for OTLP/HTTP. It ignores the environment: OTEL_… and HTTP_PROXY.
 func newHTTP(to *url.URL, c *Spans, secure *tls.Config, h *headers, last *answer) otlptrace.Client {
 	transport := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: c.Timeout}).DialContext,
 		TLSClientConfig:     secure,
 		TLSHandshakeTimeout: c.Timeout, ResponseHeaderTimeout: c.Timeout, IdleConnTimeout: time.Minute,
 		MaxConnsPerHost: 1, MaxResponseHeaderBytes: maxAnswer,
-		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // a silent HTTP/2 connection stays
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // no HTTP/2: a dead connection would stay
 	}
 	options := []otlptracehttp.Option{
 		otlptracehttp.WithEndpoint(to.Host), otlptracehttp.WithURLPath(path.Join("/", to.Path, "v1/traces")),
@@ -185,7 +186,7 @@ func newHTTP(to *url.URL, c *Spans, secure *tls.Config, h *headers, last *answer
 		otlptracehttp.WithCompression(otlptracehttp.GzipCompression), otlptracehttp.WithTimeout(c.Timeout),
 		otlptracehttp.WithMaxResponseSize(maxAnswer), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}),
 		otlptracehttp.WithHTTPClient(&http.Client{
-			Transport: &witness{transport, h, last}, Timeout: c.Timeout,
+			Transport: &observedTransport{transport, h, last}, Timeout: c.Timeout,
 			// Headers must not go to another place than the configured one.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}),
@@ -196,28 +197,28 @@ func newHTTP(to *url.URL, c *Spans, secure *tls.Config, h *headers, last *answer
 	return otlptracehttp.NewClient(options...)
 }
 
-// witness sets the headers of requests, and writes the answers down.
-type witness struct {
+// observedTransport sets the headers of requests, and notes the answers.
+type observedTransport struct {
 	*http.Transport
 	headers *headers
 	last    *answer
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *observedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for name, value := range w.headers.all() {
+	for name, value := range t.headers.all() {
 		r.Header.Set(name, value)
 	}
-	got, err := w.Transport.RoundTrip(r)
+	got, err := t.Transport.RoundTrip(r)
 	if err == nil {
-		*w.last = answer{came: true, taken: got.StatusCode/100 == 2, code: strconv.Itoa(got.StatusCode)}
+		*t.last = answer{received: true, accepted: got.StatusCode/100 == 2, code: strconv.Itoa(got.StatusCode)}
 		switch got.StatusCode {
 		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
 			http.StatusGatewayTimeout:
-			w.last.again = true
+			t.last.retryable = true
 		case http.StatusUnauthorized, http.StatusForbidden:
-			w.last.denied = true
+			t.last.denied = true
 		}
 	}
 	return got, err

@@ -18,17 +18,17 @@ type Spans struct {
 	Protocol string `yaml:"protocol"`
 	// HeadersFile is a file with headers for each request, such as tokens: a line "Name: value" for each.
 	HeadersFile string `yaml:"headers_file"`
-	// CAFile has the certificates, PEM, that sign the receiver's; without it, the machine's are used.
+	// CAFile has the certificates, in PEM, that may sign the receiver's; "": the machine's.
 	CAFile string `yaml:"ca_file"`
-	// Insecure: an endpoint http://… may be on another machine.
+	// Insecure allows an endpoint http://… on another machine.
 	Insecure bool `yaml:"insecure"`
 	// Timeout is the most time for one attempt to send; 0: 10 s.
 	Timeout time.Duration `yaml:"timeout"`
 	// Queue is the most spans that wait; 0: 2,048.
 	Queue int `yaml:"queue"`
-	// Source: spans have the texts of their cells.
+	// Source gives spans the sources of their cells.
 	Source bool `yaml:"source"`
-	// Resource are further attributes of all spans' resources. They replace those of the same name.
+	// Resource are further attributes of all resources. They replace the agent's own of the same name.
 	Resource map[string]string `yaml:"resource"`
 }
 
@@ -53,7 +53,7 @@ func (c *Spans) Check() (key string, err error) {
 	c.Queue = cmp.Or(c.Queue, defaultQueue)
 	switch {
 	case c.Protocol != HTTP && c.Protocol != GRPC:
-		return "protocol", fmt.Errorf("%.20q is not http or grpc", c.Protocol)
+		return "protocol", fmt.Errorf("%.20q: must be http or grpc", c.Protocol)
 	case c.Timeout < time.Second || c.Timeout > 5*time.Minute:
 		return "timeout", fmt.Errorf("%v is not from 1s to 5m", c.Timeout)
 	case c.Queue < 1 || c.Queue > maxQueue:
@@ -73,9 +73,9 @@ func (c *Spans) Check() (key string, err error) {
 	return "", nil
 }
 
-// Mistakes in an endpoint. Their texts have nothing of it: a password may stand there.
+// Mistakes in an endpoint. Their texts do not quote the endpoint, which may have a password.
 var (
-	errEndpoint = errors.New("it is not an address such as https://otel.example.org:4318")
+	errEndpoint = errors.New("must be an address such as https://otel.example.org:4318")
 	errSecret   = errors.New("a user, a password or a query has no place in it: headers_file is for tokens")
 	errClear    = errors.New("http:// to another machine sends everything in clear text; write https://, " +
 		"or insecure: true if that is meant")
@@ -90,7 +90,7 @@ func (c *Spans) address() (*url.URL, error) {
 		return nil, errEndpoint
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, errSecret
-	case u.Scheme == "http" && !c.Insecure && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
+	case u.Scheme == "http" && !c.Insecure && !isThisMachine(u.Hostname()):
 		return nil, errClear
 	case c.Protocol == GRPC && strings.Trim(u.Path, "/") != "":
 		return nil, errPath
@@ -100,3 +100,5 @@ func (c *Spans) address() (*url.URL, error) {
 	}
 	return u, nil
 }
+
+func isThisMachine(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }

@@ -15,16 +15,16 @@ import (
 	"ipytracer/model"
 )
 
-// Frames that stand for a stack, or say something about one. Each is the only function of its name.
+// Names of made-up frames, which stand for a stack or say something about one.
 const (
-	noFrame   = "[no Python frame]"
-	notKept   = "[not kept]"
-	unlisted  = "[not listed]"
-	before    = "[made before, or not known]"
-	tooMuch   = "[more is known than there was]"
-	cutOff    = "[calls further out that are not recorded]"
-	atLeast   = "[not exact: at least]"
-	offByMost = "[not exact: off by at most %s]"
+	noFrame      = "[no Python frame]"
+	stackNotKept = "[not kept]"
+	notListed    = "[not listed]"
+	madeBefore   = "[made before, or not known]"
+	moreKnown    = "[more is known than there was]"
+	cutOff       = "[calls further out that are not recorded]"
+	atLeast      = "[not exact: at least]"
+	offByMost    = "[not exact: off by at most %s]"
 )
 
 // Bounds on a profile. Pyroscope takes 16,000 samples and 4 MiB.
@@ -36,7 +36,7 @@ const (
 
 var errTooLarge = errors.New("the profile is larger than 4 MiB")
 
-// kinds are the values of a meter: what was allocated in an interval, and what was held at its end.
+// kinds are the two values of a meter: the bytes allocated in an interval, and the bytes held at its end.
 var kinds = [2]string{"alloc_space", "inuse_space"}
 
 // builder makes a profile.
@@ -53,7 +53,7 @@ type locationKey struct {
 	line     int64
 }
 
-// newBuilder returns a builder for values of some meters, whose kinds come in turn for each meter.
+// newBuilder returns a builder for the meters. Each meter has the two values of [kinds], one after the other.
 func newBuilder(meters []string, from, to time.Time) *builder {
 	b := &builder{
 		profile: &profile.Profile{
@@ -64,24 +64,23 @@ func newBuilder(meters []string, from, to time.Time) *builder {
 	}
 	for _, m := range meters {
 		for _, kind := range kinds {
-			one := &profile.ValueType{Type: m + "." + kind, Unit: "bytes"}
-			b.profile.SampleType = append(b.profile.SampleType, one)
+			valueType := &profile.ValueType{Type: m + "." + kind, Unit: "bytes"}
+			b.profile.SampleType = append(b.profile.SampleType, valueType)
 		}
 	}
 	return b
 }
 
-// profilePart is a part of a meter: two values, and the calls that they belong to, innermost first, or the name that
-// stands for them.
+// profilePart is the part of a meter's values that belongs to one stack.
 type profilePart struct {
-	values [2]int64
-	frames []model.Frame
-	cut    bool
-	name   string
-	doubt  string // the outermost frame, "" for none
+	values [2]int64      // as in [kinds]
+	frames []model.Frame // innermost first
+	cut    bool          // the stack has outer frames that are not recorded
+	name   string        // a made-up frame that stands for the stack; "" for none
+	doubt  string        // a made-up outermost frame for figures that are not exact; "" for none
 }
 
-// add adds a part of the i-th meter. A part without bytes is left out.
+// add adds a part of the i-th meter. It leaves out a part without bytes.
 func (b *builder) add(i int, p profilePart) {
 	if p.values == [2]int64{} {
 		return
@@ -132,7 +131,7 @@ func (b *builder) location(f *model.Frame) *profile.Location {
 	return l
 }
 
-// clean returns a name as it may be shown.
+// clean bounds and escapes a name.
 func clean(text string) string { return strings.ToValidUTF8(escape.Bounded(text, maxName), "?") }
 
 // comment adds a sentence.
@@ -140,7 +139,7 @@ func (b *builder) comment(format string, args ...any) {
 	b.profile.Comments = append(b.profile.Comments, fmt.Sprintf(format, args...))
 }
 
-// bytes returns the profile, compressed; nil for none, and where it is too large.
+// bytes returns the compressed profile; nil for a nil builder.
 func (b *builder) bytes() ([]byte, error) {
 	if b == nil {
 		return nil, nil
@@ -159,7 +158,7 @@ func (b *builder) bytes() ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// doubtOf returns the frame for figures that are not exact.
+// doubtOf returns the made-up frame for figures that are not exact, "" for exact ones.
 func doubtOf(exact bool, bound *int64) string {
 	switch {
 	case exact:
@@ -170,8 +169,8 @@ func doubtOf(exact bool, bound *int64) string {
 	return fmt.Sprintf(offByMost, words.Bytes(*bound))
 }
 
-// ofInterval returns the profile of what a kernel allocated in an interval, and holds at its end; nil for nothing. The
-// parts of a meter add up to its value.
+// ofInterval returns the profile of what a kernel allocated in an interval and holds at its end; nil if both are
+// nothing. The parts of a meter add up to its value.
 func ofInterval(from, to time.Time, flows []attribution.Flow) *builder {
 	var meters []string
 	var used []*attribution.Flow
@@ -185,40 +184,43 @@ func ofInterval(from, to time.Time, flows []attribution.Flow) *builder {
 	}
 	b := newBuilder(meters, from, to)
 	for i, f := range used {
-		b.flow(i, f, maxSamples/len(used))
+		b.addFlow(i, f, maxSamples/len(used))
 	}
 	if n := flows[0].Dropped; n > 0 {
-		b.comment("%d blocks and stacks had no room so far: they count as %s or %s", n, notKept, before)
+		b.comment("%d blocks and stacks had no room so far: they count as %s or %s", n, stackNotKept, madeBefore)
 	}
 	return b
 }
 
-func (b *builder) flow(i int, f *attribution.Flow, most int) {
+// addFlow adds the i-th meter, with maxStacks stacks at most. The bytes of further stacks count as notListed, and held
+// bytes without a stack as madeBefore.
+func (b *builder) addFlow(i int, f *attribution.Flow, maxStacks int) {
 	doubt, held, folded := doubtOf(f.Exact, f.Bound), f.Held, [2]int64{}
-	if f.Known > f.Held { // records were lost
-		b.add(i, profilePart{values: [2]int64{0, max(0, f.Held)}, name: tooMuch, doubt: doubt})
+	lostFrees := f.Known > f.Held // the stacks hold more than the meter
+	if lostFrees {
+		b.add(i, profilePart{values: [2]int64{0, max(0, f.Held)}, name: moreKnown, doubt: doubt})
 	}
 	for k := range f.Stacks {
 		s := &f.Stacks[k]
 		p := profilePart{
 			values: [2]int64{max(0, s.Allocated), max(0, s.Held)}, frames: s.Frames, cut: s.Truncated, doubt: doubt,
 		}
-		if f.Known > f.Held {
+		if lostFrees {
 			p.values[1] = 0
 		}
 		held -= p.values[1]
 		if s.Missing {
-			p.name = notKept
+			p.name = stackNotKept
 		}
-		if k < most {
+		if k < maxStacks {
 			b.add(i, p)
 		} else {
 			folded[0] += p.values[0]
 			folded[1] += p.values[1]
 		}
 	}
-	b.add(i, profilePart{values: folded, name: unlisted, doubt: doubt})
-	if f.Known <= f.Held {
-		b.add(i, profilePart{values: [2]int64{0, max(0, held)}, name: before, doubt: doubt})
+	b.add(i, profilePart{values: folded, name: notListed, doubt: doubt})
+	if !lostFrees {
+		b.add(i, profilePart{values: [2]int64{0, max(0, held)}, name: madeBefore, doubt: doubt})
 	}
 }

@@ -35,13 +35,13 @@ func NewCounts(r prometheus.Registerer) *Counts {
 	return c
 }
 
-// Counter has the counters of one engine. Its methods may be called from any goroutine, and do not wait.
+// Counter has the counters of one engine. Any goroutine may call its methods.
 type Counter struct {
 	sent    prometheus.Counter
 	dropped map[string]prometheus.Counter
 }
 
-// Of returns the counters of an engine with a name. They are shown from now on, as 0.
+// Of returns the counters of an engine. /metrics has them from now on, as 0.
 func (c *Counts) Of(engine string) *Counter {
 	e := &Counter{sent: c.sent.WithLabelValues(engine), dropped: map[string]prometheus.Counter{}}
 	for _, reason := range []string{QueueFull, Refused, Unreachable} {

@@ -21,8 +21,8 @@ import (
 type Profiles struct {
 	// Every is the length of an interval; 0: a minute.
 	Every time.Duration `yaml:"every"`
-	// Pull: the last interval of each kernel is at /debug/pprof/kernel/SLOT. Nothing else takes profiles, so it must be
-	// true.
+	// Pull offers the last interval of each kernel at /debug/pprof/kernel/SLOT. It must be true, since there is no
+	// other way.
 	Pull bool `yaml:"pull"`
 }
 
@@ -62,29 +62,29 @@ type ProfilerOptions struct {
 type Profiler struct {
 	ProfilerOptions
 	queue  chan *profileRecord
-	began  time.Time // the interval that runs
+	began  time.Time // when the present interval began
 	warned rate.Sometimes
 
-	mu     sync.Mutex
-	pulled map[uint32][]byte // the last interval of each kernel, by its number
+	mu           sync.Mutex
+	lastProfiles map[uint32][]byte // of the last interval of each kernel, by its slot
 }
 
-// profileRecord is an interval of a kernel.
+// profileRecord has the figures of a kernel in an interval.
 type profileRecord struct {
 	kernel   *telemetry.Kernel
 	from, to time.Time
 	flows    []attribution.Flow
-	over     bool // the kernel has ended
+	ended    bool // the kernel has ended
 }
 
-// maxIntervals is the most intervals of kernels that wait.
+// maxIntervals is the most records that wait.
 const maxIntervals = 256
 
 // NewProfiler returns a profiler.
 func NewProfiler(o ProfilerOptions) *Profiler {
 	return &Profiler{
 		ProfilerOptions: o, queue: make(chan *profileRecord, maxIntervals), began: time.Now(),
-		pulled: map[uint32][]byte{}, warned: rate.Sometimes{Interval: warnEvery},
+		lastProfiles: map[uint32][]byte{}, warned: rate.Sometimes{Interval: warnEvery},
 	}
 }
 
@@ -94,10 +94,10 @@ func (p *Profiler) Due(now time.Time) bool { return now.Sub(p.began) >= p.Every 
 // Begin begins the next interval.
 func (p *Profiler) Begin(now time.Time) { p.began = now }
 
-// Interval takes in what a kernel has allocated in the interval that ends now, and what it holds. over: the kernel has
-// ended.
-func (p *Profiler) Interval(k *telemetry.Kernel, now time.Time, flows []attribution.Flow, over bool) {
-	r := &profileRecord{kernel: k, from: p.began, to: now, flows: flows, over: over}
+// Interval takes in what a kernel has allocated in the interval that ends now, and what it holds. ended: the kernel has
+// ended, so that its profile is not offered any more.
+func (p *Profiler) Interval(k *telemetry.Kernel, now time.Time, flows []attribution.Flow, ended bool) {
+	r := &profileRecord{kernel: k, from: p.began, to: now, flows: flows, ended: ended}
 	if r.from.Before(k.Joined) {
 		r.from = k.Joined
 	}
@@ -113,15 +113,15 @@ func (p *Profiler) Run(ctx context.Context) {
 	for {
 		select {
 		case r := <-p.queue:
-			p.take(r)
+			p.handle(r)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// take makes the profile of a record, and keeps it to be pulled.
-func (p *Profiler) take(r *profileRecord) {
+// handle makes the profile of a record, and keeps it to be pulled.
+func (p *Profiler) handle(r *profileRecord) {
 	raw, err := ofInterval(r.from, r.to, r.flows).bytes()
 	if err != nil {
 		p.drop(Refused, err)
@@ -129,41 +129,40 @@ func (p *Profiler) take(r *profileRecord) {
 	p.keep(r, raw)
 }
 
-// drop counts a profile that is dropped. It logs the first of several in a short time.
+// drop counts a dropped profile. It logs one within [warnEvery].
 func (p *Profiler) drop(reason string, err error) {
 	p.Counts.Dropped(reason, 1)
 	p.warned.Do(func() { p.Log.Warn("profiles are dropped: "+reason, "error", err) })
 }
 
-// ProfilesPath is the path of a kernel's profile, by its number.
+// ProfilesPath is the path of a kernel's profile.
 const ProfilesPath = "/debug/pprof/kernel/{slot}"
 
-// keep keeps the profile of an interval until the next interval ends. Until then each request is answered with this
-// profile.
+// keep offers the profile of an interval until the next interval of the kernel ends.
 func (p *Profiler) keep(r *profileRecord, interval []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r.over || len(interval) == 0 {
-		delete(p.pulled, r.kernel.Slot)
+	if r.ended || len(interval) == 0 {
+		delete(p.lastProfiles, r.kernel.Slot)
 		return
 	}
-	p.pulled[r.kernel.Slot] = interval
+	p.lastProfiles[r.kernel.Slot] = interval
 }
 
 // ServeHTTP answers with the profile of a kernel's last interval.
 func (p *Profiler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	slot, err := strconv.ParseUint(r.PathValue("slot"), 10, 8)
 	p.mu.Lock()
-	one := p.pulled[uint32(slot)]
+	data := p.lastProfiles[uint32(slot)]
 	p.mu.Unlock()
-	if err != nil || one == nil {
+	if err != nil || data == nil {
 		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="kernel-`+strconv.FormatUint(slot, 10)+`.pb.gz"`)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if _, err := w.Write(one); err == nil {
+	if _, err := w.Write(data); err == nil {
 		p.Counts.Sent(1)
 	}
 }

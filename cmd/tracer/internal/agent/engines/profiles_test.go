@@ -106,7 +106,7 @@ func TestManyStacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := parsed(t, raw)
-	if n := len(p.Sample); n != maxSamples+1 || p.Sample[n-1].Location[0].Line[0].Function.Name != unlisted {
+	if n := len(p.Sample); n != maxSamples+1 || p.Sample[n-1].Location[0].Line[0].Function.Name != notListed {
 		t.Errorf("%d samples", n)
 	}
 	if got, held := sumOf(t, p, "cpu.numpy.alloc_space"), sumOf(t, p, "cpu.numpy.inuse_space"); got != f.Allocated ||
@@ -212,7 +212,7 @@ func TestQueueIsBounded(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	p, counted := profiler(t)
 	k := &telemetry.Kernel{Slot: 3}
-	p.take(&profileRecord{kernel: k, flows: held(4096)})
+	p.handle(&profileRecord{kernel: k, flows: held(4096)})
 	f := attribution.Flow{Meter: "cpu.numpy", Exact: true}
 	for i := range maxSamples {
 		name := strings.Repeat("x", maxName-10) + fmt.Sprint(i)
@@ -220,9 +220,9 @@ func TestTooLarge(t *testing.T) {
 			{Function: name, File: name}, {Function: "f" + name, File: name}, {Function: "g" + name, File: name}}})
 		f.Allocated++
 	}
-	p.take(&profileRecord{kernel: k, flows: []attribution.Flow{f}})
-	if got := counted()[Refused]; got != 1 || p.pulled[3] != nil {
-		t.Errorf("%v dropped, %d bytes are left", got, len(p.pulled[3]))
+	p.handle(&profileRecord{kernel: k, flows: []attribution.Flow{f}})
+	if got := counted()[Refused]; got != 1 || p.lastProfiles[3] != nil {
+		t.Errorf("%v dropped, %d bytes are left", got, len(p.lastProfiles[3]))
 	}
 }
 

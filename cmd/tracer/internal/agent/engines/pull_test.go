@@ -28,7 +28,7 @@ func TestPulledProfileIsTheLastInterval(t *testing.T) {
 	}
 	k := &telemetry.Kernel{Slot: 3}
 	p.Interval(k, time.Now(), held(4096), false)
-	p.take(<-p.queue)
+	p.handle(<-p.queue)
 	code, first := get("3")
 	if _, again := get("3"); code != 200 || again != first || sumOf(t, parsed(t, []byte(first)),
 		"cpu.numpy.inuse_space") != 4096 {
@@ -40,7 +40,7 @@ func TestPulledProfileIsTheLastInterval(t *testing.T) {
 		}
 	}
 	p.Interval(k, time.Now(), held(0), true)
-	p.take(<-p.queue)
+	p.handle(<-p.queue)
 	if code, _ := get("3"); code != 404 {
 		t.Errorf("after its end: %d", code)
 	}

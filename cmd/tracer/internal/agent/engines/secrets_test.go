@@ -63,7 +63,7 @@ func TestTokenGoesToTheReceiverAlone(t *testing.T) {
 		if err := os.WriteFile(name, []byte("authorization:Bearer new\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.age = 0
+		s.headersAge = 0
 		s.deliver(t.Context(), t.Context(), s.gatherTen(t))
 		if err := os.WriteFile(name, []byte("no header, secret\n"), 0o600); err != nil {
 			t.Fatal(err)

@@ -36,19 +36,22 @@ type SinkOptions struct {
 	Users func() bool
 }
 
-// Sink sends spans. Records wait in a queue of a fixed length, and those without room are dropped and counted.
+// Sink sends spans. Records wait in a queue of a fixed length; the sink drops and counts records without room.
 type Sink struct {
 	SinkOptions
-	origin  origin
-	queue   chan *spanRecord
-	traces  *traces // for the goroutine of Run, as all below
-	headers *headers
-	age     time.Duration // of headers that are read again
-	client  otlptrace.Client
-	last    answer
-	warned  rate.Sometimes
-	linger  time.Duration // that the first span of a batch waits for others
-	sleep   func(context.Context, time.Duration)
+	origin origin
+	queue  chan *spanRecord
+
+	// The fields from here on are for the goroutine of Run.
+
+	traces     *traces
+	headers    *headers
+	headersAge time.Duration // at which headers are read again
+	client     otlptrace.Client
+	lastAnswer answer
+	warned     rate.Sometimes
+	linger     time.Duration // how long the first span of a batch waits for others
+	sleep      func(context.Context, time.Duration)
 }
 
 var _ telemetry.Sink = (*Sink)(nil)
@@ -56,12 +59,12 @@ var _ telemetry.Sink = (*Sink)(nil)
 // SpansEngine is the name of this engine in counters.
 const SpansEngine = "otlp"
 
-// NewSink reads the files of a configuration. Nothing is sent before [Sink.Run].
+// NewSink returns a sink, for which it reads the files of the configuration. [Sink.Run] sends.
 func NewSink(o SinkOptions) (*Sink, error) {
 	silenceSDK()
 	s := &Sink{SinkOptions: o, queue: make(chan *spanRecord, o.Config.Queue), traces: newTraces(),
 		warned: rate.Sometimes{Interval: warnEvery}}
-	s.linger, s.sleep, s.age = usualLinger, sleep, usualAge
+	s.linger, s.sleep, s.headersAge = usualLinger, sleep, usualAge
 	host, _ := os.Hostname()
 	s.origin = origin{config: &s.Config, host: host, users: o.Users,
 		scope: &commonpb.InstrumentationScope{Name: "ipytracer", Version: text(o.Version)}}
@@ -69,12 +72,12 @@ func NewSink(o SinkOptions) (*Sink, error) {
 	if s.headers, err = newHeaders(o.Config.HeadersFile, o.Open); err != nil {
 		return nil, err
 	}
-	s.client, err = newClient(&s.Config, s.headers, o.Open, &s.last)
+	s.client, err = newClient(&s.Config, s.headers, o.Open, &s.lastAnswer)
 	return s, err
 }
 
-// silenceSDK keeps the SDK from writing to standard error: its lines may have values of the environment, and there may
-// be any number of them. What was not sent is counted, and logged once in a while.
+// silenceSDK keeps the SDK from writing to standard error: it may write any number of lines, with values of the
+// environment. The sink itself counts what was not sent, and logs that once in a while.
 var silenceSDK = sync.OnceFunc(func() {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 	otel.SetLogger(logr.Discard())
@@ -86,8 +89,8 @@ func (s *Sink) Cell(c *telemetry.Cell) { s.put(spanRecordOf(c, s.Config.Source))
 // Task implements [telemetry.Sink].
 func (s *Sink) Task(t *telemetry.Task) { s.put(recordOfTask(t)) }
 
-// Death implements [telemetry.Sink]. The end of a kernel in a cell is part of that cell's span. Another end has a span
-// of its own, without a length.
+// Death implements [telemetry.Sink]. A kernel's end in a cell is part of the cell's span. Any other end is a span of
+// length 0.
 func (s *Sink) Death(d *telemetry.Death) {
 	if len(d.Open) == 0 {
 		s.put(recordOfDeath(d))
@@ -102,7 +105,7 @@ func (s *Sink) put(r *spanRecord) {
 	}
 }
 
-// Run sends what comes until the context is done, and then what is left, for a moment.
+// Run sends records until the context is done, and then what is left in the queue, for closingTime at most.
 func (s *Sink) Run(ctx context.Context) {
 	defer stop(s.client)
 	if err := s.client.Start(ctx); err != nil && ctx.Err() == nil {
@@ -121,11 +124,11 @@ func (s *Sink) Run(ctx context.Context) {
 	s.flush(ctx, sending)
 }
 
-// closingTime is how long the last spans are sent for.
+// closingTime is the most time for sending the last spans.
 const closingTime = 2 * time.Second
 
-// flush sends what is left in the queue, until the context sending is done. The context ended is done already, so no
-// batch waits for more spans.
+// flush sends what is left in the queue, until the context sending is done. The context ended is already done: so
+// gather does not wait for more spans.
 func (s *Sink) flush(ended, sending context.Context) {
 	left := 0
 	for len(s.queue) > 0 {
@@ -147,26 +150,26 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// batch are spans that are sent together.
+// batch has the spans of one request.
 type batch struct {
-	n      int
+	n      int // number of spans
 	spans  []*tracepb.ResourceSpans
-	places map[*telemetry.Kernel]*tracepb.ScopeSpans
+	places map[*telemetry.Kernel]*tracepb.ScopeSpans // where in spans a kernel's spans go
 }
 
 // Bounds on a batch. Receivers take 4 MiB.
 const (
-	maxBatch      = 256
+	maxBatch      = 256 // spans
 	maxBatchBytes = 1 << 20
 	usualLinger   = time.Second
 )
 
-// gather returns a batch with a record and the records that come within a moment.
+// gather returns a batch with a record and the records that come within the time s.linger, up to the bounds.
 func (s *Sink) gather(ctx context.Context, first *spanRecord) *batch {
 	b := &batch{places: map[*telemetry.Kernel]*tracepb.ScopeSpans{}}
 	size := s.add(b, first)
-	over := time.NewTimer(s.linger)
-	defer over.Stop()
+	lingered := time.NewTimer(s.linger)
+	defer lingered.Stop()
 	for b.n < maxBatch && size < maxBatchBytes {
 		select {
 		case r := <-s.queue:
@@ -177,7 +180,7 @@ func (s *Sink) gather(ctx context.Context, first *spanRecord) *batch {
 		select {
 		case r := <-s.queue:
 			size += s.add(b, r)
-		case <-over.C:
+		case <-lingered.C:
 			return b
 		case <-ctx.Done():
 			return b
@@ -186,7 +189,7 @@ func (s *Sink) gather(ctx context.Context, first *spanRecord) *batch {
 	return b
 }
 
-// add adds a record to a batch, and returns its size in bytes.
+// add adds the span of a record to a batch, and returns the span's size in bytes.
 func (s *Sink) add(b *batch, r *spanRecord) int {
 	place := b.places[r.kernel]
 	if place == nil {
@@ -202,14 +205,14 @@ func (s *Sink) add(b *batch, r *spanRecord) int {
 	return proto.Size(span)
 }
 
-// Attempts to send a batch, and the time between the first two of them. It doubles.
+// How often a batch is tried. The pause doubles after each attempt.
 const (
 	attempts   = 4
 	firstPause = time.Second
 )
 
-// deliver sends a batch, and counts what becomes of it. Once ctx is done nothing is tried again; an attempt lasts until
-// sending is done.
+// deliver sends a batch, and counts what becomes of it. It makes no further attempt once ctx is done. The context
+// sending ends an attempt.
 func (s *Sink) deliver(ctx, sending context.Context, b *batch) {
 	pause := firstPause
 	for n := 1; ; n++ {
@@ -223,40 +226,40 @@ func (s *Sink) deliver(ctx, sending context.Context, b *batch) {
 		pause *= 2
 	}
 	reason := Unreachable
-	if s.last.code == tooMany {
+	if s.lastAnswer.code == tooMany {
 		reason = Refused
 	}
 	s.drop(reason, b.n)
 }
 
-// usualAge is the age of headers that are read again.
+// usualAge is the age at which headers are read again.
 const usualAge = time.Minute
 
-// tooMany is the status of an answer that says to send less.
+// tooMany is the HTTP status that says to send less.
 const tooMany = "429"
 
-// attempt sends a batch once. over is false if that can be tried again; otherwise all of its spans are counted.
-func (s *Sink) attempt(ctx context.Context, b *batch) (over bool) {
-	age := s.age
-	if s.last.denied {
+// attempt sends a batch once. done is false if a later attempt may succeed; otherwise attempt has counted all spans.
+func (s *Sink) attempt(ctx context.Context, b *batch) (done bool) {
+	age := s.headersAge
+	if s.lastAnswer.denied {
 		age = min(age, time.Second)
 	}
 	if err := s.headers.renew(time.Now(), age); err != nil {
 		s.warn("the headers stay as they are", err)
 	}
-	s.last = answer{}
+	s.lastAnswer = answer{}
 	ctx, cancel := context.WithTimeout(ctx, s.Config.Timeout)
 	defer cancel()
 	err := s.client.UploadTraces(ctx, b.spans)
-	switch a := &s.last; {
-	case err == nil || a.taken:
+	switch a := &s.lastAnswer; {
+	case err == nil || a.accepted:
 		n := rejected(err, b.n)
 		s.Counts.Sent(b.n - n)
 		if n > 0 {
 			s.drop(Refused, n)
 		}
-	case !a.came || a.again:
-		s.warn("spans could not be sent", network(err))
+	case !a.received || a.retryable:
+		s.warn("spans could not be sent", localError(err))
 		return false
 	default:
 		s.drop(Refused, b.n)
@@ -264,19 +267,19 @@ func (s *Sink) attempt(ctx context.Context, b *batch) (over bool) {
 	return true
 }
 
-// rejection is the end of the SDK's error for an answer that takes only some of the spans.
+// rejection matches the end of the SDK's error for an answer that accepts only some of the spans.
 var rejection = regexp.MustCompile(`\((\d{1,18}) spans rejected\)`)
 
-// rejected returns the number of spans of n that an answer rejects.
+// rejected returns how many of n spans an answer has rejected, by the SDK's error.
 func rejected(err error, n int) int {
 	if err == nil {
 		return 0
 	}
-	all := rejection.FindAllStringSubmatch(err.Error(), -1)
-	if len(all) == 0 {
+	matches := rejection.FindAllStringSubmatch(err.Error(), -1)
+	if len(matches) == 0 {
 		return 0
 	}
-	count, _ := strconv.ParseInt(all[len(all)-1][1], 10, 64)
+	count, _ := strconv.ParseInt(matches[len(matches)-1][1], 10, 64)
 	return int(min(count, int64(n)))
 }
 
@@ -287,9 +290,9 @@ var (
 	errSilent      = errors.New("no answer within the timeout")
 )
 
-// network returns the part of an error that comes from this machine: a text of the receiver's may have anything in it,
-// a token that it was sent as well.
-func network(err error) error {
+// localError returns the part of an error that comes from this machine, nil if there is none. The receiver's own text
+// may have anything in it, such as the token that it was sent.
+func localError(err error) error {
 	var (
 		op     *net.OpError
 		record tls.RecordHeaderError
@@ -309,21 +312,21 @@ func network(err error) error {
 	return nil
 }
 
-// httpAnswer is the end of the error of package http for a receiver that answers TLS in clear text.
+// httpAnswer is the end of package http's error for a receiver that answers a TLS client in clear text.
 const httpAnswer = "http: server gave HTTP response to HTTPS client"
 
-// drop counts spans that are dropped, and logs it.
+// drop counts and logs dropped spans.
 func (s *Sink) drop(reason string, n int) {
 	s.Counts.Dropped(reason, n)
 	s.warn("spans are dropped: "+reason, nil)
 }
 
-// warn logs a problem, unless one was logged a moment ago.
+// warn logs a problem, unless it has logged one within [warnEvery].
 func (s *Sink) warn(text string, err error) {
 	s.warned.Do(func() {
 		var more []any
-		if s.last.code != "" {
-			more = append(more, "answer", s.last.code)
+		if s.lastAnswer.code != "" {
+			more = append(more, "answer", s.lastAnswer.code)
 		}
 		if err != nil {
 			more = append(more, "error", err)

@@ -17,7 +17,7 @@ import (
 	"ipytracer/model"
 )
 
-// Names of spans and events. They are few: engines make time series of them.
+// Names of spans and events. They are few, because engines make a time series of each name.
 const (
 	cellName    = "cell"
 	taskName    = "dask task"
@@ -37,7 +37,7 @@ func (r *spanRecord) span(trace telemetry.TraceID) *tracepb.Span {
 	case ofCell:
 		s.Name = cellName
 		r.describe(&a)
-		r.judge(s.Status)
+		r.setStatus(s.Status)
 		for i := range r.cell.Refused {
 			s.Events = append(s.Events, refusal(&r.cell.Refused[i], r.ended))
 		}
@@ -49,30 +49,35 @@ func (r *spanRecord) span(trace telemetry.TraceID) *tracepb.Span {
 		}
 		r.describe(&a)
 		a.raw("ipytracer.task.prefix", r.prefix)
-		a.raw("ipytracer.task.cell", r.of)
+		a.raw("ipytracer.task.cell", r.submittedBy)
 		a.int("ipytracer.task.pid", int64(r.cell.PID))
 	}
 	if r.ending != nil {
-		fails(s.Status, r.ending)
-		if r.kind == ofCell {
-			var of attributes
-			of.ending(r.ending)
-			s.Events = append(s.Events, &tracepb.Span_Event{Name: endName, TimeUnixNano: nano(r.ended), Attributes: of})
-		} else {
-			a.ending(r.ending)
-		}
+		r.addEnding(s, &a)
 	}
 	s.Attributes = a
 	return s
 }
 
-// maxNote is the greatest length of a cell's note.
+// addEnding adds the kernel's end to a span: as an event to a cell's span, else as attributes.
+func (r *spanRecord) addEnding(s *tracepb.Span, a *attributes) {
+	setFailed(s.Status, r.ending)
+	if r.kind != ofCell {
+		a.ending(r.ending)
+		return
+	}
+	var ofEvent attributes
+	ofEvent.ending(r.ending)
+	s.Events = append(s.Events, &tracepb.Span_Event{Name: endName, TimeUnixNano: nano(r.ended), Attributes: ofEvent})
+}
+
+// maxNote is the greatest length of a cell's note, in bytes.
 const maxNote = 4 * telemetry.MaxLabel
 
-// sampled is the flag of a trace that is kept.
+// sampled is the W3C flag of a trace that is kept.
 const sampled = 1
 
-// nano returns a time as OTLP has it. One before 1970 is 1970.
+// nano returns a time in ns since 1970, 0 for an earlier time.
 func nano(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
 // describe adds the attributes of a cell.
@@ -85,7 +90,7 @@ func (r *spanRecord) describe(a *attributes) {
 	a.raw("error.type", w.Error)
 	a.raw("ipytracer.note", strings.ToValidUTF8(escape.Bounded(w.Note, maxNote), "?"))
 	if w.Silent {
-		a.truth("ipytracer.silent", true)
+		a.bool("ipytracer.silent", true)
 	}
 	if _, known := w.Together(telemetry.Resident); known {
 		a.int("ipytracer.need", telemetry.Need(w))
@@ -107,12 +112,12 @@ func (r *spanRecord) describe(a *attributes) {
 	if w.Source != "" || w.SourceTruncated {
 		shown, whole := source(w.Source)
 		a.raw("ipytracer.source", shown)
-		a.truth("ipytracer.source_truncated", w.SourceTruncated || !whole)
+		a.bool("ipytracer.source_truncated", w.SourceTruncated || !whole)
 	}
 }
 
-// judge sets the status of a span by that of its cell.
-func (r *spanRecord) judge(s *tracepb.Status) {
+// setStatus sets the status of a span by that of its cell.
+func (r *spanRecord) setStatus(s *tracepb.Status) {
 	switch telemetry.Outcome(&r.cell) {
 	case model.OK:
 		s.Code = tracepb.Status_STATUS_CODE_OK
@@ -121,8 +126,8 @@ func (r *spanRecord) judge(s *tracepb.Status) {
 	}
 }
 
-// fails sets the status of a span by the end of a kernel. A kernel may end as it should.
-func fails(s *tracepb.Status, e *model.Ending) {
+// setFailed sets the status of a span to an error, unless the kernel ended normally.
+func setFailed(s *tracepb.Status, e *model.Ending) {
 	switch {
 	case e.OutOfMemory:
 		s.Message = "killed: out of memory"
@@ -136,7 +141,7 @@ func fails(s *tracepb.Status, e *model.Ending) {
 	s.Code = tracepb.Status_STATUS_CODE_ERROR
 }
 
-// refusal returns a refused request for memory as an event.
+// refusal returns the event of a refused request for memory.
 func refusal(r *model.Refusal, at time.Time) *tracepb.Span_Event {
 	var a attributes
 	a.text("ipytracer.meter", r.Meter)
@@ -149,7 +154,7 @@ func refusal(r *model.Refusal, at time.Time) *tracepb.Span_Event {
 	return &tracepb.Span_Event{Name: refusedName, TimeUnixNano: nano(at), Attributes: a}
 }
 
-// origin describes who sends spans.
+// origin is what all resources of an agent have in common.
 type origin struct {
 	config *Spans
 	host   string
@@ -157,34 +162,33 @@ type origin struct {
 	users  func() bool
 }
 
-// resource describes a kernel, as the source of its spans.
+// resource returns the OTLP resource of a kernel.
 func (o *origin) resource(k *telemetry.Kernel) *resourcepb.Resource {
-	var all attributes
-	all.raw("service.name", "ipytracer")
-	all.text("host.name", o.host)
-	all.of(k, o.users())
+	var a attributes
+	a.raw("service.name", "ipytracer")
+	a.text("host.name", o.host)
+	a.kernel(k, o.users())
 	for _, name := range slices.Sorted(maps.Keys(o.config.Resource)) {
 		value := &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: o.config.Resource[name]}}
-		if !all.replace(name, value) {
-			all.add(name, value)
+		if !a.replace(name, value) {
+			a.add(name, value)
 		}
 	}
-	return &resourcepb.Resource{Attributes: all}
+	return &resourcepb.Resource{Attributes: a}
 }
 
 // replace gives an attribute another value, and reports whether it was there.
 func (a attributes) replace(key string, v *commonpb.AnyValue) bool {
-	for _, one := range a {
-		if one.Key == key {
-			one.Value = v
+	for _, attribute := range a {
+		if attribute.Key == key {
+			attribute.Value = v
 			return true
 		}
 	}
 	return false
 }
 
-// Size returns the number of bytes of a cell's span, before it is compressed and without what its batch shares. Its
-// source is not in it.
+// Size returns the size of a cell's span in bytes, without its source, its resource and compression.
 func Size(c *telemetry.Cell) int {
 	return proto.Size(spanRecordOf(c, false).span(telemetry.TraceID{1}))
 }
@@ -193,33 +197,34 @@ func Size(c *telemetry.Cell) int {
 type kindOfRecord uint8
 
 const (
-	ofKernel kindOfRecord = iota // the end of one
+	ofKernel kindOfRecord = iota // the end of a kernel
 	ofCell
 	ofTask
 )
 
-// spanRecord is a cell, a task, or the end of a kernel without a cell, that waits to be sent. It has no lists of a
-// kernel's making: what waits takes a few kilobytes each.
+// spanRecord is a cell, a task, or the end of a kernel outside of cells, that waits to be sent. It has no lists that a
+// kernel can make long, so that a waiting record takes a few kilobytes.
 type spanRecord struct {
 	kernel       *telemetry.Kernel
 	id           telemetry.SpanID
 	began, ended time.Time
 	ending       *model.Ending // nil if the kernel goes on
 	kind         kindOfRecord
-	cell         model.Window // or a task; without children, allocations and lists
+	cell         model.Window // of a cell or a task; without children, allocations and lists
 	children     int
-	chosen       telemetry.TraceID      // of a cell, by its kernel; zero for none
+	chosenTrace  telemetry.TraceID      // of a cell: the trace that its notebook has chosen; zero for none
 	parent       telemetry.TraceContext // of a task; zero for none
-	prefix, of   string                 // of a task: its key's prefix, the cell that submitted it
+	prefix       string                 // of a task: the prefix of its key
+	submittedBy  string                 // of a task: the cell that submitted it
 }
 
-// maxRefusals is the most refused requests of a cell that its span has.
+// maxRefusals is the most refused requests for memory in a cell's span.
 const maxRefusals = 8
 
 func spanRecordOf(c *telemetry.Cell, withSource bool) *spanRecord {
 	r := &spanRecord{kernel: c.Kernel, id: c.SpanID, began: c.Began, ended: c.Ended, ending: c.Ending,
-		kind: ofCell, chosen: c.TraceID}
-	r.take(c.Window)
+		kind: ofCell, chosenTrace: c.TraceID}
+	r.setWindow(c.Window)
 	switch w := &r.cell; {
 	case !withSource:
 		w.Source, w.SourceTruncated = "", false
@@ -231,13 +236,13 @@ func spanRecordOf(c *telemetry.Cell, withSource bool) *spanRecord {
 
 func recordOfTask(t *telemetry.Task) *spanRecord {
 	r := &spanRecord{kernel: t.Kernel, id: telemetry.NewSpanID(), began: t.Began, ended: t.Ended, kind: ofTask,
-		parent: t.Parent, prefix: text(t.Prefix), of: text(t.Cell)}
-	r.take(t.Window)
+		parent: t.Parent, prefix: text(t.Prefix), submittedBy: text(t.Cell)}
+	r.setWindow(t.Window)
 	return r
 }
 
-// take copies a window without its lists.
-func (r *spanRecord) take(w *model.Window) {
+// setWindow sets the record's window to a copy without lists.
+func (r *spanRecord) setWindow(w *model.Window) {
 	r.cell = *w
 	r.children = len(r.cell.Children) + r.cell.ChildrenUnlisted
 	r.cell.Children, r.cell.Allocations, r.cell.Coverage = nil, nil, nil

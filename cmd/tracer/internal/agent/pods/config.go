@@ -22,17 +22,17 @@ import (
 
 // Config is the section of an agent's configuration about Kubernetes. It is read at the start only.
 type Config struct {
-	// Enabled is one of true, false, and auto: true in a pod with a service account.
+	// Enabled is true, false or auto, which is true in a pod with a service account.
 	Enabled string `yaml:"enabled"`
-	// Node is the name of this node, by default that in the environment variable NODE_NAME.
+	// Node is the name of this node; "": the value of the environment variable NODE_NAME.
 	Node string `yaml:"node"`
-	// Kubeconfig is a file with the API server's address and credentials; "": those of the pod's service account.
+	// Kubeconfig is a file with the API server's address and credentials; "": the pod's service account.
 	Kubeconfig string `yaml:"kubeconfig"`
-	// CRI is the socket of this node's container runtime, which is asked for names, too; "": it is not asked.
+	// CRI is the socket of this node's container runtime, as a further source of names; "": none.
 	CRI string `yaml:"cri"`
 }
 
-// Auto is the value of [Config.Enabled] that means: in a pod with a service account.
+// Auto is the default of [Config.Enabled].
 const Auto = "auto"
 
 // Check returns the first field with a wrong value.
@@ -40,18 +40,18 @@ func (c *Config) Check() (field string, err error) {
 	switch c.Enabled {
 	case "true", "false", Auto, "on", "off":
 	default:
-		return "enabled", fmt.Errorf("%q is not one of true, false and auto", c.Enabled)
+		return "enabled", fmt.Errorf("%q: must be true, false or auto", c.Enabled)
 	}
 	if c.Node != "" && !isName(c.Node, maxName) {
-		return "node", fmt.Errorf("%q is no name of a node", c.Node)
+		return "node", fmt.Errorf("%q: must be the name of a node", c.Node)
 	}
 	if c.CRI != "" && !path.IsAbs(c.CRI) {
-		return "cri", fmt.Errorf("%q is no path of a socket such as /run/containerd/containerd.sock", c.CRI)
+		return "cri", fmt.Errorf("%q: must be the path of a socket such as /run/containerd/containerd.sock", c.CRI)
 	}
 	return "", nil
 }
 
-// Wanted reports whether names of pods are looked up.
+// Wanted reports whether the API server is to be asked.
 func (c *Config) Wanted() bool {
 	switch c.Enabled {
 	case "true", "on":
@@ -70,10 +70,10 @@ type client struct {
 	node string
 }
 
-// open opens a file with the rights of the person who named it.
+// open is a function that opens a file with the rights of the person who named it.
 type open func(name string) (*os.File, error)
 
-// newClient returns a client as a configuration has it.
+// newClient returns a client for a configuration.
 func newClient(c Config, version string, read open) (*client, error) {
 	node := cmp.Or(c.Node, os.Getenv("NODE_NAME"))
 	if !isName(node, maxName) {
@@ -133,24 +133,24 @@ func credentials(kubeconfig string, read open) (*rest.Config, error) {
 	return config, nil
 }
 
-// inline reads the files that a kubeconfig names: with the rights of the person who named it, as nothing else may be
-// sent to a server that this person names.
+// inline replaces the names of files in a kubeconfig by the files' contents. It reads the files with the rights of the
+// person who named the kubeconfig: its server, which that person has chosen, must get nothing else.
 func inline(c *api.Config, read open) (err error) {
-	take := func(file *string, into func(string)) {
+	replace := func(file *string, set func(string)) {
 		if *file != "" && err == nil {
 			var text string
 			text, err = contents(*file, read)
-			into(text)
+			set(text)
 			*file = ""
 		}
 	}
-	for _, one := range c.Clusters {
-		take(&one.CertificateAuthority, func(s string) { one.CertificateAuthorityData = []byte(s) })
+	for _, cluster := range c.Clusters {
+		replace(&cluster.CertificateAuthority, func(s string) { cluster.CertificateAuthorityData = []byte(s) })
 	}
-	for _, one := range c.AuthInfos {
-		take(&one.ClientCertificate, func(s string) { one.ClientCertificateData = []byte(s) })
-		take(&one.ClientKey, func(s string) { one.ClientKeyData = []byte(s) })
-		take(&one.TokenFile, func(s string) { one.Token = strings.TrimSpace(s) })
+	for _, user := range c.AuthInfos {
+		replace(&user.ClientCertificate, func(s string) { user.ClientCertificateData = []byte(s) })
+		replace(&user.ClientKey, func(s string) { user.ClientKeyData = []byte(s) })
+		replace(&user.TokenFile, func(s string) { user.Token = strings.TrimSpace(s) })
 	}
 	return err
 }

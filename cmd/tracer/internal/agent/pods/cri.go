@@ -15,28 +15,27 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Bounds on a container runtime's answers, and the times between two questions: a pod that is not known is asked for
-// soon, and all of them once in a while, as pods also end.
+// Bounds on a container runtime's answers, and the times between two questions.
 const (
-	maxCRI     = 4 << 20 // bytes of an answer
-	criTime    = 5 * time.Second
-	criSoon    = time.Second
-	criRegular = time.Minute
+	maxCRI     = 4 << 20         // bytes of an answer
+	criTime    = 5 * time.Second // for an answer
+	criSoon    = time.Second     // if a pod is unknown
+	criRegular = time.Minute     // otherwise, since pods also end
 )
 
-// Runtime knows the pods of this node from its container runtime, over the socket of its CRI (v1). It asks for the
-// lists of sandboxes and containers and for nothing else.
+// Runtime knows the pods of this node from its container runtime, over the socket of its CRI (v1). It asks only for the
+// lists of sandboxes and containers.
 type Runtime struct {
 	series
 	conn   *grpc.ClientConn
 	cri    cri.RuntimeServiceClient
 	wanted Wanted
-	asked  chan struct{} // a pod was not known
-	apart  time.Duration // between two questions, at least
+	wake   chan struct{} // receives when a pod was unknown
+	apart  time.Duration // the least time between two questions
 }
 
-// NewRuntime returns one that [Runtime.Run] starts, for the socket that a configuration names. It fails where the
-// socket may be somebody else's than root's: who answers there gives pods their names.
+// NewRuntime returns a Runtime for a socket; [Runtime.Run] starts it. It fails if others than root may answer at the
+// socket, because the answers name pods.
 func NewRuntime(socket string, o Options) (*Runtime, error) {
 	if err := checkSocket(socket); err != nil {
 		return nil, err
@@ -51,7 +50,8 @@ func NewRuntime(socket string, o Options) (*Runtime, error) {
 		return nil, fmt.Errorf("the container runtime's socket %s: %w", socket, err)
 	}
 	h := &health{
-		log: o.Log, now: time.Now, advise: adviceOfCRI, well: "the container runtime answers again: pods have names",
+		log: o.Log, now: time.Now, advise: adviceOfCRI,
+		recovered: "the container runtime answers again: pods have names",
 	}
 	return &Runtime{
 		series: series{"cri", [Series]string{
@@ -59,11 +59,12 @@ func NewRuntime(socket string, o Options) (*Runtime, error) {
 			"Times that a pod of the container runtime had no room.",
 		}, newStore(h, o.Changed), h},
 		conn: conn, cri: cri.NewRuntimeServiceClient(conn), wanted: o.Wanted,
-		asked: make(chan struct{}, 1), apart: criSoon,
+		wake: make(chan struct{}, 1), apart: criSoon,
 	}, nil
 }
 
-// checkSocket returns an error unless a file is a socket of root's that no user but root may put in its place.
+// checkSocket returns an error unless a file is root's socket and no other user may replace it, or a folder on its
+// path. The agent's own user counts as root.
 func checkSocket(path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("the container runtime's socket %q is no absolute path", path)
@@ -72,21 +73,23 @@ func checkSocket(path string) error {
 	if err != nil {
 		return fmt.Errorf("the container runtime's socket: %w", err)
 	}
-	for at, what := real, uint32(unix.S_IFSOCK); ; at, what = filepath.Dir(at), unix.S_IFDIR {
+	for part, wantedKind := real, uint32(unix.S_IFSOCK); ; part, wantedKind = filepath.Dir(part), unix.S_IFDIR {
 		var s unix.Stat_t
-		if err := unix.Lstat(at, &s); err != nil {
-			return fmt.Errorf("the container runtime's socket: %w", &fs.PathError{Op: "lstat", Path: at, Err: err})
+		if err := unix.Lstat(part, &s); err != nil {
+			return fmt.Errorf("the container runtime's socket: %w", &fs.PathError{Op: "lstat", Path: part, Err: err})
 		}
+		isSharedFolder := wantedKind == unix.S_IFDIR && s.Mode&0o022 != 0 && s.Mode&unix.S_ISVTX == 0
+		isOpenSocket := part == real && s.Mode&0o002 != 0
 		switch {
-		case s.Mode&unix.S_IFMT != what:
+		case s.Mode&unix.S_IFMT != wantedKind:
 			return fmt.Errorf("%s is no socket", path)
 		case s.Uid != 0 && s.Uid != uint32(os.Geteuid()):
-			return fmt.Errorf("%s is not root's, so others than the container runtime may answer at %s", at, path)
-		case s.Mode&0o022 != 0 && what == unix.S_IFDIR && s.Mode&unix.S_ISVTX == 0, s.Mode&0o002 != 0 && at == real:
+			return fmt.Errorf("%s is not root's, so others than the container runtime may answer at %s", part, path)
+		case isSharedFolder, isOpenSocket:
 			return fmt.Errorf("others than root may write to %s, so others than the container runtime may answer at %s",
-				at, path)
+				part, path)
 		}
-		if at == "/" {
+		if part == "/" {
 			return nil
 		}
 	}
@@ -96,9 +99,9 @@ func checkSocket(path string) error {
 func (r *Runtime) Run(ctx context.Context) {
 	defer r.conn.Close()
 	for {
-		err := r.ask(ctx)
-		r.health.heard(ctx, err)
-		select { // nothing is asked twice within this time
+		err := r.update(ctx)
+		r.health.note(ctx, err)
+		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(r.apart):
@@ -106,14 +109,14 @@ func (r *Runtime) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.asked:
+		case <-r.wake:
 		case <-time.After(criRegular):
 		}
 	}
 }
 
-// ask takes in the pods that there are.
-func (r *Runtime) ask(ctx context.Context) error {
+// update asks for the present pods, and stores them.
+func (r *Runtime) update(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, criTime)
 	defer cancel()
 	sandboxes, err := r.cri.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
@@ -125,28 +128,28 @@ func (r *Runtime) ask(ctx context.Context) error {
 		return err
 	}
 	pods, ofSandbox := map[string]*Pod{}, map[string]*Pod{}
-	for _, one := range sandboxes.GetItems() {
-		if p := r.strip(one); p != nil && len(ofSandbox) < 2*maxPods {
-			if same := pods[p.UID]; same != nil { // a sandbox that was made anew
-				p = same
+	for _, item := range sandboxes.GetItems() {
+		if p := r.strip(item); p != nil && len(ofSandbox) < 2*maxPods {
+			if known := pods[p.UID]; known != nil { // a pod whose sandbox was made anew has two
+				p = known
 			}
-			pods[p.UID], ofSandbox[one.GetId()] = p, p
+			pods[p.UID], ofSandbox[item.GetId()] = p, p
 		}
 	}
-	for _, one := range containers.GetContainers() {
-		if p := ofSandbox[one.GetPodSandboxId()]; p != nil {
-			p.add("cri://"+one.GetId(), one.GetMetadata().GetName())
+	for _, item := range containers.GetContainers() {
+		if p := ofSandbox[item.GetPodSandboxId()]; p != nil {
+			p.addContainer("cri://"+item.GetId(), item.GetMetadata().GetName())
 		}
 	}
-	var all []any
+	var objects []any
 	for _, p := range pods {
 		o := newObject(*p, "")
-		all = append(all, &o)
+		objects = append(objects, &o)
 	}
-	return r.store.Replace(all, "")
+	return r.store.Replace(objects, "")
 }
 
-// strip returns what is kept of a sandbox, nil for one with names that Kubernetes does not allow.
+// strip returns the pod of a sandbox, nil if it has names that Kubernetes does not allow.
 func (r *Runtime) strip(s *cri.PodSandbox) *Pod {
 	var w wirePod
 	w.Metadata.UID, w.Metadata.Namespace = s.GetMetadata().GetUid(), s.GetMetadata().GetNamespace()
@@ -158,20 +161,20 @@ func (r *Runtime) strip(s *cri.PodSandbox) *Pod {
 	return nil
 }
 
-// Find does what [Watcher.Find] does. Where the pod or the container is not known, the runtime is asked soon.
+// Find does what [Watcher.Find] does. If the pod or the container is unknown, it makes Run ask soon.
 func (r *Runtime) Find(uid, container string) (p Pod, name string, known bool) {
 	p, known = r.store.find(uid)
 	name = p.containers[container]
 	if !known || container != "" && name == "" {
 		select {
-		case r.asked <- struct{}{}:
-		default: // it is asked anyway
+		case r.wake <- struct{}{}:
+		default: // Run is to ask already
 		}
 	}
 	return p, name, known
 }
 
-// adviceOfCRI returns what a mistake of a container runtime means for the agent.
+// adviceOfCRI is [advice] for a container runtime.
 func adviceOfCRI(error) string {
 	return "the container runtime does not answer at its socket: see that kubernetes.cri is its CRI's; " +
 		"until then pods go by their UIDs, unless Kubernetes has named them"

@@ -14,7 +14,7 @@ const mostOfList = 64 << 20
 
 // decodeList decodes a list as a source does, and returns the number of pods of this node.
 func decodeList(t *testing.T, text []byte) (pods int) {
-	in := &bounded{r: bytes.NewReader(text)}
+	in := &boundedReader{r: bytes.NewReader(text)}
 	d := &listDecoder{Decoder: json.NewDecoder(in), in: in}
 	_, _ = d.decode(func(w *wirePod) {
 		p, ok := w.strip("here", &Wanted{Labels: []string{"a"}, Annotations: []string{"a"}})

@@ -13,56 +13,58 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// sayAgain is how long a mistake goes on before it is logged again, and sayNext how long before another one is.
+// The least time from one logged mistake to the next.
 const (
-	sayAgain = 10 * time.Minute
-	sayNext  = time.Minute
+	repeatAfter = 10 * time.Minute // if the next is the same mistake
+	pauseAfter  = time.Minute      // if it is another one
 )
 
-// health is how the API server, or a container runtime, has answered.
+// health knows whether the API server, or a container runtime, answers. It logs mistakes.
 type health struct {
 	log     *slog.Logger
 	up      atomic.Bool
 	refused atomic.Uint64 // times that a pod had no room
 	now     func() time.Time
 	advise  func(error) string // what a mistake means, and what to do
-	well    string             // logged once it is over
+	// recovered is logged once there are good answers again.
+	recovered string
 
-	mu   sync.Mutex
-	text string    // the last mistake that was logged; "" after it was over
-	said time.Time // when
+	mu         sync.Mutex
+	lastText   string    // of the mistake that goes on; "" for none
+	lastLogged time.Time // when a mistake was last logged
 }
 
 // refuse counts a pod without room.
 func (h *health) refuse() { h.refused.Add(1) }
 
-// heard takes in the answer to a request, nil if it was good.
-func (h *health) heard(ctx context.Context, err error) {
+// note takes in the error of a request, nil for a good answer.
+func (h *health) note(ctx context.Context, err error) {
 	if err != nil && (ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded)) {
-		return // the agent ends
+		return // the agent is ending
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-		return // usual: the pods are listed again
+		return // no mistake: the reflector lists the pods again
 	}
 	h.up.Store(err == nil)
 	if err == nil {
-		if h.text != "" {
-			h.log.Info(h.well)
+		if h.lastText != "" {
+			h.log.Info(h.recovered)
 		}
-		h.text = ""
+		h.lastText = ""
 		return
 	}
-	text, since := h.advise(err), h.now().Sub(h.said)
-	if since < sayNext || text == h.text && since < sayAgain {
+	text, sinceLast := h.advise(err), h.now().Sub(h.lastLogged)
+	isRepeated := text == h.lastText && sinceLast < repeatAfter
+	if sinceLast < pauseAfter || isRepeated {
 		return
 	}
-	h.text, h.said = text, h.now()
+	h.lastText, h.lastLogged = text, h.now()
 	h.log.Warn(text, "error", err)
 }
 
-// advice returns what a mistake means for the agent, and what to do about it.
+// advice returns what a mistake of the API server means for the agent, and what to do about it.
 func advice(err error) string {
 	const without = "; until then pods go by their UIDs"
 	var refusal apierrors.APIStatus
@@ -84,9 +86,9 @@ func advice(err error) string {
 // Series is the number of time series of a [Watcher], and of a [Runtime].
 const Series = 3
 
-// series are the time series of a source of names. They have its store and its health.
+// series makes the time series of a [Watcher] or a [Runtime].
 type series struct {
-	name   string         // of the source; part of the names of the series
+	name   string         // in the names of the series
 	help   [Series]string // of up, pods and refused
 	store  *store
 	health *health
@@ -100,7 +102,7 @@ func (s *series) Series() []prometheus.Collector {
 		}
 		return 0
 	}
-	name := func(of string) string { return "ipytracer_" + s.name + "_" + of }
+	name := func(suffix string) string { return "ipytracer_" + s.name + "_" + suffix }
 	return []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("up"), Help: s.help[0]}, up),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("pods"), Help: s.help[1]},

@@ -20,40 +20,41 @@ import (
 
 // Bounds on answers of the API server.
 const (
-	maxObject    = 4 << 20   // of one pod, in bytes; etcd keeps 1.5 MiB
-	maxList      = 256 << 20 // of all pods of a node
-	maxRefusal   = 64 << 10
+	maxObject    = 4 << 20          // of one pod, in bytes; etcd keeps 1.5 MiB
+	maxList      = 256 << 20        // of all pods of a node
+	maxRefusal   = 64 << 10         // of an answer other than 200
 	answerTime   = 30 * time.Second // until an answer begins
 	listTime     = time.Minute
 	watchTime    = 15 * time.Minute // the server is asked to end a watch after 5 to 10
 	watchesApart = time.Second
 )
 
-// source lists and watches the pods of a node, for client-go's reflector. It decodes each pod by itself, and drops what
-// is not kept at once: neither a list nor a watch is ever in memory as a whole.
+// source lists and watches the pods of a node, for client-go's reflector. It decodes one pod at a time and keeps only
+// what [Pod] has, so that a list is never in memory as a whole.
 type source struct {
-	client *client
-	wanted Wanted
-	health *health
-	bounds bounds
-	last   time.Time // when the last watch began
+	client    *client
+	wanted    Wanted
+	health    *health
+	bounds    bounds
+	lastWatch time.Time // when the last watch began
 }
 
-// bounds are the bounds that tests change, as they could not wait for them.
+// bounds are the bounds that tests make smaller.
 type bounds struct {
 	list   int64         // of a list, in bytes
 	answer time.Duration // until an answer begins
 	apart  time.Duration // between the beginnings of two watches
 }
 
-// IsWatchListSemanticsUnSupported lets the reflector list pods first and watch them then.
+// IsWatchListSemanticsUnSupported makes the reflector list the pods first, and then watch them.
 func (*source) IsWatchListSemanticsUnSupported() bool { return true }
 
-// List and Watch are never called: the reflector prefers ListWithContext and WatchWithContext.
+// List is never called, since the reflector prefers ListWithContext.
 func (s *source) List(o metav1.ListOptions) (runtime.Object, error) {
 	return s.ListWithContext(context.Background(), o)
 }
 
+// Watch is never called, since the reflector prefers WatchWithContext.
 func (s *source) Watch(o metav1.ListOptions) (watch.Interface, error) {
 	return s.WatchWithContext(context.Background(), o)
 }
@@ -64,32 +65,32 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 	defer cancel()
 	// Without a limit, and with the reflector's version 0, the server answers from its memory.
 	all, err := s.list(ctx, url.Values{"resourceVersion": {o.ResourceVersion}})
-	s.health.heard(ctx, err)
+	s.health.note(ctx, err)
 	return all, err
 }
 
 func (s *source) list(ctx context.Context, query url.Values) (*list, error) {
-	body, err := s.ask(ctx, query)
+	body, err := s.get(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
-	out := &list{}
-	in := &bounded{r: io.LimitReader(body, s.bounds.list)}
+	pods := &list{}
+	in := &boundedReader{r: io.LimitReader(body, s.bounds.list)}
 	d := &listDecoder{Decoder: json.NewDecoder(in), in: in}
-	out.ResourceVersion, err = d.decode(func(w *wirePod) {
+	pods.ResourceVersion, err = d.decode(func(w *wirePod) {
 		if p, ok := w.strip(s.client.node, &s.wanted); ok {
-			if len(out.Items) >= maxPods {
+			if len(pods.Items) >= maxPods {
 				s.health.refuse()
 				return
 			}
-			out.Items = append(out.Items, newObject(p, w.Metadata.ResourceVersion))
+			pods.Items = append(pods.Items, newObject(p, w.Metadata.ResourceVersion))
 		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNonsense, err)
 	}
-	return out, nil
+	return pods, nil
 }
 
 // errNonsense says that the API server's answer is not what Kubernetes answers.
@@ -97,32 +98,32 @@ var errNonsense = errors.New("an answer of the API server is no list of pods")
 
 // WatchWithContext watches the pods.
 func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	select { // a server that ends each watch at once is not asked all the time
-	case <-time.After(time.Until(s.last.Add(s.bounds.apart))):
+	select { // wait, since the server may end each watch at once
+	case <-time.After(time.Until(s.lastWatch.Add(s.bounds.apart))):
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	s.last = time.Now()
+	s.lastWatch = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, watchTime)
 	query := url.Values{"watch": {"true"}, "resourceVersion": {o.ResourceVersion}, "allowWatchBookmarks": {"true"}}
 	if o.TimeoutSeconds != nil {
 		query.Set("timeoutSeconds", strconv.FormatInt(*o.TimeoutSeconds, 10))
 	}
-	body, err := s.ask(ctx, query)
-	s.health.heard(ctx, err)
+	body, err := s.get(ctx, query)
+	s.health.note(ctx, err)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	in := &bounded{r: body}
+	in := &boundedReader{r: body}
 	e := &events{json: json.NewDecoder(in), in: in, source: s, ctx: ctx, end: func() { cancel(); body.Close() }}
 	return watch.NewStreamWatcher(e, e), nil
 }
 
 var errLate = errors.New("no answer has begun in time")
 
-// ask returns the body of an answer. Another answer than 200 is an error of [apierrors].
-func (s *source) ask(ctx context.Context, query url.Values) (io.ReadCloser, error) {
+// get returns the body of the server's answer. An answer other than 200 is an error of package [apierrors].
+func (s *source) get(ctx context.Context, query url.Values) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(s.bounds.answer, func() { cancel(errLate) })
 	defer late.Stop()
@@ -139,53 +140,53 @@ func (s *source) ask(ctx context.Context, query url.Values) (io.ReadCloser, erro
 		return nil, err
 	}
 	if answer.StatusCode == http.StatusOK {
-		return &closes{answer.Body, func() { cancel(nil) }}, nil
+		return &closingBody{answer.Body, func() { cancel(nil) }}, nil
 	}
 	defer cancel(nil)
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxRefusal)) // its text is the server's, and not needed
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxRefusal)) // so that the connection can be used again
 	after, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
 	return nil, apierrors.NewGenericServerResponse(answer.StatusCode, "get", schema.GroupResource{Resource: "pods"},
 		"", "", after, false)
 }
 
-// closes calls a function when it is closed.
-type closes struct {
+// closingBody is a body that calls end when it is closed.
+type closingBody struct {
 	io.ReadCloser
 	end func()
 }
 
-func (c *closes) Close() error {
+func (c *closingBody) Close() error {
 	c.end()
 	return c.ReadCloser.Close()
 }
 
-// bounded reads so many bytes for each object.
-type bounded struct {
-	r    io.Reader
-	left int
+// boundedReader reads at most maxObject bytes from one call of next to the following one.
+type boundedReader struct {
+	r         io.Reader
+	remaining int
 }
 
 var errTooLarge = errors.New("an object is larger than 4 MiB")
 
-// next lets another object be read.
-func (b *bounded) next() { b.left = maxObject }
+// next lets the next object be read.
+func (b *boundedReader) next() { b.remaining = maxObject }
 
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.remaining <= 0 {
 		return 0, errTooLarge
 	}
-	n, err := b.r.Read(p[:min(len(p), b.left)])
-	b.left -= n
+	n, err := b.r.Read(p[:min(len(p), b.remaining)])
+	b.remaining -= n
 	return n, err
 }
 
 var errNoList = errors.New("it is not in the form of a list")
 
-// listDecoder decodes a list of pods, one at a time.
+// listDecoder decodes a list of pods, one pod at a time.
 type listDecoder struct {
 	*json.Decoder
-	in *bounded
+	in *boundedReader
 }
 
 // decode calls each for each pod, and returns the version of the list.
@@ -220,6 +221,7 @@ func (d *listDecoder) decode(each func(*wirePod)) (version string, err error) {
 	return version, d.expect(json.Delim('}'))
 }
 
+// items decodes the list's field items.
 func (d *listDecoder) items(each func(*wirePod)) error {
 	first, err := d.Token()
 	if err != nil || first == nil { // null
@@ -239,9 +241,9 @@ func (d *listDecoder) items(each func(*wirePod)) error {
 	return d.expect(json.Delim(']'))
 }
 
-func (d *listDecoder) expect(one json.Delim) error {
-	got, err := d.Token()
-	if err == nil && got != one {
+func (d *listDecoder) expect(delimiter json.Delim) error {
+	token, err := d.Token()
+	if err == nil && token != delimiter {
 		err = errNoList
 	}
 	return err
@@ -250,27 +252,27 @@ func (d *listDecoder) expect(one json.Delim) error {
 // events decodes a watch, an event at a time.
 type events struct {
 	json   *json.Decoder
-	in     *bounded
+	in     *boundedReader
 	source *source
 	ctx    context.Context
 	end    func()
 }
 
-// Decode implements [watch.Decoder]. Pods that are not kept are passed over.
+// Decode implements [watch.Decoder]. It skips pods that are not kept.
 func (e *events) Decode() (watch.EventType, runtime.Object, error) {
 	for {
-		kind, one, err := e.decode()
+		kind, object, err := e.decode()
 		switch {
-		case err == nil && one == nil:
+		case err == nil && object == nil:
 			continue
 		case err == nil, errors.Is(err, io.EOF):
-		case e.ctx.Err() != nil: // it was ended from here
+		case e.ctx.Err() != nil: // the watch was ended from here
 			err = io.EOF
 		default:
 			err = fmt.Errorf("%w: %w", errNonsense, err)
-			e.source.health.heard(e.ctx, err)
+			e.source.health.note(e.ctx, err)
 		}
-		return kind, one, err
+		return kind, object, err
 	}
 }
 
@@ -292,7 +294,7 @@ func (e *events) decode() (watch.EventType, runtime.Object, error) {
 		}
 		err := apierrors.NewGenericServerResponse(int(refusal.Code), "watch", schema.GroupResource{Resource: "pods"},
 			"", "", 0, false)
-		e.source.health.heard(e.ctx, err)
+		e.source.health.note(e.ctx, err)
 		return watch.Error, &err.ErrStatus, nil
 	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
 	default:
@@ -313,7 +315,7 @@ func (e *events) decode() (watch.EventType, runtime.Object, error) {
 // Close implements [watch.Decoder].
 func (e *events) Close() { e.end() }
 
-// AsObject implements [watch.Reporter]: a watch that is nonsense begins again with a list.
+// AsObject implements [watch.Reporter]. After any error of a watch, its result makes the reflector list the pods again.
 func (e *events) AsObject(error) runtime.Object {
 	err := apierrors.NewGenericServerResponse(http.StatusGone, "watch", schema.GroupResource{Resource: "pods"},
 		"", "", 0, false)

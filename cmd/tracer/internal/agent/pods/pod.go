@@ -13,8 +13,8 @@ import (
 // Pod is what is kept of a pod. It does not change.
 type Pod struct {
 	UID, Namespace, Name string
-	Labels, Annotations  map[string]string // those that were asked for
-	containers           map[string]string // names by id
+	Labels, Annotations  map[string]string // of the wanted keys
+	containers           map[string]string // names by ID
 }
 
 // Bounds on what is kept.
@@ -24,7 +24,7 @@ const (
 	maxValue      = 1024 // of a label or an annotation, in bytes
 )
 
-// wirePod are the parts of a pod that are decoded.
+// wirePod has the parts of Kubernetes' pod that are decoded.
 type wirePod struct {
 	Metadata struct {
 		UID, Namespace, Name, ResourceVersion string
@@ -36,21 +36,21 @@ type wirePod struct {
 	}
 }
 
-// wireContainers are the first containers of a list: as many as are kept.
+// wireContainers are the first maxContainers containers of a list.
 type wireContainers []wireContainer
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (all *wireContainers) UnmarshalJSON(text []byte) error {
+func (containers *wireContainers) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if first, err := d.Token(); err != nil || first != json.Delim('[') {
 		return err
 	}
-	for d.More() && len(*all) < maxContainers {
-		var one wireContainer
-		if err := d.Decode(&one); err != nil {
+	for d.More() && len(*containers) < maxContainers {
+		var container wireContainer
+		if err := d.Decode(&container); err != nil {
 			return err
 		}
-		*all = append(*all, one)
+		*containers = append(*containers, container)
 	}
 	return nil
 }
@@ -77,12 +77,13 @@ func isName(text string, longest int) bool {
 	return text != "" && len(text) <= longest
 }
 
-// isHex reports whether a text is a hexadecimal number of a given length. A text that is as long as a UID must have a
+// isHex reports whether a text has the given length and only hexadecimal digits. A text of lengthOfUID must have a
 // UID's dashes.
 func isHex(text string, length int) bool {
 	for i, c := range []byte(text) {
-		dash := length == lengthOfUID && (i == 8 || i == 13 || i == 18 || i == 23)
-		if dash != (c == '-') || !dash && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+		wantsDash := length == lengthOfUID && (i == 8 || i == 13 || i == 18 || i == 23)
+		isDigit := c >= '0' && c <= '9' || c >= 'a' && c <= 'f'
+		if wantsDash && c != '-' || !wantsDash && !isDigit {
 			return false
 		}
 	}
@@ -103,31 +104,32 @@ func (w *wirePod) strip(node string, wanted *Wanted) (p Pod, ok bool) {
 		return p, false
 	}
 	p = Pod{UID: m.UID, Namespace: m.Namespace, Name: m.Name, containers: map[string]string{}}
-	p.Labels, p.Annotations = some(m.Labels, wanted.Labels), some(m.Annotations, wanted.Annotations)
-	for _, all := range []wireContainers{
+	p.Labels, p.Annotations = selectKeys(m.Labels, wanted.Labels), selectKeys(m.Annotations, wanted.Annotations)
+	for _, containers := range []wireContainers{
 		w.Status.ContainerStatuses, w.Status.InitContainerStatuses, w.Status.EphemeralContainerStatuses,
 	} {
-		for _, c := range all {
-			p.add(c.ContainerID, c.Name)
-			p.add(c.LastState.Terminated.ContainerID, c.Name)
+		for _, c := range containers {
+			p.addContainer(c.ContainerID, c.Name)
+			p.addContainer(c.LastState.Terminated.ContainerID, c.Name)
 		}
 	}
 	return p, true
 }
 
-// add adds a container: its id is RUNTIME://ID.
-func (p *Pod) add(id, name string) {
-	if _, after, is := strings.Cut(id, "://"); is && len(p.containers) < maxContainers &&
-		isHex(after, lengthOfContainer) && isName(name, maxLabel) {
-		p.containers[after] = name
+// addContainer adds a container, if there is room and its ID RUNTIME://ID and its name are valid.
+func (p *Pod) addContainer(uri, name string) {
+	_, id, found := strings.Cut(uri, "://")
+	if !found || len(p.containers) >= maxContainers || !isHex(id, lengthOfContainer) || !isName(name, maxLabel) {
+		return
 	}
+	p.containers[id] = name
 }
 
-// some returns the wanted labels.
-func some(labels map[string]string, wanted []string) map[string]string {
+// selectKeys returns the labels with wanted keys, without overlong values.
+func selectKeys(labels map[string]string, wanted []string) map[string]string {
 	out := map[string]string{}
 	for _, key := range wanted {
-		if value, is := labels[key]; is && len(value) <= maxValue {
+		if value, ok := labels[key]; ok && len(value) <= maxValue {
 			out[key] = strings.Clone(value)
 		}
 	}

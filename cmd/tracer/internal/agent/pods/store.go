@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// keepDeleted is how long a pod is known after it was deleted: its kernels' cells may still be under way here.
+// keepDeleted is how long a pod is known after it was deleted: cells of its kernels may come late.
 const keepDeleted = time.Minute
 
-// store has the pods of the node by their UIDs. It is bounded: a pod without room is not known.
+// store has the pods of the node by their UIDs, up to maxPods.
 type store struct {
 	mu      sync.Mutex
 	live    map[string]Pod
-	gone    map[string]ended
+	deleted map[string]deletedPod
 	changed func() // called after each change, without mu
 	health  *health
 	now     func() time.Time
 }
 
-// ended is a pod that was deleted.
-type ended struct {
+// deletedPod is a pod that was deleted.
+type deletedPod struct {
 	Pod
 	at time.Time
 }
 
 func newStore(h *health, changed func()) *store {
-	return &store{live: map[string]Pod{}, gone: map[string]ended{}, changed: changed, health: h, now: time.Now}
+	return &store{live: map[string]Pod{}, deleted: map[string]deletedPod{}, changed: changed, health: h, now: time.Now}
 }
 
 // find returns a pod by its UID.
 func (s *store) find(uid string) (Pod, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p, is := s.live[uid]; is {
+	if p, ok := s.live[uid]; ok {
 		return p, true
 	}
-	p, is := s.gone[uid]
-	return p.Pod, is && s.now().Sub(p.at) <= keepDeleted
+	p, ok := s.deleted[uid]
+	return p.Pod, ok && s.now().Sub(p.at) <= keepDeleted
 }
 
 func (s *store) count() int {
@@ -46,8 +46,8 @@ func (s *store) count() int {
 }
 
 // Add implements [cache.ReflectorStore].
-func (s *store) Add(one any) error {
-	if o, is := one.(*object); is {
+func (s *store) Add(item any) error {
+	if o, ok := item.(*object); ok {
 		s.mu.Lock()
 		s.put(o.pod)
 		s.mu.Unlock()
@@ -57,14 +57,14 @@ func (s *store) Add(one any) error {
 }
 
 // Update implements [cache.ReflectorStore].
-func (s *store) Update(one any) error { return s.Add(one) }
+func (s *store) Update(item any) error { return s.Add(item) }
 
 // Delete implements [cache.ReflectorStore].
-func (s *store) Delete(one any) error {
-	if o, is := one.(*object); is {
+func (s *store) Delete(item any) error {
+	if o, ok := item.(*object); ok {
 		s.mu.Lock()
-		s.put(o.pod) // the event has its last state, and may be the first of it
-		s.end(o.pod.UID)
+		s.put(o.pod) // the event has the pod's last state, and may be the first event of the pod
+		s.markDeleted(o.pod.UID)
 		s.mu.Unlock()
 		s.changed()
 	}
@@ -72,21 +72,21 @@ func (s *store) Delete(one any) error {
 }
 
 // Replace implements [cache.ReflectorStore].
-func (s *store) Replace(all []any, _ string) error {
+func (s *store) Replace(items []any, _ string) error {
 	s.mu.Lock()
-	there := map[string]bool{}
-	for _, one := range all {
-		if o, is := one.(*object); is {
-			there[o.pod.UID] = true
+	listed := map[string]bool{}
+	for _, item := range items {
+		if o, ok := item.(*object); ok {
+			listed[o.pod.UID] = true
 		}
 	}
 	for uid := range s.live {
-		if !there[uid] {
-			s.end(uid)
+		if !listed[uid] {
+			s.markDeleted(uid)
 		}
 	}
-	for _, one := range all {
-		if o, is := one.(*object); is {
+	for _, item := range items {
+		if o, ok := item.(*object); ok {
 			s.put(o.pod)
 		}
 	}
@@ -98,11 +98,11 @@ func (s *store) Replace(all []any, _ string) error {
 // Resync implements [cache.ReflectorStore].
 func (*store) Resync() error { return nil }
 
-// put keeps a pod. Containers that the pod had before stay known: a container that starts again has another id. The
+// put stores a pod. The pod's earlier containers stay known, because a container that starts again gets a new ID. The
 // caller holds mu.
 func (s *store) put(p Pod) {
-	before, is := s.live[p.UID]
-	if !is && len(s.live) >= maxPods {
+	before, known := s.live[p.UID]
+	if !known && len(s.live) >= maxPods {
 		s.health.refuse()
 		return
 	}
@@ -114,20 +114,20 @@ func (s *store) put(p Pod) {
 	s.live[p.UID] = p
 }
 
-// end moves a pod to those that are gone. The caller holds mu.
-func (s *store) end(uid string) {
-	p, is := s.live[uid]
-	if !is {
+// markDeleted moves a pod to the deleted pods. The caller holds mu.
+func (s *store) markDeleted(uid string) {
+	p, known := s.live[uid]
+	if !known {
 		return
 	}
 	delete(s.live, uid)
 	now := s.now()
-	for other, one := range s.gone {
-		if now.Sub(one.at) > keepDeleted {
-			delete(s.gone, other)
+	for old, d := range s.deleted {
+		if now.Sub(d.at) > keepDeleted {
+			delete(s.deleted, old)
 		}
 	}
-	if len(s.gone) < maxPods {
-		s.gone[uid] = ended{p, now}
+	if len(s.deleted) < maxPods {
+		s.deleted[uid] = deletedPod{p, now}
 	}
 }

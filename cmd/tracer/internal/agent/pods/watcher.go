@@ -36,13 +36,13 @@ type Watcher struct {
 	pace   *wait.Backoff // between attempts; nil: client-go's, from 0.8 s to 30 s
 }
 
-// New returns a watcher that [Watcher.Run] starts. It fails where the configuration cannot be used.
+// New returns a watcher; [Watcher.Run] starts it. It fails if the configuration cannot be used.
 func New(c Config, o Options) (*Watcher, error) {
 	client, err := newClient(c, o.Version, o.Open)
 	if err != nil {
 		return nil, err
 	}
-	h := &health{log: o.Log, now: time.Now, advise: advice, well: "Kubernetes answers again: pods have names"}
+	h := &health{log: o.Log, now: time.Now, advise: advice, recovered: "Kubernetes answers again: pods have names"}
 	return &Watcher{
 		series: series{"kubernetes", [Series]string{
 			"1 if Kubernetes' API server answers, so that pods have names.", "Pods of this node that are known.",
@@ -65,8 +65,8 @@ func (w *Watcher) Run(ctx context.Context) {
 	cache.NewReflectorWithOptions(w.source, nil, w.store, options).RunWithContext(ctx)
 }
 
-// Find returns the pod with a UID, as it is or was within the last minute, and the name of its container with an id, ""
-// if that is not known yet.
+// Find returns the pod with a UID, and the name of its container with an ID, "" if that is unknown. Deleted pods stay
+// known for [keepDeleted].
 func (w *Watcher) Find(uid, container string) (p Pod, name string, known bool) {
 	p, known = w.store.find(uid)
 	return p, p.containers[container], known

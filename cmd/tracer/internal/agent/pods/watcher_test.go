@@ -303,7 +303,7 @@ func TestCredentialsAreReadWithTheUsersRights(t *testing.T) {
 		t.Fatalf("%v, opened %q", err, opened)
 	}
 	source := &source{client: c, health: &health{}, bounds: bounds{answer: time.Minute}}
-	if body, err := source.ask(t.Context(), url.Values{}); err != nil {
+	if body, err := source.get(t.Context(), url.Values{}); err != nil {
 		t.Error(err)
 	} else {
 		body.Close()

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// HubLabels and annotations of a pod that [HubPod] needs. KubeSpawner sets all of them; the annotations have the names
-// as they are, the labels in a form that Kubernetes allows.
+// Keys of labels and annotations that KubeSpawner gives a pod. An annotation has the name itself, a label an escaped
+// form that Kubernetes allows.
 const (
 	userKey      = "hub.jupyter.org/username"
 	serverKey    = "hub.jupyter.org/servername"
@@ -19,15 +19,15 @@ const (
 	singleUser   = "singleuser-server" // the component of a user's server
 )
 
-// HubLabels and Annotations are the keys that [HubPod] looks at.
+// The keys of labels and annotations that [HubPod] needs.
 var (
 	HubLabels      = []string{userKey, serverKey, componentKey, olderKey}
 	HubAnnotations = []string{userKey, serverKey}
 )
 
-// HubPod returns the user and the server of a pod; is reports whether it is a user's server. Server is empty for the
-// default one. Who may create pods chooses these names; the pod's own processes cannot.
-func HubPod(labels, annotations map[string]string) (user, server string, is bool) {
+// HubPod returns the user and the server of a pod. isServer is false for a pod that is no user's server. server is ""
+// for the default server. Only somebody who may create pods can choose these names, not the pod's own processes.
+func HubPod(labels, annotations map[string]string) (user, server string, isServer bool) {
 	if labels[componentKey] != singleUser && labels[olderKey] != singleUser {
 		return "", "", false
 	}
@@ -38,8 +38,8 @@ func HubPod(labels, annotations map[string]string) (user, server string, is bool
 	return user, unescape(labels[serverKey]), user != ""
 }
 
-// unescape returns the name of a label of an older KubeSpawner, which has "-" and two hexadecimal digits for each byte
-// that is not a lower-case letter or a digit (escapism). A text that no name could have become stays as it is.
+// unescape undoes the escapes of older KubeSpawners (escapism): "-" and two hexadecimal digits for each byte that is no
+// lower-case letter or digit. It returns any other text unchanged.
 func unescape(text string) string {
 	var name []byte
 	for rest := text; rest != ""; {
@@ -50,11 +50,11 @@ func unescape(text string) string {
 		if len(rest) < 3 {
 			return text
 		}
-		one, err := hex.DecodeString(rest[1:3])
+		char, err := hex.DecodeString(rest[1:3])
 		if err != nil {
 			return text
 		}
-		name, rest = append(name, one...), rest[3:]
+		name, rest = append(name, char...), rest[3:]
 	}
 	if !utf8.Valid(name) {
 		return text
@@ -65,10 +65,10 @@ func unescape(text string) string {
 // hubUnit matches the unit that SystemdSpawner makes for a user.
 var hubUnit = regexp.MustCompile(`^jupyter-(.+)-singleuser\.service$`)
 
-// HubUnit returns the user of a control group that a unit of SystemdSpawner has made; is reports whether one has. Only
-// units of the system count: root alone makes groups in the system's slices, while users make units and groups with any
-// name below their own.
-func HubUnit(group string) (user string, is bool) {
+// HubUnit returns the user of a control group that SystemdSpawner has made; ok is false for any other group. Only
+// groups in the system's slices count, because only root can make those. Below their own groups, users can make groups
+// of any name.
+func HubUnit(group string) (user string, ok bool) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(path.Clean("/"+group), "/"), "/") {
 		if m := hubUnit.FindStringSubmatch(part); m != nil {
 			return unitName(m[1]), true
@@ -80,17 +80,17 @@ func HubUnit(group string) (user string, is bool) {
 	return "", false
 }
 
-// unitCharacters are the characters that systemd leaves in the name of a unit as they are.
+// unitCharacters are the characters that systemd does not escape in the name of a unit.
 const unitCharacters = `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\@`
 
-// unitName undoes systemd's escapes in the name of a unit: \x2b for +. What systemd would not have escaped was in the
-// name of the hub's user, who is nobody else by that.
+// unitName undoes systemd's escapes in the name of a unit, such as \x2b for +. An escape that systemd would not have
+// made stays: it is part of the user's name, who must not become another user by it.
 func unitName(text string) string {
 	var name strings.Builder
 	for text != "" {
 		if len(text) >= 4 && text[:2] == `\x` && text[2:4] == strings.ToLower(text[2:4]) {
-			if one, err := hex.DecodeString(text[2:4]); err == nil && strings.IndexByte(unitCharacters, one[0]) < 0 {
-				name.WriteByte(one[0])
+			if char, err := hex.DecodeString(text[2:4]); err == nil && strings.IndexByte(unitCharacters, char[0]) < 0 {
+				name.WriteByte(char[0])
 				text = text[4:]
 				continue
 			}
@@ -101,23 +101,24 @@ func unitName(text string) string {
 	return name.String()
 }
 
-// HubVariables are the variables of a server's environment that [HubClaims] needs. Tokens stand beside them.
+// HubVariables are the variables of a server's environment that [HubClaims] needs. Others have tokens and must not be
+// read.
 var HubVariables = []string{"JUPYTERHUB_USER", "JUPYTERHUB_SERVER_NAME"}
 
-// HubClaims adds the names in an environment, which its user can forge, to claims.
+// HubClaims sets JupyterHub's names in claims to those of an environment, which the user can forge.
 func HubClaims(variables map[string]string, to *Claims) {
 	to.HubUser = Label(variables["JUPYTERHUB_USER"])
 	to.HubServer = Label(variables["JUPYTERHUB_SERVER_NAME"])
 }
 
-// connectionFile matches the name of a connection file; runtimes that start kernels name them with the kernel's id.
+// connectionFile matches the name of a connection file that has the kernel's ID.
 var connectionFile = regexp.MustCompile(`^kernel-([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})\.json$`)
 
-// KernelID returns Jupyter's id of a kernel by its command line, which its user can forge; "" if that has none.
+// KernelID returns Jupyter's ID of a kernel from its command line, which the user can forge; "" if there is none.
 func KernelID(arguments []string) string {
-	for _, one := range arguments {
-		_, value, _ := strings.Cut(one, "=")
-		for _, file := range []string{one, value} {
+	for _, argument := range arguments {
+		_, value, _ := strings.Cut(argument, "=")
+		for _, file := range []string{argument, value} {
 			if m := connectionFile.FindStringSubmatch(path.Base(file)); m != nil {
 				return strings.ToLower(m[1])
 			}
@@ -126,14 +127,14 @@ func KernelID(arguments []string) string {
 	return ""
 }
 
-// Patterns are shell patterns of namespaces, with blanks between them. None match every namespace.
+// Patterns are shell patterns of namespaces, separated by blanks. An empty list matches every namespace.
 type Patterns string
 
 // Bad returns the first malformed pattern, "" if there is none.
 func (p Patterns) Bad() string {
-	for one := range strings.FieldsSeq(string(p)) {
-		if _, err := path.Match(one, ""); err != nil {
-			return strconv.Quote(one)
+	for pattern := range strings.FieldsSeq(string(p)) {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return strconv.Quote(pattern)
 		}
 	}
 	return ""
@@ -141,11 +142,11 @@ func (p Patterns) Bad() string {
 
 // Match reports whether a namespace matches.
 func (p Patterns) Match(namespace string) bool {
-	all := strings.Fields(string(p))
-	for _, one := range all {
-		if match, _ := path.Match(one, namespace); match {
+	patterns := strings.Fields(string(p))
+	for _, pattern := range patterns {
+		if match, _ := path.Match(pattern, namespace); match {
 			return true
 		}
 	}
-	return len(all) == 0
+	return len(patterns) == 0
 }

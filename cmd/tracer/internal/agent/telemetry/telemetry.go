@@ -22,8 +22,8 @@ import (
 // DefaultListen is the address of an agent's /metrics, if its configuration names no other.
 const DefaultListen = "127.0.0.1:9464"
 
-// Owner has the labels of a kernel's time series: to whom it belongs, as far as this machine knows. The kernel can
-// choose none of them. A field is empty if it is not known. Each has at most [MaxLabel] bytes.
+// Owner has the labels that say whose a kernel is. The kernel cannot choose them. An unknown label is empty. Each has
+// at most [MaxLabel] bytes.
 type Owner struct {
 	Namespace, Pod, Container, User string
 }
@@ -31,35 +31,34 @@ type Owner struct {
 // MaxLabel is the greatest length of a label's value, in bytes.
 const MaxLabel = 100
 
-// Kernel is a kernel that is traced. A record does not change once a [Sink] has it. Where a name becomes known later,
-// such as that of the pod, the kernel's next cells have another record, with the same PID, Slot, Began and Joined.
+// Kernel is the record of a traced kernel. It does not change once a [Sink] has it. If a name becomes known later, such
+// as the pod's, the kernel's next cells have a new record with the same PID, Slot, Began and Joined.
 type Kernel struct {
 	Owner
-	// HubServer is the user's server in JupyterHub where User is a user of it; "" for the default one. Like the labels,
-	// the kernel cannot choose it.
+	// HubServer is the server of a user of JupyterHub; "" for the default one. The kernel cannot choose it.
 	HubServer string
-	// OfHub: User is a user of JupyterHub, which the kernel cannot choose. Where it is false, User is a user of Linux.
+	// OfHub says that User is a user of JupyterHub; otherwise User is a user of Linux.
 	OfHub  bool
 	PID    int
 	UID    uint32
-	Worker bool // it runs workers of Dask, and is no kernel
+	Worker bool // the process runs workers of Dask, and is no kernel
 	// Place is the boundary inside which a user is one person: "hub:NAMESPACE/USER" if Kubernetes has named
-	// JupyterHub's user of the pod; else the control group of the kernel's pod or container, "/" outside of any. It is
-	// not known where it is empty. The kernel cannot choose it.
+	// JupyterHub's user of the pod; else the control group of the kernel's pod or container, "/" outside of any; "" if
+	// unknown. The kernel cannot choose it.
 	Place string
-	// Account is what the kernel is charged to where each user has a limit: a pod, a container, or the user who
-	// has logged in. The kernel cannot choose it. It is not known where it is empty.
+	// Account is who the kernel counts for in limits of each user: a pod, a container, or the user who has logged in;
+	// "" if unknown. The kernel cannot choose it.
 	Account  string
-	Slot     uint32    // 0 to 63; the next kernel may get it once this one has ended
+	Slot     uint32    // 0 to 63; another kernel may get it once this one has ended
 	Began    time.Time // when the process started
-	Joined   time.Time // since when it is traced
+	Joined   time.Time // when tracing began
 	Python   string
 	IPython  string
 	Frontend string // as in [event.ProcessInfo], or [Worker]
 	// Sources has the quality of each meter's figures.
 	Sources []event.MeterSource
 	PodUID  string
-	// ContainerID is the whole id, as the control group has it.
+	// ContainerID is the whole ID, as the control group has it.
 	ContainerID string
 	// Claimed has the names that the kernel's own user can forge.
 	Claimed Claims
@@ -75,10 +74,10 @@ type Claims struct {
 	KernelID           string // Jupyter's, from the name of the connection file
 }
 
-// SpanID is the id of a span, as OpenTelemetry has it. The zero value is none.
+// SpanID is the ID of a span in OpenTelemetry. The zero value stands for no span.
 type SpanID [8]byte
 
-// NewSpanID returns a random id, which is not zero.
+// NewSpanID returns a random ID that is not zero.
 func NewSpanID() (id SpanID) {
 	for id == (SpanID{}) {
 		_, _ = rand.Read(id[:]) // never fails
@@ -86,16 +85,16 @@ func NewSpanID() (id SpanID) {
 	return id
 }
 
-// NewID returns 16 hexadecimal digits at random.
+// NewID returns 16 random hexadecimal digits.
 func NewID() string {
 	id := NewSpanID()
 	return hex.EncodeToString(id[:])
 }
 
-// TraceID is the id of a trace, as OpenTelemetry has it. The zero value is none.
+// TraceID is the ID of a trace in OpenTelemetry. The zero value stands for no trace.
 type TraceID [16]byte
 
-// TraceContext is the place of a span. Others name it as the parent of their spans. The zero value is none.
+// TraceContext identifies a span, for use as the parent of other spans. The zero value stands for no span.
 type TraceContext struct {
 	TraceID TraceID
 	SpanID  SpanID
@@ -107,24 +106,24 @@ type Cell struct {
 	Window *model.Window
 	Began  time.Time
 	Ended  time.Time
-	// SpanID is random. It is the id of the cell's span.
+	// SpanID is the random ID of the cell's span.
 	SpanID SpanID
-	// TraceID is the trace that the cell's kernel has chosen at random for the cell's tasks elsewhere; zero for none.
+	// TraceID is the random trace that the notebook has chosen for the cell and its tasks elsewhere; zero for none.
 	TraceID TraceID
-	// Ending is how the kernel ended within the cell; nil if it goes on.
+	// Ending is how the kernel ended within the cell; nil if the kernel goes on.
 	Ending *model.Ending
 }
 
 // Task is a task of a worker of Dask that has ended. The worker's user can forge all of it but Kernel, Window's figures
 // and the times.
 type Task struct {
-	Kernel *Kernel // the process that was attached to: the worker, or the one that has started it
+	Kernel *Kernel // of the process that was attached to: the worker, or the process that has started it
 	Window *model.Window
 	Began  time.Time
 	Ended  time.Time
-	// Prefix is the prefix of the task's key. Cell is the cell that submitted the task; "" if it is not known.
-	Prefix, Cell string
-	// Parent is the place of the cell that submitted it; zero for none.
+	Prefix string // of the task's key
+	Cell   string // the cell that submitted the task; "" if unknown
+	// Parent is the span of the cell that submitted the task; zero if unknown.
 	Parent TraceContext
 }
 
@@ -133,7 +132,7 @@ type Death struct {
 	Kernel *Kernel
 	Ending *model.Ending // nil if it is not known
 	At     time.Time
-	// Open has the cells that the end has closed. Each was also handed on as a [Cell].
+	// Open has the cells that ran at the end. The sink gets each as a [Cell], too.
 	Open []*model.Window
 	// Statement is the statement that ran; nil for none.
 	Statement *model.Window
@@ -141,7 +140,8 @@ type Death struct {
 	Notebook string
 }
 
-// Sink takes in records. Its methods must not wait: the kernels' events are read by the goroutine that calls them.
+// Sink takes in records. Its methods must not wait, because the goroutine that calls them also reads the kernels'
+// events.
 type Sink interface {
 	// Cell takes in a cell. It may keep the record, and must not change it.
 	Cell(*Cell)
@@ -151,7 +151,7 @@ type Sink interface {
 	Death(*Death)
 }
 
-// Resident is the meter of a cell's need.
+// Resident is the meter of [Need].
 const Resident = "cpu.resident"
 
 // Outcomes are the values of [Outcome].
@@ -179,14 +179,14 @@ func InRange[T cmp.Ordered](value, lowest, highest T) error {
 	return nil
 }
 
-// hashed matches the end of a label that [Label] has changed.
-var hashed = regexp.MustCompile(`~[0-9a-f]{16}$`)
+// hashedLabel matches the end that [Label] gives a changed name.
+var hashedLabel = regexp.MustCompile(`~[0-9a-f]{16}$`)
 
-// Label returns a name as the value of a label: [MaxLabel] bytes at most, and only characters that can be seen. A name
-// that is longer, or has other characters, ends in a part of its hash: no two names have the same label.
+// Label returns a name as the value of a label, which has [MaxLabel] bytes at most and no invisible characters. The
+// label of any other name ends in a part of the name's hash, so that two names do not get the same label.
 func Label(name string) string {
 	text := escape.Text(name)
-	if text == name && len(text) <= MaxLabel && !hashed.MatchString(text) {
+	if text == name && len(text) <= MaxLabel && !hashedLabel.MatchString(text) {
 		return text
 	}
 	sum := sha256.Sum256([]byte(name))

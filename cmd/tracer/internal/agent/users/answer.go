@@ -15,19 +15,19 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 )
 
-// Path is where a hub's service asks, with the user's name as the parameter name and the token as a bearer's.
+// Path is where a hub's service asks. The parameter name is the user's name; the hub's token is a bearer token.
 const Path = "/hub/user"
 
-// Format is the version of an answer. Within a version fields are added and keep their meaning.
+// Format is the version of an answer. A version may get new fields; the others keep their meaning.
 const Format = "ipytracer/user/v1"
 
-// Answer is what an agent has about a user. Sizes are in bytes. It has no sources.
+// Answer is what an agent knows about a user, without sources of cells. Sizes are in bytes.
 type Answer struct {
 	Format string `json:"format"`
-	Agent  string `json:"agent"` // 16 hexadecimal digits, at random
+	Agent  string `json:"agent"` // 16 random hexadecimal digits
 	Node   string `json:"node"`
-	User   string `json:"user"` // as it was asked for
-	// Since is the time from which cells count.
+	User   string `json:"user"` // as in the request
+	// Since is the time since which cells are kept.
 	Since   time.Time `json:"since"`
 	Kernels []Kernel  `json:"kernels"`
 	Cells   []Cell    `json:"cells"`  // the heaviest first
@@ -37,14 +37,14 @@ type Answer struct {
 // Kernel is a kernel that runs. Its notebook is claimed.
 type Kernel struct {
 	PID      int       `json:"pid"`
-	Server   string    `json:"server"` // the user's server in JupyterHub; "" for the default one, or if it is not known
+	Server   string    `json:"server"` // the user's server in JupyterHub; "" for the default one, or if unknown
 	Notebook string    `json:"notebook"`
 	Frontend string    `json:"frontend"`
 	Python   string    `json:"python"`
-	Joined   time.Time `json:"joined"`   // since when it is traced
+	Joined   time.Time `json:"joined"`   // when tracing began
 	Resident int64     `json:"resident"` // now
-	Highest  int64     `json:"highest"`  // need of any cell
-	Limit    *Limit    `json:"limit"`    // the nearest; null if it is not known
+	Highest  int64     `json:"highest"`  // the highest need of any cell
+	Limit    *Limit    `json:"limit"`    // the nearest; null if unknown
 	GPUs     []GPU     `json:"gpus"`
 }
 
@@ -54,13 +54,14 @@ type Limit struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// GPU is what a kernel holds of a GPU through the CUDA driver.
+// GPU is the memory of a GPU that a kernel holds through the CUDA driver.
 type GPU struct {
 	Number int   `json:"number"`
 	Bytes  int64 `json:"bytes"`
 }
 
-// Cell is a cell that has closed: resident memory of its kernel with the children. Its notebook is claimed.
+// Cell is a cell that has closed, with the resident memory of its kernel and the kernel's children. The notebook is
+// claimed.
 type Cell struct {
 	Name       string    `json:"name"` // In[7]
 	Notebook   string    `json:"notebook"`
@@ -83,15 +84,15 @@ type Death struct {
 	Says      string         `json:"says"` // in a sentence
 	Notebook  string         `json:"notebook"`
 	Limit     *Limit         `json:"limit"`
-	Used      int64          `json:"used"` // of the limit, at most
+	Used      int64          `json:"used"` // the highest known use of the limit
 	Cell      *deaths.Window `json:"cell"`
 	Statement *deaths.Window `json:"statement"`
 }
 
 // Bounds on asking.
 const (
-	maxAsks = 4 // answers that are made at a time; more are refused with 503
-	maxName = 1024
+	maxAsks = 4    // answers that are made at a time; a further request gets status 503
+	maxName = 1024 // bytes of a user's name
 	// MaxAnswer is the greatest size of an answer, in bytes.
 	MaxAnswer = 256 << 10
 )
@@ -100,9 +101,9 @@ const (
 // without a token learns nothing. A client with a token cannot find out which names exist: the answer for a user
 // without kernels is the same as for a user who does not exist.
 func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	k.serve(w, r, func(string) *proven {
-		if of := k.hubOf(r); of != nil {
-			return &proven{hub: of}
+	k.serve(w, r, func(string) *provenAsker {
+		if hub := k.hubOf(r); hub != nil {
+			return &provenAsker{hub: hub}
 		}
 		return nil
 	})
@@ -110,11 +111,11 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // ServeNetwork answers a hub that does not send its token, but proves that it has it ([Keeper.Prove]).
 func (k *Keeper) ServeNetwork(w http.ResponseWriter, r *http.Request) {
-	k.serve(w, r, func(name string) *proven { return k.provenHub(r, name) })
+	k.serve(w, r, func(name string) *provenAsker { return k.provenHub(r, name) })
 }
 
 // serve answers a request about the user with a name. identify returns the hub that asks, nil for a stranger.
-func (k *Keeper) serve(w http.ResponseWriter, r *http.Request, identify func(name string) *proven) {
+func (k *Keeper) serve(w http.ResponseWriter, r *http.Request, identify func(name string) *provenAsker) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -134,13 +135,13 @@ func (k *Keeper) serve(w http.ResponseWriter, r *http.Request, identify func(nam
 		return
 	}
 	select {
-	case k.asks <- struct{}{}:
+	case k.answering <- struct{}{}:
 	default:
 		http.Error(w, "others are asking", http.StatusServiceUnavailable)
 		return
 	}
 	text, err := k.answer(asker.hub, names[0])
-	<-k.asks // before it is written: a reader can be slow
+	<-k.answering // before the answer is written, since the client may be slow
 	if err != nil || len(text) > MaxAnswer {
 		http.Error(w, "the answer is too large", http.StatusInternalServerError)
 		return
@@ -148,25 +149,26 @@ func (k *Keeper) serve(w http.ResponseWriter, r *http.Request, identify func(nam
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	if asker.token != nil {
-		asker.signs(h, text)
+		asker.signAnswer(h, text)
 	}
 	_, _ = w.Write(text)
 }
 
-// hubOf returns the hub that asks; nil for none. Each token is compared, whichever is right.
-func (k *Keeper) hubOf(r *http.Request) (of *Hub) {
-	all := r.Header.Values("Authorization")
-	if len(all) != 1 {
+// hubOf returns the hub whose token a request has, nil if there is none. It compares all tokens, so that its time does
+// not tell which one matches.
+func (k *Keeper) hubOf(r *http.Request) (hub *Hub) {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
 		return nil
 	}
-	text, is := strings.CutPrefix(all[0], "Bearer ")
+	text, isBearer := strings.CutPrefix(values[0], "Bearer ")
 	for i, t := range k.tokens {
 		k.renew(t)
-		if t.is(text) && is {
-			of = &k.options.Config.Hubs[i]
+		if t.equals(text) && isBearer {
+			hub = &k.options.Config.Hubs[i]
 		}
 	}
-	return of
+	return hub
 }
 
 // renew reads a hub's token again, if it is old.
@@ -176,16 +178,16 @@ func (k *Keeper) renew(t *token) {
 	}
 }
 
-// answer returns the answer to a hub about one of its users.
+// answer returns the answer to a hub about one of its users, in JSON.
 func (k *Keeper) answer(h *Hub, name string) ([]byte, error) {
 	user := telemetry.Label(name)
 	several := len(k.options.Config.Hubs) > 1
 	shows := func(p person) bool {
-		return p.user == user && h.sees(p, several) && (p.namespace == "" || k.options.Trusted(p.namespace))
+		return p.user == user && h.maySee(p, several) && (p.namespace == "" || k.options.Trusted(p.namespace))
 	}
-	kernels := k.options.Kernels(func(one *telemetry.Kernel) bool {
-		p, is := k.personOf(one)
-		return is && shows(p)
+	kernels := k.options.Kernels(func(kernel *telemetry.Kernel) bool {
+		p, known := k.personOf(kernel)
+		return known && shows(p)
 	})
 	for i := range kernels {
 		kernels[i].Notebook = path(kernels[i].Notebook)
@@ -195,7 +197,7 @@ func (k *Keeper) answer(h *Hub, name string) ([]byte, error) {
 		Format: Format, Agent: k.agent, Node: k.options.Node, User: name,
 		Kernels: append([]Kernel{}, kernels...), Cells: []Cell{}, Deaths: []Death{},
 	}
-	k.about(&a, shows)
+	k.addRecords(&a, shows)
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -203,12 +205,12 @@ func (k *Keeper) answer(h *Hub, name string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// about adds the cells and deaths that are shown to an answer.
-func (k *Keeper) about(a *Answer, shows func(person) bool) {
+// addRecords adds the cells and deaths of the people for whom shows returns true.
+func (k *Keeper) addRecords(a *Answer, shows func(person) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.turn()
-	a.Since = k.begun[1].UTC()
+	k.rotate()
+	a.Since = k.generationsBegan[1].UTC()
 	old := k.now().Add(-k.options.KeepDeaths())
 	for p, r := range k.people {
 		if !shows(p) {

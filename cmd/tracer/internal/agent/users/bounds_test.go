@@ -187,13 +187,13 @@ func TestMistakesInTheSectionOfHubs(t *testing.T) {
 		t.Error(field, err)
 	}
 	for want, c := range map[string]Config{
-		"hubs: it needs":              {},
-		"hubs: it needs from 1 to 16": {Hubs: make([]Hub, 17)},
-		"hubs: each needs a token":    {Hubs: []Hub{{}}},
-		"hubs: namespaces: \"[\"":     {Hubs: []Hub{{TokenFile: "/x", Namespaces: "["}}},
-		"hubs: of several":            {Hubs: []Hub{one, one}},
-		"keep: 1s is not":             {Hubs: []Hub{one}, Keep: time.Second},
-		"cells: 21 is not":            {Hubs: []Hub{one}, Cells: 21},
+		"hubs: must have":              {},
+		"hubs: must have from 1 to 16": {Hubs: make([]Hub, 17)},
+		"hubs: each hub needs a token": {Hubs: []Hub{{}}},
+		"hubs: namespaces: \"[\"":      {Hubs: []Hub{{TokenFile: "/x", Namespaces: "["}}},
+		"hubs: each of several":        {Hubs: []Hub{one, one}},
+		"keep: 1s is not":              {Hubs: []Hub{one}, Keep: time.Second},
+		"cells: 21 is not":             {Hubs: []Hub{one}, Cells: 21},
 	} {
 		field, err := c.Check()
 		if err == nil || !strings.HasPrefix(field+": "+err.Error(), want) {

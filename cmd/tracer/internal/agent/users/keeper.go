@@ -29,61 +29,61 @@ type Options struct {
 	Log    *slog.Logger
 	// Open opens the files of tokens.
 	Open func(name string) (*os.File, error)
-	// Place is the boundary that the agent itself runs in, as [telemetry.Kernel] has it: names of users outside of it
-	// are not those of this machine.
+	// Place is the boundary that the agent itself runs in, as [telemetry.Kernel] has it. Only in this boundary are
+	// names of users the machine's.
 	Place string
-	// Users reports whether names of users may leave the agent, and Trusted whether JupyterHub's names in a namespace
-	// are trusted, both as of now.
-	Users   func() bool
+	// Users reports whether names of users may leave the agent at present.
+	Users func() bool
+	// Trusted reports whether JupyterHub's names in a namespace are trusted at present.
 	Trusted func(namespace string) bool
 	// KeepDeaths returns how long deaths are kept.
 	KeepDeaths func() time.Duration
-	// Kernels returns the wanted kernels that run now.
+	// Kernels returns the kernels that run now and for which wanted returns true.
 	Kernels func(wanted func(*telemetry.Kernel) bool) []Kernel
 }
 
-// Keeper keeps what users have. It is a [telemetry.Sink], and answers HTTP.
+// Keeper keeps the cells and deaths of users. It is a [telemetry.Sink], and answers HTTP.
 type Keeper struct {
-	options Options
-	tokens  []*token // of the hubs
-	agent   string   // at random: a service that reaches one agent by two addresses sees that
-	asks    chan struct{}
-	prover  prover
-	now     func() time.Time
+	options   Options
+	tokens    []*token      // of the hubs
+	agent     string        // a random ID, by which a service sees that two addresses have one agent
+	answering chan struct{} // has an element for each answer that is being made
+	prover    prover
+	now       func() time.Time
 
-	mu     sync.Mutex
-	people map[person]*record
-	begun  [2]time.Time // when the present generation of cells began, and the one before
+	mu               sync.Mutex
+	people           map[person]*record
+	generationsBegan [2]time.Time // of the present generation of cells, and of the one before
 }
 
-// person is the owner of a record.
+// person is the owner of a kernel.
 type person struct {
 	namespace string // of pods; "" for users of units and of the machine
 	user      string
-	machine   bool // user is a user of this machine, and perhaps none of JupyterHub
+	machine   bool // user is a user of this machine, and maybe not of JupyterHub
 }
 
 // record is what is kept of a person.
 type record struct {
-	cells  [2][]Cell // of the generations, the heaviest first
-	deaths []Death   // the last one first
-	last   time.Time // when something was added
+	cells   [2][]Cell // of the present generation, and of the one before; the heaviest first
+	deaths  []Death   // the last one first
+	updated time.Time // when something was added
 }
 
-// Bounds of what is kept, beside those of the configuration.
+// Bounds on what is kept. The configuration has others.
 const (
 	maxPeople = 1000
-	maxDeaths = 5 // of a person
-	maxPath   = 300
+	maxDeaths = 5   // of a person
+	maxPath   = 300 // bytes
 )
 
-// New returns a Keeper of nothing. The error is about a file with a token.
+// New returns a Keeper. It fails if it cannot read a hub's token.
 func New(o Options) (*Keeper, error) {
 	k := &Keeper{
-		options: o, agent: telemetry.NewID(), asks: make(chan struct{}, maxAsks), now: time.Now,
+		options: o, agent: telemetry.NewID(), answering: make(chan struct{}, maxAsks), now: time.Now,
 		people: map[person]*record{}, prover: newProver(),
 	}
-	k.begun = [2]time.Time{k.now(), k.now()}
+	k.generationsBegan = [2]time.Time{k.now(), k.now()}
 	for _, h := range o.Config.Hubs {
 		t, err := newToken(h.TokenFile, o.Open)
 		if err != nil {
@@ -105,92 +105,101 @@ func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
 	return err
 }
 
-// personOf returns whose a kernel is; is reports whether that is known.
-func (k *Keeper) personOf(of *telemetry.Kernel) (p person, is bool) {
+// personOf returns the owner of a kernel. ok is false if no hub may see the kernel.
+func (k *Keeper) personOf(kernel *telemetry.Kernel) (p person, ok bool) {
 	switch {
-	case of.User == "":
-	case of.OfHub:
-		return person{namespace: of.Namespace, user: of.User}, true
-	case of.Place != "" && of.Place == k.options.Place && of.PodUID == "" && of.User != strconv.Itoa(int(of.UID)):
-		machine := func(h Hub) bool { return h.MachineUsers }
-		return person{user: of.User, machine: true}, slices.ContainsFunc(k.options.Config.Hubs, machine)
+	case kernel.User == "":
+		return person{}, false
+	case kernel.OfHub:
+		return person{namespace: kernel.Namespace, user: kernel.User}, true
 	}
-	return person{}, false
+	isHere := kernel.Place != "" && kernel.Place == k.options.Place && kernel.PodUID == ""
+	hasName := kernel.User != strconv.Itoa(int(kernel.UID))
+	if !isHere || !hasName {
+		return person{}, false
+	}
+	showsMachine := func(h Hub) bool { return h.MachineUsers }
+	return person{user: kernel.User, machine: true}, slices.ContainsFunc(k.options.Config.Hubs, showsMachine)
 }
 
 // Cell implements [telemetry.Sink].
 func (k *Keeper) Cell(c *telemetry.Cell) {
-	p, is := k.personOf(c.Kernel)
-	if !is {
+	p, ok := k.personOf(c.Kernel)
+	if !ok {
 		return
 	}
-	one := cellOf(c)
+	cell := cellOf(c)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.turn()
+	k.rotate()
 	r := k.recordOf(p)
 	cells := r.cells[0]
-	at, _ := slices.BinarySearchFunc(cells, one, func(a, b Cell) int { return cmp.Or(cmp.Compare(b.Need, a.Need), -1) })
+	heavierFirst := func(a, b Cell) int { return cmp.Or(cmp.Compare(b.Need, a.Need), -1) } // behind equal cells
+	at, _ := slices.BinarySearchFunc(cells, cell, heavierFirst)
 	if most := k.options.Config.cells(); at < most {
-		r.cells[0] = slices.Insert(cells[:min(len(cells), most-1)], at, one)
+		r.cells[0] = slices.Insert(cells[:min(len(cells), most-1)], at, cell)
 	}
 }
 
-// Task implements [telemetry.Sink]: the page has cells.
+// Task implements [telemetry.Sink]. It does nothing, because the page shows no tasks.
 func (k *Keeper) Task(*telemetry.Task) {}
 
 // Death implements [telemetry.Sink]. A worker of Dask is no kernel.
 func (k *Keeper) Death(d *telemetry.Death) {
-	p, is := k.personOf(d.Kernel)
+	p, ok := k.personOf(d.Kernel)
 	report := deaths.ReportOf(d)
-	if !is || report == nil || d.Kernel.Worker {
+	if !ok || report == nil || d.Kernel.Worker {
 		return
 	}
-	one := deathOf(report)
+	death := deathOf(report)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.turn()
+	k.rotate()
 	r := k.recordOf(p)
-	r.deaths = append([]Death{one}, r.deaths[:min(len(r.deaths), maxDeaths-1)]...)
+	r.deaths = append([]Death{death}, r.deaths[:min(len(r.deaths), maxDeaths-1)]...)
 }
 
-// recordOf returns the record of a person, who has something new. Where there are too many people, the one without
-// anything new for the longest time is forgotten. The caller holds mu.
+// recordOf returns the record of a person who has something new. If there are too many people, it forgets the person
+// who has had nothing new for longest. The caller holds mu.
 func (k *Keeper) recordOf(p person) *record {
 	r := k.people[p]
 	if r == nil {
 		if len(k.people) >= maxPeople {
-			var oldest person
-			for one, r := range k.people {
-				if o := k.people[oldest]; o == nil || r.last.Before(o.last) {
-					oldest = one
-				}
-			}
-			delete(k.people, oldest)
+			k.forgetOldest()
 		}
 		r = &record{}
 		k.people[p] = r
 	}
-	r.last = k.now()
+	r.updated = k.now()
 	return r
 }
 
-// turn begins another generation of cells if the present one is old, and forgets deaths that are too old, and people of
-// whom there is nothing. The caller holds mu.
-func (k *Keeper) turn() {
+func (k *Keeper) forgetOldest() {
+	var oldest person
+	for p, r := range k.people {
+		if o := k.people[oldest]; o == nil || r.updated.Before(o.updated) {
+			oldest = p
+		}
+	}
+	delete(k.people, oldest)
+}
+
+// rotate begins a new generation of cells if the present one is old. Then it also forgets old deaths, and people
+// without cells and deaths. The caller holds mu.
+func (k *Keeper) rotate() {
 	now, keep := k.now(), k.options.Config.keep()
-	if now.Sub(k.begun[0]) < keep {
+	if now.Sub(k.generationsBegan[0]) < keep {
 		return
 	}
-	long := now.Sub(k.begun[0]) >= 2*keep
-	k.begun = [2]time.Time{now, k.begun[0]}
-	if long {
-		k.begun[1] = now
+	bothOld := now.Sub(k.generationsBegan[0]) >= 2*keep
+	k.generationsBegan = [2]time.Time{now, k.generationsBegan[0]}
+	if bothOld {
+		k.generationsBegan[1] = now
 	}
 	old := now.Add(-k.options.KeepDeaths())
 	for p, r := range k.people {
 		r.cells = [2][]Cell{nil, r.cells[0]}
-		if long {
+		if bothOld {
 			r.cells[1] = nil
 		}
 		r.deaths = slices.DeleteFunc(r.deaths, func(d Death) bool { return d.At.Before(old) })
@@ -200,20 +209,20 @@ func (k *Keeper) turn() {
 	}
 }
 
-// cellOf returns what is kept of a cell. It has no source, and shares no memory with the record.
+// cellOf returns what is kept of a cell, without its source. It shares no memory with the window, which is large.
 func cellOf(c *telemetry.Cell) Cell {
 	w := c.Window
 	f, _ := w.Together(telemetry.Resident)
-	one := Cell{
+	out := Cell{
 		Name: strings.Clone(words.CellOf(w)), Notebook: path(c.Kernel.Claimed.Notebook), PID: c.Kernel.PID,
 		Began: c.Began.UTC(), DurationNS: w.DurationNS, Outcome: strings.Clone(w.Status),
 		Start: f.Start, Peak: f.Peak, Need: telemetry.Need(w), Exact: f.Exact,
 	}
 	if f.Bound != nil {
 		bound := *f.Bound
-		one.Bound = &bound
+		out.Bound = &bound
 	}
-	return one
+	return out
 }
 
 // deathOf returns what is kept of a death.
@@ -229,7 +238,7 @@ func deathOf(r *deaths.Report) Death {
 	return d
 }
 
-// path returns the path of a notebook as it is kept: the end of one that is too long.
+// path escapes the path of a notebook, and returns the last maxPath bytes of it.
 func path(text string) string {
 	text = text[max(0, len(text)-2*maxPath):]
 	text = strings.ToValidUTF8(escape.Text(text), "?")

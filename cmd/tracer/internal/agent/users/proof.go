@@ -21,29 +21,29 @@ import (
 	"time"
 )
 
-// A hub on another machine and an agent prove to each other that they have the same token, and never send it: whoever
-// listens in an agent's place learns nothing with which the agent could be asked, and cannot forge an answer.
+// A hub on another machine and an agent prove to each other that they have the same token, without sending it. So
+// somebody who listens in an agent's place can neither ask the agent later nor forge an answer.
 //
 //	hub:   GET /hub/prove?address=ADDRESS&nonce=N
 //	agent: {"nonce": A, "proofs": [HMAC(agent, ADDRESS, N, A), …]}, one of each hub that it knows
 //	hub:   GET /hub/user?name=NAME, Authorization: Proof ADDRESS N A HMAC(hub, ADDRESS, N, A, NAME)
 //	agent: the answer, Proof: HMAC(answer, ADDRESS, N, A, SHA-256 of the answer)
 //
-// ADDRESS is the one to which the hub has connected. The agent accepts its own alone, so nobody can pass on what the
-// two say to each other from an address between them.
+// ADDRESS is the address to which the hub has connected. The agent accepts only its own addresses, so nobody between
+// the two can pass on their messages.
 
-// ProvePath is where a hub has an agent prove that it is one.
+// ProvePath is where a hub asks an agent to prove that it has the hub's token.
 const ProvePath = "/hub/prove"
 
 const (
 	scheme      = "Proof "
 	proofHeader = "Ipytracer-Proof"
-	nonceSize   = 32               // hexadecimal digits of a hub's
-	nonceAge    = 20 * time.Second // of an agent's
-	maxAddress  = 300
+	nonceSize   = 32               // hexadecimal digits of a hub's nonce
+	nonceAge    = 20 * time.Second // the greatest age of an agent's nonce
+	maxAddress  = 300              // bytes
 )
 
-// prover makes and knows the nonces of an agent.
+// prover makes and checks the nonces of an agent.
 type prover struct{ secret [32]byte }
 
 func newProver() (p prover) {
@@ -51,50 +51,50 @@ func newProver() (p prover) {
 	return p
 }
 
-// nonce returns this agent's nonce for a nonce of a hub's at a time. Nonces are computed and not kept, so nobody can
-// crowd out another hub's by asking for many.
+// nonce returns this agent's nonce for a hub's nonce at a time. The agent computes nonces instead of keeping them, so
+// that nobody can crowd out a hub's nonce by asking for many.
 func (p *prover) nonce(hub string, at time.Time) string {
 	var stamp [8]byte
 	binary.BigEndian.PutUint64(stamp[:], uint64(at.Unix()))
 	return hex.EncodeToString(stamp[:]) + sign(p.secret[:], "nonce", hex.EncodeToString(stamp[:]), hub)
 }
 
-// knows reports whether a nonce is one of this agent's for a hub's, and no older than it may be.
-func (p *prover) knows(nonce, hub string, now time.Time) bool {
+// isOwnNonce reports whether this agent has made a nonce for a hub's nonce, within the last nonceAge.
+func (p *prover) isOwnNonce(nonce, hub string, now time.Time) bool {
 	stamp, err := hex.DecodeString(nonce[:min(len(nonce), 16)])
 	if err != nil || len(stamp) != 8 {
 		return false
 	}
 	at := time.Unix(int64(binary.BigEndian.Uint64(stamp)), 0)
-	old := now.Sub(at)
-	return old >= -time.Second && old <= nonceAge && hmac.Equal([]byte(nonce), []byte(p.nonce(hub, at)))
+	age := now.Sub(at)
+	return age >= -time.Second && age <= nonceAge && hmac.Equal([]byte(nonce), []byte(p.nonce(hub, at)))
 }
 
-// sign returns the HMAC of texts without line breaks, in hexadecimal digits.
+// sign returns the HMAC of texts in hexadecimal digits. The texts must not have line breaks.
 func sign(key []byte, texts ...string) string {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(strings.Join(texts, "\n")))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// sign signs texts with the token's hash as the key. It returns "" where there is no token.
+// sign signs texts with the token's hash as the key. It returns "" if the token could not be read.
 func (t *token) sign(texts ...string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.none {
+	if t.missing {
 		return ""
 	}
 	return sign(t.sum[:], texts...)
 }
 
-// isOwn reports whether an address is one at which a request has come in, or one of the configuration.
+// isOwn reports whether an address is this agent's: the local one of a request, or one of the configuration.
 func (k *Keeper) isOwn(r *http.Request, address string) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return len(address) <= maxAddress &&
 		(local != nil && address == local.String() || slices.Contains(k.options.Config.Addresses, address))
 }
 
-// Prove answers a hub that wants to know whether this is an agent.
+// Prove answers a hub with proofs that the agent has the tokens of its hubs.
 func (k *Keeper) Prove(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	query := r.URL.Query()
@@ -116,61 +116,61 @@ func (k *Keeper) Prove(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// proven is a hub that has proven to have a token.
-type proven struct {
-	hub   *Hub
-	token *token
-	texts []string // that the answer is signed with
+// provenAsker is a hub that has proven to have its token.
+type provenAsker struct {
+	hub         *Hub
+	token       *token   // nil if the hub has sent the token itself
+	signedTexts []string // the first texts of the signature of the answer
 }
 
-// provenHub returns the hub that has proven to ask for a name; nil for none. Each token is compared.
-func (k *Keeper) provenHub(r *http.Request, name string) (of *proven) {
-	all := r.Header.Values("Authorization")
-	if len(all) != 1 {
+// provenHub returns the hub whose proof for a user's name a request has, nil if there is none. It compares with all
+// tokens.
+func (k *Keeper) provenHub(r *http.Request, name string) (asker *provenAsker) {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
 		return nil
 	}
-	text, is := strings.CutPrefix(all[0], scheme)
+	text, isProof := strings.CutPrefix(values[0], scheme)
 	parts := strings.Split(text, " ")
-	if !is || len(parts) != 4 || strings.ContainsAny(name, "\n") {
+	if !isProof || len(parts) != 4 || strings.ContainsAny(name, "\n") {
 		return nil
 	}
 	address, nonce, own, proof := parts[0], parts[1], parts[2], parts[3]
-	if !k.isOwn(r, address) || !k.prover.knows(own, nonce, k.now()) {
+	if !k.isOwn(r, address) || !k.prover.isOwnNonce(own, nonce, k.now()) {
 		return nil
 	}
 	for i, t := range k.tokens {
 		k.renew(t)
 		want := t.sign("hub", address, nonce, own, name)
 		if want != "" && hmac.Equal([]byte(want), []byte(proof)) {
-			of = &proven{&k.options.Config.Hubs[i], t, []string{"answer", address, nonce, own}}
+			asker = &provenAsker{&k.options.Config.Hubs[i], t, []string{"answer", address, nonce, own}}
 		}
 	}
-	return of
+	return asker
 }
 
-// signs has an answer prove whose it is.
-func (p *proven) signs(h http.Header, text []byte) {
+// signAnswer adds the header that proves who has made an answer.
+func (p *provenAsker) signAnswer(h http.Header, text []byte) {
 	sum := sha256.Sum256(text)
-	h.Set(proofHeader, p.token.sign(append(slices.Clone(p.texts), hex.EncodeToString(sum[:]))...))
+	h.Set(proofHeader, p.token.sign(append(slices.Clone(p.signedTexts), hex.EncodeToString(sum[:]))...))
 }
 
-// token is the secret of a hub, in a file that is read again now and then: tokens change. No error has a part of it.
-// After an error nobody has the token, until it can be read again.
+// token is the secret of a hub, in a file that is read again now and then, since tokens change. No error has a part of
+// the token. While the file cannot be read, no token matches.
 type token struct {
 	name string
 	open func(string) (*os.File, error)
 
-	mu   sync.Mutex
-	sum  [sha256.Size]byte
-	none bool      // there is no token that could be presented
-	read time.Time // when it was last read
+	mu      sync.Mutex
+	sum     [sha256.Size]byte
+	missing bool      // the file could not be read
+	read    time.Time // when it was last read
 }
 
-// Bounds on a token, in bytes, and how old it may be.
 const (
-	minToken = 32
-	maxToken = 1024
-	tokenAge = time.Minute
+	minToken = 32          // bytes
+	maxToken = 1024        // bytes
+	tokenAge = time.Minute // at which it is read again
 )
 
 // Mistakes in a file with a token.
@@ -194,12 +194,12 @@ func (t *token) renew(now time.Time) error {
 	if !t.read.IsZero() && now.Sub(t.read) < tokenAge {
 		return nil
 	}
-	t.read, t.none = now, true
+	t.read, t.missing = now, true
 	text, err := readToken(t.name, t.open)
 	if err != nil {
 		return fmt.Errorf("token_file: %s: %w", t.name, err)
 	}
-	t.sum, t.none = sha256.Sum256(text), false
+	t.sum, t.missing = sha256.Sum256(text), false
 	return nil
 }
 
@@ -231,10 +231,10 @@ func readToken(name string, open func(string) (*os.File, error)) ([]byte, error)
 	return text, nil
 }
 
-// is reports whether a text is the token. How long that takes says nothing about the token.
-func (t *token) is(text string) bool {
+// equals reports whether a text is the token, in a time that says nothing about the token.
+func (t *token) equals(text string) bool {
 	sum := sha256.Sum256([]byte(text))
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1 && !t.none
+	return subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1 && !t.missing
 }

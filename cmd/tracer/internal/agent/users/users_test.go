@@ -71,7 +71,7 @@ func newStage(t *testing.T, hubs ...Hub) *stage {
 		t.Fatal(err)
 	}
 	k.now = func() time.Time { return s.at }
-	k.begun = [2]time.Time{s.at, s.at}
+	k.generationsBegan = [2]time.Time{s.at, s.at}
 	s.Keeper = k
 	return s
 }

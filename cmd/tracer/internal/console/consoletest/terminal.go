@@ -41,20 +41,20 @@ func Terminal(t testing.TB) (main, other *os.File) {
 
 // Shown is the output of a program so far.
 type Shown struct {
-	mu   sync.Mutex
-	said bytes.Buffer
+	mu     sync.Mutex
+	output bytes.Buffer
 }
 
 func (s *Shown) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.said.Write(p)
+	return s.output.Write(p)
 }
 
 func (s *Shown) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return strings.ReplaceAll(s.said.String(), "\r\n", "\n")
+	return strings.ReplaceAll(s.output.String(), "\r\n", "\n")
 }
 
 // Shows waits until the output has a text.
