@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/doctor"
-	"ipytracer/cmd/tracer/internal/status"
 )
 
 func TestDoctorJSON(t *testing.T) {
@@ -28,7 +28,7 @@ func TestDoctorJSON(t *testing.T) {
 		}
 	}
 	if possible := string(d["possible"]) == "true"; possible != (code == 0) ||
-		!possible && code != status.CannotTrace {
+		!possible && code != console.CannotTrace {
 		t.Errorf("possible %v, status %d", possible, code)
 	}
 	if os.Getenv("TRACER_REQUIRE_BPF") == "1" && code != 0 {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/gpu/gputest"
 )
 
@@ -81,7 +81,7 @@ func TestYieldOfAnother(t *testing.T) {
 	cmd.ExtraFiles = []*os.File{f}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, _ := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != status.CannotTrace || !strings.Contains(string(out), "is not yours to change") {
+	if cmd.ProcessState.ExitCode() != console.CannotTrace || !strings.Contains(string(out), "is not yours to change") {
 		t.Errorf("%v: %s", cmd.ProcessState, out)
 	}
 	h.inState(standinRunning)

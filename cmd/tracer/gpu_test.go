@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/gpu/gputest"
 )
@@ -128,13 +128,13 @@ func TestWithoutCgo(t *testing.T) {
 	}
 	out, err := exec.Command(path, "gpu").CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != status.CannotTrace ||
+	if !errors.As(err, &exit) || exit.ExitCode() != console.CannotTrace ||
 		!strings.Contains(string(out), "this build has no NVML") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if h := startHolder(t); true {
 		out, err := exec.Command(path, "gpu", "yield", fmt.Sprint(h.cmd.Process.Pid)).CombinedOutput()
-		if !errors.As(err, &exit) || exit.ExitCode() != status.CannotTrace ||
+		if !errors.As(err, &exit) || exit.ExitCode() != console.CannotTrace ||
 			!strings.Contains(string(out), "this build cannot load the CUDA driver") {
 			t.Errorf("%v: %s", err, out)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 )
 
 // helpOf returns the output of a command's --help, into a pipe or a terminal with a number of columns.
@@ -92,7 +91,7 @@ func TestWrongArguments(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		code := run(strings.Fields(typed), nil, &out, &errs)
-		if got := errs.String(); code != status.WrongUsage || !strings.Contains(got, want) ||
+		if got := errs.String(); code != console.WrongUsage || !strings.Contains(got, want) ||
 			strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") {
 			t.Errorf("tracer %s: status %d, %q, want %q", typed, code, got, want)
 		}

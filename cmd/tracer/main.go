@@ -18,7 +18,6 @@ import (
 	"ipytracer/cmd/tracer/internal/live"
 	"ipytracer/cmd/tracer/internal/saved"
 	"ipytracer/cmd/tracer/internal/service"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/cmd/tracer/internal/trial"
 )
 
@@ -42,9 +41,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRootCommand(c)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		code, message := status.Explain(err)
+		code, message := console.Explain(err)
 		if message != "" {
-			c.Say("%s", status.Retyped(message, args))
+			c.Say("%s", console.Retyped(message, args))
 		}
 		return code
 	}
@@ -73,14 +72,14 @@ Exit status:
 		SuggestionsMinimumDistance: 2,
 
 		SilenceUsage: true,
-		Args:         status.Args(cobra.NoArgs),
+		Args:         console.Args(cobra.NoArgs),
 		RunE:         func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(c.Out)
 	root.SetErr(c.Err)
 	root.SetIn(c.In)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return status.Usagef("%w; see '%s --help'", status.WrongValue(err), cmd.CommandPath())
+		return console.Usagef("%w; see '%s --help'", console.WrongValue(err), cmd.CommandPath())
 	})
 	for _, family := range []func(console.Console) []*cobra.Command{
 		live.Commands, saved.Commands, doctor.Commands, gpus.Commands, inventory.Commands, service.Commands,
@@ -97,7 +96,7 @@ func newVersionCommand(c console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  status.Args(cobra.NoArgs),
+		Args:  console.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(c.Out, "tracer", c.Version)
 			return err

@@ -13,7 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/internal/attributiontest"
@@ -205,20 +205,20 @@ func TestMergeRefuses(t *testing.T) {
 		code int
 		said string
 	}{
-		{[]string{"merge"}, status.WrongUsage, ""},
-		{[]string{"merge", a}, status.WrongUsage, ""},
-		{many, status.WrongUsage, ""},
-		{[]string{"merge", a, a}, status.WrongUsage, "recordings of the same session: name one of them"},
-		{[]string{"merge", a, b, copied}, status.WrongUsage, copied},
-		{[]string{"merge", a, other}, status.Failed, other},
-		{[]string{"merge", a, filepath.Join(t.TempDir(), "none.arrows")}, status.Failed, "none.arrows"},
-		{[]string{"merge", a, b, "--format", "html"}, status.WrongUsage, "text, json or perfetto"},
-		{[]string{"merge", a, b, "--format", "chrome"}, status.WrongUsage, "use --format perfetto"},
-		{[]string{"merge", a, b, "--by", "gpu.0.driver"}, status.WrongUsage, "only meters of the CPU side"},
-		{[]string{"merge", a, b, "--by", "x"}, status.WrongUsage, "--by"},
-		{[]string{"merge", a, b, "--clock-error", "-1s"}, status.WrongUsage, "--clock-error must be a time"},
-		{[]string{"merge", a, b, "--clock-error", "x"}, status.WrongUsage, "--clock-error"},
-		{[]string{"merge", a, b, "--cells", "-1"}, status.WrongUsage, "--cells"},
+		{[]string{"merge"}, console.WrongUsage, ""},
+		{[]string{"merge", a}, console.WrongUsage, ""},
+		{many, console.WrongUsage, ""},
+		{[]string{"merge", a, a}, console.WrongUsage, "recordings of the same session: name one of them"},
+		{[]string{"merge", a, b, copied}, console.WrongUsage, copied},
+		{[]string{"merge", a, other}, console.Failed, other},
+		{[]string{"merge", a, filepath.Join(t.TempDir(), "none.arrows")}, console.Failed, "none.arrows"},
+		{[]string{"merge", a, b, "--format", "html"}, console.WrongUsage, "text, json or perfetto"},
+		{[]string{"merge", a, b, "--format", "chrome"}, console.WrongUsage, "use --format perfetto"},
+		{[]string{"merge", a, b, "--by", "gpu.0.driver"}, console.WrongUsage, "only meters of the CPU side"},
+		{[]string{"merge", a, b, "--by", "x"}, console.WrongUsage, "--by"},
+		{[]string{"merge", a, b, "--clock-error", "-1s"}, console.WrongUsage, "--clock-error must be a time"},
+		{[]string{"merge", a, b, "--clock-error", "x"}, console.WrongUsage, "--clock-error"},
+		{[]string{"merge", a, b, "--cells", "-1"}, console.WrongUsage, "--cells"},
 	} {
 		to := filepath.Join(t.TempDir(), "out")
 		code, out, said := ran(t, append(c.args, "-q", "-o", to)...)
@@ -252,7 +252,7 @@ func TestMergeDamaged(t *testing.T) {
 		}
 		code, out, said := ran(t, "merge", "-q", a, b)
 		switch {
-		case code == status.Failed && strings.Count(said, "\n") == 1 && strings.Contains(said, b) && out == "":
+		case code == console.Failed && strings.Count(said, "\n") == 1 && strings.Contains(said, b) && out == "":
 			refused++
 		case code != 0 || strings.Count(said, "\n") != 1 || !strings.Contains(said, b) ||
 			!strings.Contains(said, "no figure of it is exact"):

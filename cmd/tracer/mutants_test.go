@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/internal/advice"
@@ -88,9 +88,9 @@ func prints(t testing.TB, data, whole []byte, brief bool) {
 		return
 	}
 	var out bytes.Buffer
-	for _, f := range output.FormatNames() {
+	for _, f := range console.FormatNames() {
 		r := tracker.Stream()
-		o := output.Options{Format: f, Full: true}
+		o := console.Options{Format: f, Full: true}
 		r.Advice = advice.Make(r, advice.Options{})
 		err := o.Print(&out, r, audit)
 		if err != nil && !(f == "memory-viz" && errors.Is(err, export.ErrNoGPU)) {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/escape"
 	"ipytracer/python"
@@ -24,9 +23,9 @@ func newNotebookCommand(c console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notebook",
 		Short: "Install the notebook companion, which shows the figures under each cell",
-		Args:  status.Args(cobra.NoArgs),
+		Args:  console.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return status.Usagef("say 'tracer notebook install' or 'tracer notebook uninstall'")
+			return console.Usagef("say 'tracer notebook install' or 'tracer notebook uninstall'")
 		},
 	}
 	cmd.AddCommand(
@@ -47,7 +46,7 @@ func newNotebookAction(c console.Console, action, short, long string) *cobra.Com
 		Short:   short,
 		Long:    long,
 		Example: "  tracer notebook " + action + "\n  tracer notebook " + action + " --python ~/venv/bin/python",
-		Args:    status.Args(cobra.NoArgs),
+		Args:    console.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runNotebook(cmd.Context(), c, action, interpreter)
 		},
@@ -67,7 +66,7 @@ type installResult struct {
 func runNotebook(ctx context.Context, c console.Console, action, interpreter string) error {
 	path, err := exec.LookPath(interpreter)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return status.Usagef("%q is not a program; name the Python with --python", interpreter)
+		return console.Usagef("%q is not a program; name the Python with --python", interpreter)
 	}
 	who, err := invoker.Find()
 	if err != nil {

@@ -22,7 +22,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
 )
 
 // takesRecordings are the commands that take a recording. A row has the arguments before the file, the arguments
@@ -33,7 +32,7 @@ var takesRecordings = []struct {
 	formats []string
 }{
 	// the recording has no GPU
-	{"report", nil, slices.DeleteFunc(output.FormatNames(), func(f string) bool { return f == "memory-viz" })},
+	{"report", nil, slices.DeleteFunc(console.FormatNames(), func(f string) bool { return f == "memory-viz" })},
 	{"advise", nil, []string{"text", "json", "markdown", "html"}},
 	{"audit", nil, []string{"text", "json", "markdown", "html"}},
 	{"diff", []string{"OTHER"}, []string{"text", "json", "markdown", "html"}},

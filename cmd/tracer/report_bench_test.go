@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/internal/attributiontest"
@@ -66,7 +66,7 @@ func BenchmarkReport(b *testing.B) {
 	for _, format := range []string{"json", "csv", "text"} {
 		b.Run(format, func(b *testing.B) {
 			b.ReportAllocs()
-			o := output.Options{Format: format}
+			o := console.Options{Format: format}
 			for b.Loop() {
 				if err := o.Print(io.Discard, tracker.Stream(), nil); err != nil {
 					b.Fatal(err)

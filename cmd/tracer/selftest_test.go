@@ -7,8 +7,8 @@ import (
 	"os/exec"
 	"testing"
 
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/selftest"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/cmd/tracer/internal/workload"
 )
 
@@ -33,7 +33,7 @@ func TestSelftest(t *testing.T) {
 	cmd := exec.Command(path, "selftest", "--format", "json")
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	if cmd.ProcessState.ExitCode() == status.CannotTrace && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
+	if cmd.ProcessState.ExitCode() == console.CannotTrace && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
 		t.Skipf("this machine cannot trace: %s", errs.String())
 	}
 	if err != nil {
@@ -84,7 +84,7 @@ func TestSelftestWrongUsage(t *testing.T) {
 	}
 	for _, args := range wrong {
 		var errs bytes.Buffer
-		if code := run(append([]string{"selftest"}, args...), nil, &errs, &errs); code != status.WrongUsage {
+		if code := run(append([]string{"selftest"}, args...), nil, &errs, &errs); code != console.WrongUsage {
 			t.Errorf("%q: status %d: %s", args, code, errs.String())
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/report/reporttest"
 )
 
@@ -78,7 +78,7 @@ func promisesNothing(t *testing.T, tracer, format string, args []string) {
 	}
 	folder := t.TempDir()
 	strict := runBounded(t, tracer, nil, append(slices.Clone(args), "--strict", "-o", filepath.Join(folder, "out"))...)
-	if strict.status != status.NotExact || strings.Count(strict.said, "\n") != 1 {
+	if strict.status != console.NotExact || strings.Count(strict.said, "\n") != 1 {
 		t.Errorf("--strict: status %d, %q", strict.status, strict.said)
 	}
 	written, err := os.ReadFile(filepath.Join(folder, "out"))
@@ -111,7 +111,7 @@ func TestSpoiledHeaders(t *testing.T) {
 			args := slices.Concat([]string{c.command, writeRecording(t, data)}, behind,
 				[]string{"-o", filepath.Join(folder, "out")})
 			o := runBounded(t, tracer, nil, args...)
-			if left, _ := os.ReadDir(folder); o.status != status.Failed || o.out != "" || len(left) > 0 ||
+			if left, _ := os.ReadDir(folder); o.status != console.Failed || o.out != "" || len(left) > 0 ||
 				strings.Count(o.said, "\n") != 1 || !strings.Contains(o.said, "not an ipytracer recording") {
 				t.Errorf("%s, %s: status %d, %q, %d files", c.command, name, o.status, o.said, len(left))
 			}
@@ -152,7 +152,7 @@ func TestIntoOfPartial(t *testing.T) {
 		out, err := os.ReadFile(book)
 		exact := strings.Contains(strings.ReplaceAll(string(out), " ", ""), `"exact":true`)
 		if err != nil || !strings.Contains(string(out), "cpu.resident") || exact != (name == "whole") ||
-			(o.status == status.NotExact) != (name == "cut") {
+			(o.status == console.NotExact) != (name == "cut") {
 			t.Errorf("%s: status %d, %q, exact %v, %v\n%.3000s", name, o.status, o.said, exact, err, out)
 		}
 	}

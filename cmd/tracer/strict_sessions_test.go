@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/internal/attributiontest"
@@ -34,16 +34,16 @@ func TestStrictSessions(t *testing.T) {
 			[]string{"report", unnamed, "--strict"}, 0, "tracer: --strict: every figure and window is exact; " +
 				"who allocated was not judged, and is not known in full: ",
 		},
-		{[]string{"report", unnamed, "--strict=all"}, status.NotExact, "who allocated is not known in full"},
-		{[]string{"report", lossy, "--strict"}, status.NotExact, "too many processes (1)"},
-		{[]string{"report", cut, "--strict"}, status.NotExact, "the recording was cut"},
+		{[]string{"report", unnamed, "--strict=all"}, console.NotExact, "who allocated is not known in full"},
+		{[]string{"report", lossy, "--strict"}, console.NotExact, "too many processes (1)"},
+		{[]string{"report", cut, "--strict"}, console.NotExact, "the recording was cut"},
 		{[]string{"report", cut}, 0, "the recording without finishing: it holds "},
-		{[]string{"report", cut, "--strict=attribution"}, status.NotExact, "who allocated is not known in full"},
-		{[]string{"report", whole, "--strict=much"}, status.WrongUsage, "figures, attribution or all"},
+		{[]string{"report", cut, "--strict=attribution"}, console.NotExact, "who allocated is not known in full"},
+		{[]string{"report", whole, "--strict=much"}, console.WrongUsage, "figures, attribution or all"},
 		{[]string{"plan", whole, "--strict"}, 0, ""},
 		{[]string{"plan", unnamed, "--strict"}, 0, ""},
-		{[]string{"plan", cut, "--strict"}, status.NotExact, "the plan has doubts"},
-		{[]string{"plan", lossy, "--strict"}, status.NotExact, "the plan has doubts"},
+		{[]string{"plan", cut, "--strict"}, console.NotExact, "the plan has doubts"},
+		{[]string{"plan", lossy, "--strict"}, console.NotExact, "the plan has doubts"},
 		{[]string{"diff", whole, unnamed, "--fail-over", "1%"}, 0, ""},
 	} {
 		cmd := exec.Command(tracer, append(c.args, "-q")...)

@@ -1,5 +1,6 @@
-// Package console has what a command is typed at: its input and outputs, messages beside them, the terminal's width and
-// colours, progress, and the signals that end it.
+// Package console has what a command is typed at and prints to: its input, arguments and flags, messages and progress,
+// the formats of reports and the places that documents go to, the rights that this takes, and the signals and errors
+// that end it. Only here do errors become exit statuses and sentences for people.
 package console
 
 import (

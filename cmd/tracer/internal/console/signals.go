@@ -9,12 +9,10 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"ipytracer/cmd/tracer/internal/status"
 )
 
 // ErrInterrupted is the cause with which the first signal cancels a command's context.
-var ErrInterrupted = status.Errorf(status.Failed, "interrupted")
+var ErrInterrupted = Errorf(Failed, "interrupted")
 
 // Signals handles the signals that ask the program to end, such as Ctrl-C and SIGTERM:
 //

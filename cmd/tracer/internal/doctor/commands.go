@@ -11,9 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/selftest"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
@@ -37,9 +35,9 @@ func newDoctorCommand(c console.Console) *cobra.Command {
 			"it looks at that one instead of all, and judges whether its cells can be seen.\n\n" +
 			"Exit status: 0 if tracing is possible, 3 if it is not.",
 		Example: "  sudo tracer doctor\n  sudo tracer doctor 4242\n  sudo tracer doctor --format json",
-		Args:    status.Args(cobra.MaximumNArgs(1)),
+		Args:    console.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pids, err := status.ParsePIDs(args)
+			pids, err := console.ParsePIDs(args)
 			if err != nil {
 				return err
 			}
@@ -53,7 +51,7 @@ func newDoctorCommand(c console.Console) *cobra.Command {
 
 // runDoctor examines everything, or the machine and the Python pid unless that is 0.
 func runDoctor(ctx context.Context, o doctorOptions, c console.Console, pid int) error {
-	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
+	if err := console.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
 	progress := console.StartProgress(c.Err, false, "looking")
@@ -73,7 +71,7 @@ func runDoctor(ctx context.Context, o doctorOptions, c console.Console, pid int)
 		err = Print(c.Out, d, console.Colored(c.Out))
 	}
 	if !d.Possible {
-		err = errors.Join(status.Silent(status.CannotTrace), err)
+		err = errors.Join(console.Silent(console.CannotTrace), err)
 	}
 	return err
 }
@@ -101,7 +99,7 @@ Each program takes memory in its own way and at its peak reads what its own page
 (/proc/PID/smaps, a walk that knows nothing of the counters the tracer reads). Where a Python with IPython is
 found, cells of known truth are compared as well. It ends with status 1 at the first wrong byte.`,
 		Example: "  sudo tracer selftest\n  sudo tracer selftest --python ~/venv/bin/python --format json",
-		Args:    status.Args(cobra.NoArgs),
+		Args:    console.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), o, c) },
 	}
 	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT` of the results: text or json")
@@ -115,10 +113,10 @@ found, cells of known truth are compared as well. It ends with status 1 at the f
 const noPython = "none"
 
 func runSelftest(ctx context.Context, o selftestOptions, c console.Console) error {
-	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
+	if err := console.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
-	if err := status.MayTrace("the self-test traces"); err != nil {
+	if err := console.MayTrace("the self-test traces"); err != nil {
 		return err
 	}
 	if err := checkNames(o.Only); err != nil {
@@ -146,7 +144,7 @@ func runSelftest(ctx context.Context, o selftestOptions, c console.Console) erro
 		err = fmt.Errorf("%w: %w", selftest.ErrFailed, err)
 	}
 	if err != nil {
-		return status.New(status.Failed, err)
+		return console.WithStatus(console.Failed, err)
 	}
 	return nil
 }
@@ -156,7 +154,7 @@ func checkNames(only []string) error {
 	known := selftest.Names()
 	for _, name := range only {
 		if !slices.Contains(known, name) {
-			return status.Usagef("--only %q: the tests are %s", name, strings.Join(known, ", "))
+			return console.Usagef("--only %q: the tests are %s", name, strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -182,10 +180,10 @@ func choosePython(ctx context.Context, named string, only []string) (*selftest.P
 	}
 	p, err := selftest.AskPython(ctx, named)
 	if err != nil {
-		return nil, status.Usagef("--python %s: %w", named, err)
+		return nil, console.Usagef("--python %s: %w", named, err)
 	}
 	if p.IPython == "" {
-		return nil, status.Usagef("--python %s: it has no IPython; '%s -m pip install ipython' installs it", named,
+		return nil, console.Usagef("--python %s: it has no IPython; '%s -m pip install ipython' installs it", named,
 			named)
 	}
 	return p, nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
@@ -52,12 +52,12 @@ func (d *Diagnosis) gpus(f gpuFacts) {
 		d.add("nvml", "GPUs (NVML)", OK, "no NVIDIA driver is loaded; 'tracer gpu' has nothing to show")
 	case f.driver == "":
 		d.add("nvml", "GPUs (NVML)", Reduced, "%v", noNVML)
-		d.advise("", "%v%s", noNVML, status.NVMLHint(noNVML.Reason))
+		d.advise("", "%v%s", noNVML, console.NVMLHint(noNVML.Reason))
 	default:
 		d.add("nvml", "GPUs (NVML)", Reduced,
 			"driver %s is loaded, but %v: 'tracer gpu' does not work, and NVML's figures of processes are missing",
 			f.driver, noNVML)
-		d.advise("", "%v%s", noNVML, status.NVMLHint(noNVML.Reason))
+		d.advise("", "%v%s", noNVML, console.NVMLHint(noNVML.Reason))
 	}
 	switch {
 	case f.libcuda != "":

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
@@ -51,7 +50,7 @@ func (e *moveError) describeState() string {
 	return fmt.Sprintf("; the driver reports the state %q: another tool is moving it", e.out.After)
 }
 
-// Explain returns the exit status of a failed move and the message ([status.Explain]).
+// Explain returns the exit status of a failed move and the message ([console.Explain]).
 func (e *moveError) Explain() (code int, message string) {
 	err := e.err
 	var none *gpu.NoCheckpointsError
@@ -61,37 +60,37 @@ func (e *moveError) Explain() (code int, message string) {
 	who := fmt.Sprintf("process %d", e.pid)
 	switch {
 	case errors.Is(err, errLibraryUnread) && os.Geteuid() == 0:
-		return status.CannotTrace,
+		return console.CannotTrace,
 			fmt.Sprintf("whether %s uses CUDA cannot be seen: this root has no CAP_SYS_PTRACE (a container?)", who)
 	case errors.Is(err, errLibraryUnread):
-		return status.CannotTrace, fmt.Sprintf("you may not see the mappings of %s; type %s", who, status.AsRoot)
+		return console.CannotTrace, fmt.Sprintf("you may not see the mappings of %s; type %s", who, console.AsRoot)
 	case errors.Is(err, errStopped):
-		return status.Failed, fmt.Sprintf("%s is stopped (SIGSTOP, Ctrl-Z, or a debugger), and the driver needs it to "+
+		return console.Failed, fmt.Sprintf("%s is stopped (SIGSTOP, Ctrl-Z, or a debugger), and the driver needs it to "+
 			"run: 'kill -CONT %d' first", who, e.pid)
 	case errors.Is(err, gpu.ErrNoCUDA):
-		return status.WrongUsage,
+		return console.WrongUsage,
 			fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, gpu.ErrNoCUDA)
 	case errors.As(err, &none):
-		return status.CannotTrace, none.Error()
+		return console.CannotTrace, none.Error()
 	case errors.As(err, &room):
-		return status.Failed,
+		return console.Failed,
 			fmt.Sprintf("%s holds %s on its GPUs, and there is room for %s on the host (%s): "+
 				"the OOM killer might end a process; --force moves the memory all the same",
 				who, words.Bytes(room.Need), words.Bytes(room.Room), escape.Text(room.Why))
 	case errors.Is(err, gpu.ErrGone):
-		return status.Failed, who + " has ended meanwhile"
+		return console.Failed, who + " has ended meanwhile"
 	case errors.Is(err, gpu.ErrGained):
-		return status.CannotTrace, who + " has more rights than its user (it runs a set-user-ID program, " +
+		return console.CannotTrace, who + " has more rights than its user (it runs a set-user-ID program, " +
 			"has capabilities, or became another user): root may move it, in a shell of its own ('sudo su -')"
 	case errors.Is(err, console.ErrInterrupted):
-		return status.Failed, "interrupted" + e.describeState()
+		return console.Failed, "interrupted" + e.describeState()
 	case errors.As(err, &state):
-		return status.Failed, notInState(who, e, state.State)
+		return console.Failed, notInState(who, e, state.State)
 	case errors.As(err, &failed):
 		code, why := driverFailed(e, failed)
 		return code, fmt.Sprintf("%s: %v%s%s", who, e.err, why, e.describeState())
 	}
-	return status.Failed, fmt.Sprintf("%s: %v%s", who, e.err, e.describeState())
+	return console.Failed, fmt.Sprintf("%s: %v%s", who, e.err, e.describeState())
 }
 
 // notInState returns the message for a process whose state does not allow the move.
@@ -108,24 +107,24 @@ func notInState(who string, e *moveError, s gpu.CUDAState) string {
 func driverFailed(e *moveError, failed *gpu.CUDAError) (code int, why string) {
 	switch failed.Code {
 	case gpu.CUDANotReady:
-		return status.Failed, " (its work on the GPUs has not ended in time; give it longer with --timeout)"
+		return console.Failed, " (its work on the GPUs has not ended in time; give it longer with --timeout)"
 	case gpu.CUDANotPermitted:
 		if os.Geteuid() != 0 {
-			return status.CannotTrace, " (type 'sudo tracer gpu …')"
+			return console.CannotTrace, " (type 'sudo tracer gpu …')"
 		}
-		return status.CannotTrace,
+		return console.CannotTrace,
 			" (the driver does not permit it; it has been seen without persistence mode: 'sudo nvidia-smi -pm 1')"
 	case gpu.CUDANotSupported:
-		return status.CannotTrace, " (the driver cannot move all of its memory, such as memory that processes share)"
+		return console.CannotTrace, " (the driver cannot move all of its memory, such as memory that processes share)"
 	case gpu.CUDANoDevice:
-		return status.CannotTrace, " (the driver finds no GPU)"
+		return console.CannotTrace, " (the driver finds no GPU)"
 	case gpu.CUDAInvalidValue:
-		return status.Failed,
+		return console.Failed,
 			" (the process has loaded CUDA and not initialized it, or the driver cannot reach the process)"
 	case gpu.CUDAOutOfMemory:
 		if e.aim == gpu.AimBack {
-			return status.Failed, " (its GPU has no room: 'tracer gpu' lists who holds the memory)"
+			return console.Failed, " (its GPU has no room: 'tracer gpu' lists who holds the memory)"
 		}
 	}
-	return status.Failed, ""
+	return console.Failed, ""
 }

@@ -14,8 +14,6 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
@@ -34,7 +32,7 @@ func newGPUCommand(c console.Console) *cobra.Command {
 			"free. The figures are NVML's, as of now; what they count is in docs/gpu.md.\n\n" +
 			"Exit status: 0, or 3 where there is no NVML: no NVIDIA driver, or a build without a C compiler.",
 		Example: "  tracer gpu\n  sudo tracer gpu --format json",
-		Args:    status.Args(cobra.NoArgs),
+		Args:    console.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runGPU(cmd.Context(), options, c) },
 	}
 	cmd.Flags().StringVar(&options.Format, "format", "text", "the `FORMAT`: text or json")
@@ -43,7 +41,7 @@ func newGPUCommand(c console.Console) *cobra.Command {
 }
 
 func runGPU(ctx context.Context, options gpuOptions, c console.Console) error {
-	if err := output.CheckFormat(options.Format, "text", "json"); err != nil {
+	if err := console.CheckFormat(options.Format, "text", "json"); err != nil {
 		return err
 	}
 	l, err := inventory.GPUs(ctx)

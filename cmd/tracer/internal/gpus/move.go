@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/process"
@@ -40,7 +39,7 @@ func newYieldCommand(c console.Console) *cobra.Command {
 			"2 for a process that does not use CUDA;\n" +
 			"3 where the driver cannot, or may not, do it.",
 		Example: "  sudo tracer gpu yield 4242\n  sudo tracer gpu restore 4242",
-		Args:    status.Args(cobra.ExactArgs(1)),
+		Args:    console.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runMove(cmd.Context(), c, options, gpu.AimOut, args)
 		},
@@ -63,7 +62,7 @@ func newRestoreCommand(c console.Console) *cobra.Command {
 			"2 for a process that does not use CUDA; 3 where the driver cannot,\n" +
 			"or may not, do it.",
 		Example: "  sudo tracer gpu restore 4242",
-		Args:    status.Args(cobra.ExactArgs(1)),
+		Args:    console.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runMove(cmd.Context(), c, moveOptions{Timeout: quickCall}, gpu.AimBack, args)
 		},
@@ -75,7 +74,7 @@ func openMovable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 	h, err := (process.FS{}).Open(pid)
 	var located *process.Error
 	if errors.As(err, &located) && located.Leader != 0 {
-		return nil, status.Usagef("%w; take that one", err)
+		return nil, console.Usagef("%w; take that one", err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -119,12 +118,12 @@ func mayMove(who *invoker.Invoker, h *process.Handle) error {
 }
 
 func runMove(ctx context.Context, c console.Console, options moveOptions, aim gpu.Aim, args []string) error {
-	pids, err := status.ParsePIDs(args)
+	pids, err := console.ParsePIDs(args)
 	if err != nil {
 		return err
 	}
 	if options.Timeout <= 0 {
-		return status.Usagef("--timeout must be more than 0")
+		return console.Usagef("--timeout must be more than 0")
 	}
 	who, err := invoker.Find()
 	if err != nil {

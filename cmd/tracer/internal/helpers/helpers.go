@@ -17,7 +17,6 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/cmd/tracer/internal/workload"
 	"ipytracer/internal/code/cuda"
 	"ipytracer/internal/gpu"
@@ -35,24 +34,24 @@ import (
 func Commands(c console.Console) []*cobra.Command {
 	return []*cobra.Command{
 		newFilesCommand(), newNVMLCommand(), newLookCommand(c), newBareCommand(),
-		status.Hidden(limit.GuardCommand+" UID GID", "Keep a session's limits; started by tracer itself",
+		console.Hidden(limit.GuardCommand+" UID GID", "Keep a session's limits; started by tracer itself",
 			cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error { return guard(args) }),
-		status.Hidden(serving.PorterCommand,
+		console.Hidden(serving.PorterCommand,
 			"Have connections open for a server until killed; started by tracer itself",
 			cobra.NoArgs, func(*cobra.Command, []string) error {
 				serving.AwaitKill()
 				return nil
 			}),
-		status.Hidden(gpu.WorkerCommand+" PID START AIM UID",
+		console.Hidden(gpu.WorkerCommand+" PID START AIM UID",
 			"Call NVIDIA's driver for a process; started by tracer itself", cobra.ExactArgs(4),
 			func(_ *cobra.Command, args []string) error {
 				task, err := gpu.ParseTask(args)
 				if err != nil {
-					return status.Usage(err)
+					return console.Usage(err)
 				}
 				return task.Serve(c.In, c.Out)
 			}),
-		status.Hidden("workload NAME", "Run one workload of the self-test", cobra.ExactArgs(1),
+		console.Hidden("workload NAME", "Run one workload of the self-test", cobra.ExactArgs(1),
 			func(_ *cobra.Command, args []string) error { return runWorkload(c, args[0]) }),
 	}
 }
@@ -63,7 +62,7 @@ func guard(args []string) error {
 	uid, uidErr := invoker.ParseID(args[0])
 	gid, gidErr := invoker.ParseID(args[1])
 	if err := errors.Join(uidErr, gidErr); err != nil {
-		return status.Usage(err)
+		return console.Usage(err)
 	}
 	return limit.Serve(limit.User{UID: uid, GID: gid}, os.Stdin, os.Stdout)
 }
@@ -75,7 +74,7 @@ func runWorkload(c console.Console, name string) error {
 	}
 	err := workload.Run(name)
 	if errors.Is(err, workload.ErrUnknown) {
-		return status.Usage(err)
+		return console.Usage(err)
 	}
 	return err
 }
@@ -83,11 +82,11 @@ func runWorkload(c console.Console, name string) error {
 // newNVMLCommand returns the command that queries NVML for a session.
 func newNVMLCommand() *cobra.Command {
 	var user string
-	cmd := status.Hidden(gpu.HelperCommand, "Ask NVIDIA's driver for a session; started by tracer itself", cobra.NoArgs,
+	cmd := console.Hidden(gpu.HelperCommand, "Ask NVIDIA's driver for a session; started by tracer itself", cobra.NoArgs,
 		func(*cobra.Command, []string) error {
 			as, err := gpu.ParseHelperUser(user)
 			if err != nil {
-				return status.Usage(err)
+				return console.Usage(err)
 			}
 			return gpu.ServeHelper(as)
 		})
@@ -99,14 +98,14 @@ func newNVMLCommand() *cobra.Command {
 func newLookCommand(c console.Console) *cobra.Command {
 	looks := maps.Clone(doctor.Looks)
 	maps.Copy(looks, inventory.Looks)
-	return status.Hidden(look.Command, "Look into processes; started by tracer itself", cobra.RangeArgs(1, 2),
+	return console.Hidden(look.Command, "Look into processes; started by tracer itself", cobra.RangeArgs(1, 2),
 		func(cmd *cobra.Command, args []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // the parent ends this process
 			kind, ok := looks[args[0]]
 			if !ok {
-				return status.Usagef("%q is not a kind of look", args[0])
+				return console.Usagef("%q is not a kind of look", args[0])
 			}
-			pids, err := status.ParsePIDs(args[1:])
+			pids, err := console.ParsePIDs(args[1:])
 			if err != nil {
 				return err
 			}
@@ -121,7 +120,7 @@ func newFilesCommand() *cobra.Command {
 	var scope string
 	var signals, first bool
 	var owner uint32
-	cmd := status.Hidden(process.HelperCommand, "Open and read files for a session; started by tracer itself",
+	cmd := console.Hidden(process.HelperCommand, "Open and read files for a session; started by tracer itself",
 		cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
@@ -202,10 +201,10 @@ func confineHelper(signals bool, priority *processor.Priority) error {
 // own.
 func newBareCommand() *cobra.Command {
 	var ready string
-	cmd := status.Hidden("bare-probes PID LIBRARY",
+	cmd := console.Hidden("bare-probes PID LIBRARY",
 		"Put probes that do nothing where those on a GPU library would be, until interrupted", cobra.ExactArgs(2),
 		func(cmd *cobra.Command, args []string) error {
-			pids, err := status.ParsePIDs(args[:1])
+			pids, err := console.ParsePIDs(args[:1])
 			if err != nil {
 				return err
 			}
@@ -218,7 +217,7 @@ func newBareCommand() *cobra.Command {
 func runBare(ctx context.Context, pid int, library, ready string) error {
 	kind, ok := cuda.KindOf(library)
 	if !ok {
-		return status.Usagef("%s is not a library that sessions put probes on", library)
+		return console.Usagef("%s is not a library that sessions put probes on", library)
 	}
 	who, err := invoker.Find()
 	if err != nil {

@@ -15,8 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
@@ -39,7 +37,7 @@ func newKernelsCommand(c console.Console) *cobra.Command {
 			"notebook. 'tracer attach' takes the pid. Without root the list has your own kernels, " +
 			"with sudo everybody's.",
 		Example: "  tracer kernels\n  sudo tracer kernels\n  tracer kernels --all --format json",
-		Args:    status.Args(cobra.NoArgs),
+		Args:    console.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runKernels(cmd.Context(), o, c) },
 	}
 	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT` of the list: text or json")
@@ -48,7 +46,7 @@ func newKernelsCommand(c console.Console) *cobra.Command {
 }
 
 func runKernels(ctx context.Context, o kernelsOptions, c console.Console) error {
-	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
+	if err := console.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
 	list, err := List(ctx, o.All)
@@ -129,11 +127,11 @@ func Choose(ctx context.Context, c console.Console, all bool, command string) ([
 	}
 	switch {
 	case len(ready) == 0 && list.Hidden > 0:
-		return nil, status.Usagef("no running IPython or Jupyter kernel was found among your processes; "+
+		return nil, console.Usagef("no running IPython or Jupyter kernel was found among your processes; "+
 			"'sudo tracer %s' sees those of other users", command)
 	case len(ready) == 0:
 		return nil,
-			status.Usagef("no running IPython or Jupyter kernel was found; start one and try again, or name a Python " +
+			console.Usagef("no running IPython or Jupyter kernel was found; start one and try again, or name a Python " +
 				"process: 'tracer kernels --all' lists them")
 	case len(ready) == 1 || all:
 		var who []process.Identity
@@ -150,7 +148,7 @@ func Choose(ctx context.Context, c console.Console, all bool, command string) ([
 	if err := printChoice(c.Err, ready); err != nil {
 		return nil, err
 	}
-	return nil, status.Usagef("several kernels are running: name one of these by its pid, or use --all")
+	return nil, console.Usagef("several kernels are running: name one of these by its pid, or use --all")
 }
 
 // Commands returns the command that lists processes.
@@ -207,7 +205,7 @@ func ask(c console.Console, ready []Python) ([]process.Identity, error) {
 		fmt.Fprintf(c.Err, "Which one (1-%d, Ctrl-C for none)? ", len(ready))
 		line, err := in.ReadSlice('\n')
 		if err != nil {
-			return nil, status.Usagef("several kernels are running: none was chosen")
+			return nil, console.Usagef("several kernels are running: none was chosen")
 		}
 		answer := strings.TrimSpace(string(line))
 		n, err := strconv.Atoi(answer)

@@ -10,7 +10,6 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 )
 
 // attachOptions are the flags of `tracer attach`.
@@ -58,7 +57,7 @@ func runAttach(ctx context.Context, o attachOptions, c console.Console, args []s
 	if err != nil {
 		return err
 	}
-	pids, err := status.ParsePIDs(args)
+	pids, err := console.ParsePIDs(args)
 	if err != nil {
 		return err
 	}

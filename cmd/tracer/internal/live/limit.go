@@ -10,7 +10,6 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/process"
@@ -34,13 +33,13 @@ func newLimitCommand(c console.Console) *cobra.Command {
 			"and undoes it at the end.",
 		Example: "  sudo tracer limit 4242 8GiB\n  sudo tracer limit 4242 auto\n  tracer limit 4242\n" +
 			"  sudo tracer limit 4242 off",
-		Args: status.Args(cobra.RangeArgs(1, 2)),
+		Args: console.Args(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runLimit(cmd.Context(), c, args) },
 	}
 }
 
 func runLimit(_ context.Context, c console.Console, args []string) error {
-	pids, err := status.ParsePIDs(args[:1])
+	pids, err := console.ParsePIDs(args[:1])
 	if err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func runLimit(_ context.Context, c console.Console, args []string) error {
 func setLimit(c console.Console, id process.Identity, text string) error {
 	size, err := limit.Parse(text)
 	if err != nil {
-		return status.Usagef("SIZE %w", err)
+		return console.Usagef("SIZE %w", err)
 	}
 	choice := limit.Choice{Bytes: size.Bytes}
 	if size.Auto {

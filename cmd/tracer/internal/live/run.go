@@ -14,7 +14,6 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
 )
@@ -29,7 +28,7 @@ func newRunCommand(c console.Console) *cobra.Command {
 			"its end. The exit status is COMMAND's, unless tracing itself failed. Ctrl-C goes to COMMAND. " +
 			"SIGUSR1 ends the session: the report comes at once, with the variables, and COMMAND goes on untraced.",
 		Example: "  sudo tracer run -- ipython\n  sudo tracer run --record lab.arrows -- jupyter lab",
-		Args:    status.Args(cobra.MinimumNArgs(1)),
+		Args:    console.Args(cobra.MinimumNArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), o, c, args) },
 	}
 	o.AddFlags(cmd.Flags())
@@ -130,9 +129,9 @@ func exitError(state *os.ProcessState) error {
 	wait, ok := state.Sys().(syscall.WaitStatus)
 	switch {
 	case ok && wait.Signaled():
-		return status.Silent(128 + int(wait.Signal()))
+		return console.Silent(128 + int(wait.Signal()))
 	case state.ExitCode() != 0:
-		return status.Silent(state.ExitCode())
+		return console.Silent(state.ExitCode())
 	}
 	return nil
 }
@@ -146,7 +145,7 @@ func startTraced(s *session.Session, args []string, options tracer.Options) (*os
 	live, err := tracer.Launch(cmd, options)
 	var failed *tracer.NotStartedError
 	if errors.As(err, &failed) {
-		err = status.Usage(err)
+		err = console.Usage(err)
 	}
 	return cmd.Process, live, err
 }

@@ -13,7 +13,6 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/display"
 	"ipytracer/internal/report/live"
 	"ipytracer/internal/words"
@@ -56,11 +55,11 @@ func newTopCommand(c console.Console) *cobra.Command {
 func (o *topOptions) check() error {
 	switch {
 	case o.Once && o.Record != "":
-		return status.Usagef("--once and --record exclude each other: 'tracer attach --record' records a session")
+		return console.Usagef("--once and --record exclude each other: 'tracer attach --record' records a session")
 	case o.Once && o.Format == "csv":
-		return status.Usagef("--once prints text or json, not csv")
+		return console.Usagef("--once prints text or json, not csv")
 	case o.Once && o.Strict.Any():
-		return status.Usagef("--once and --strict exclude each other: nothing is proven before a session is over")
+		return console.Usagef("--once and --strict exclude each other: nothing is proven before a session is over")
 	}
 	return nil
 }
@@ -73,7 +72,7 @@ func runTop(ctx context.Context, o topOptions, c console.Console, args []string)
 	if err != nil {
 		return err
 	}
-	pids, err := status.ParsePIDs(args)
+	pids, err := console.ParsePIDs(args)
 	if err != nil {
 		return err
 	}
@@ -294,7 +293,7 @@ func knownGPUs(s *session.Session) (out []model.GPU) {
 func withoutTerminal(err error) error {
 	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) ||
 		errors.Is(err, display.ErrBackground) {
-		return status.Usagef("%w; 'tracer top --once' prints one screen without it", err)
+		return console.Usagef("%w; 'tracer top --once' prints one screen without it", err)
 	}
 	return err
 }

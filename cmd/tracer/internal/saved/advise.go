@@ -11,9 +11,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/advice"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/model"
@@ -49,7 +47,7 @@ saving, by how much lower the highest moment would be, computed from the session
 diff, what it may do to results, what is not known, and the command that tries it. Nothing of the notebook is run.`,
 		Example: "  tracer advise run.arrows\n  tracer advise run.arrows --cell 7\n" +
 			"  tracer advise run.arrows --by gpu.0.active --format json\n  sudo tracer advise 4242 --duration 10m",
-		Args: status.Args(cobra.ExactArgs(1)),
+		Args: console.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runAdvise(cmd.Context(), o, c, args[0]) },
 	}
 	o.addFlags(cmd.Flags())
@@ -71,14 +69,14 @@ func runAdvise(ctx context.Context, o adviseOptions, c console.Console, target s
 	}
 	r := tracker.Stream()
 	if o.By != "" && !slices.Contains(r.AllMeters(), o.By) {
-		return status.Usagef("--by %s: the session has no figures of it; there are: %s",
+		return console.Usagef("--by %s: the session has no figures of it; there are: %s",
 			o.By, strings.Join(r.AllMeters(), ", "))
 	}
 	a := advice.Make(r, advice.Options{Meter: o.By, Input: o.Cell})
 	if o.Cell > 0 && a.Cells > 0 && a.At == nil {
-		return status.Usagef("--cell %d: the session has no In[%d]", o.Cell, o.Cell)
+		return console.Usagef("--cell %d: the session has no In[%d]", o.Cell, o.Cell)
 	}
-	err = output.DeliverFinding(s.Document, output.Finding[model.Advice]{
+	err = console.DeliverFinding(s.Document, console.Finding[model.Advice]{
 		Found: a, What: "advice", WithoutSource: report.AdviceWithoutSource, JSON: report.AdviceJSON,
 		Document: sheet.Advice,
 	})
@@ -93,11 +91,11 @@ func runAdvise(ctx context.Context, o adviseOptions, c console.Console, target s
 
 // check finds mistakes before any file is read and any process traced.
 func (o *adviseOptions) check() error {
-	if err := cmp.Or(o.CheckFinding(), output.CheckMeter(o.By), o.CheckDuration()); err != nil {
+	if err := cmp.Or(o.CheckFinding(), console.CheckMeter(o.By), o.CheckDuration()); err != nil {
 		return err
 	}
 	if o.Cell < 0 {
-		return status.Usagef("--cell %d: must be the number of a cell, the N of In[N]", o.Cell)
+		return console.Usagef("--cell %d: must be the number of a cell, the N of In[N]", o.Cell)
 	}
 	return nil
 }

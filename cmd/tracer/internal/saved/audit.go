@@ -9,9 +9,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/words"
@@ -70,7 +68,7 @@ without one it takes the only kernel there is.`,
 		Example: "  tracer audit run.arrows\n  sudo tracer audit 4242 --duration 10m\n" +
 			"  tracer audit run.arrows --fail-over 100MiB --format json\n  sudo tracer audit --check run.arrows\n" +
 			"  sudo tracer audit --check 4242",
-		Args: status.Args(func(cmd *cobra.Command, args []string) error {
+		Args: console.Args(func(cmd *cobra.Command, args []string) error {
 			if o.Check {
 				return cobra.MaximumNArgs(1)(cmd, args)
 			}
@@ -127,14 +125,14 @@ func (o *auditOptions) check() (err error) {
 func size(flag, text string) (int64, error) {
 	n, err := words.ParseBytes(text)
 	if err != nil {
-		return 0, status.Usagef("%s %q: must be a size such as 100MiB, 2g or 0", flag, text)
+		return 0, console.Usagef("%s %q: must be a size such as 100MiB, 2g or 0", flag, text)
 	}
 	return n, nil
 }
 
 // conclude prints the audit, and returns an error with the exit status that --fail-over and --strict demand.
 func (o *auditOptions) conclude(a *model.Audit, s *session.Session) error {
-	err := output.DeliverFinding(s.Document, output.Finding[model.Audit]{
+	err := console.DeliverFinding(s.Document, console.Finding[model.Audit]{
 		Found: a, What: "audit", WithoutSource: report.AuditWithoutSource, JSON: report.AuditJSON,
 		Document: func(a *model.Audit, s sheet.Options) *doc.Document {
 			s.Full = s.Full || o.Format == "html"
@@ -147,12 +145,12 @@ func (o *auditOptions) conclude(a *model.Audit, s *session.Session) error {
 	if o.failOver >= 0 {
 		for meter, bytes := range a.ByMeter() {
 			if bytes > o.failOver {
-				return status.Errorf(status.OverLimit, "the verdicts on %s add up to %s, more than %s",
+				return console.Errorf(console.OverLimit, "the verdicts on %s add up to %s, more than %s",
 					meter, words.Bytes(bytes), words.Bytes(o.failOver))
 			}
 		}
 		if a.CanExceed(o.failOver) {
-			return status.Errorf(status.NotJudged, "nothing more than %s was seen to stay behind, "+
+			return console.Errorf(console.NotJudged, "nothing more than %s was seen to stay behind, "+
 				"but not everything could be judged; see \"Not judged\"", words.Bytes(o.failOver))
 		}
 	}

@@ -19,9 +19,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 	"ipytracer/internal/companion"
 	"ipytracer/internal/host/process"
@@ -39,11 +37,11 @@ var checkFlagNames = []string{"check", "format", "output", "quiet", "duration", 
 func checkFlags(o *session.Options, flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(checkFlagNames, flag.Name) {
-			err = status.Usagef("--check only looks which of the objects that were to be freed are there still: "+
+			err = console.Usagef("--check only looks which of the objects that were to be freed are there still: "+
 				"--%s does not go with it", flag.Name)
 		}
 	})
-	return cmp.Or(err, o.CheckDuration(), output.CheckFormat(o.Format, "text", "json"))
+	return cmp.Or(err, o.CheckDuration(), console.CheckFormat(o.Format, "text", "json"))
 }
 
 // checking finds out, by a second look at processes, which memory has come back that an earlier look said to free.
@@ -97,7 +95,7 @@ func (k *checking) targets(ctx context.Context, args []string) (who []process.Id
 		return who, nil, err
 	}
 	if _, err := strconv.Atoi(args[0]); err == nil && !s.Rights.Exists(args[0]) {
-		pids, err := status.ParsePIDs(args)
+		pids, err := console.ParsePIDs(args)
 		return inventory.Named(pids), nil, err
 	}
 	all, err := readPromises(ctx, s, args[0])
@@ -105,7 +103,7 @@ func (k *checking) targets(ctx context.Context, args []string) (who []process.Id
 		return nil, nil, err
 	}
 	if s.Options.Duration > 0 {
-		return nil, nil, status.Usagef("--duration goes with --check PID: with a recording, --check looks once, " +
+		return nil, nil, console.Usagef("--duration goes with --check PID: with a recording, --check looks once, " +
 			"without waiting")
 	}
 	for _, p := range all {
@@ -116,7 +114,7 @@ func (k *checking) targets(ctx context.Context, args []string) (who []process.Id
 		who, known = append(who, p.Identity), append(known, p)
 	}
 	if len(known) == 0 {
-		return nil, nil, status.Usagef("%s of %s has ended: its memory has come back",
+		return nil, nil, console.Usagef("%s of %s has ended: its memory has come back",
 			inventory.Describe(identities(all)), args[0])
 	}
 	return who, known, nil
@@ -264,7 +262,7 @@ func (k *checking) check(ctx context.Context, known []promise) error {
 	if nothingChecked && len(known) == 1 && len(known[0].Free) > 0 {
 		only := k.result.Processes[len(k.result.Processes)-1]
 		if only.Ended {
-			return status.Usagef("process %d has ended: its memory has come back", only.PID)
+			return console.Usagef("process %d has ended: its memory has come back", only.PID)
 		}
 		return fmt.Errorf("process %d could not be looked at: %s",
 			only.PID, strings.TrimSuffix(cmp.Or(only.Why, "the look was cut short"), "."))

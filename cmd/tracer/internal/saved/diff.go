@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/compare"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/model"
@@ -19,7 +17,7 @@ import (
 
 // diffOptions are the flags of `tracer diff`.
 type diffOptions struct {
-	output.Options
+	console.Options
 	Least    string
 	FailOver string
 	Meters   []string
@@ -39,7 +37,7 @@ as such. Cells that need more themselves come first, edited ones before others; 
 because of what stood before them. Whatever keeps the two from being comparable is listed.`,
 		Example: "  tracer diff before.arrows after.arrows\n  tracer diff main.arrows branch.arrows --fail-over " +
 			"10%,500MiB --format markdown",
-		Args: status.Args(cobra.ExactArgs(2)),
+		Args: console.Args(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), o, c, args) },
 	}
 	flags := cmd.Flags()
@@ -65,7 +63,7 @@ func (o *diffOptions) check() (err error) {
 	}
 	if o.FailOver != "" {
 		if o.compare.Limits, err = compare.ParseLimits(o.FailOver); err != nil {
-			return status.Usagef("--fail-over %q: %w", o.FailOver, err)
+			return console.Usagef("--fail-over %q: %w", o.FailOver, err)
 		}
 	}
 	o.compare.Meters = o.Meters
@@ -76,7 +74,7 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 	if err := o.check(); err != nil {
 		return err
 	}
-	document, err := output.NewDocument(&o.Options, c)
+	document, err := console.NewDocument(&o.Options, c)
 	if err != nil {
 		return err
 	}
@@ -91,13 +89,13 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 	diff, err := compare.Runs(runs[0], runs[1], o.compare)
 	var unknown *compare.UnknownMeterError
 	if errors.As(err, &unknown) {
-		return status.Usagef("--meter %s: no such meter in these recordings; there are: %s",
+		return console.Usagef("--meter %s: no such meter in these recordings; there are: %s",
 			unknown.Meter, strings.Join(unknown.Known, ", "))
 	}
 	if err != nil {
 		return err
 	}
-	err = output.DeliverFinding(document, output.Finding[model.Diff]{
+	err = console.DeliverFinding(document, console.Finding[model.Diff]{
 		Found: diff, What: "comparison", WithoutSource: report.DiffWithoutSource, JSON: report.DiffJSON,
 		Document: sheet.Diff,
 	})
@@ -116,9 +114,9 @@ func judgementError(judged *model.Judgement) error {
 	case judged == nil:
 		return nil
 	case len(judged.Over) > 0:
-		return status.Errorf(status.OverLimit, "%s", summarize(judged.Over))
+		return console.Errorf(console.OverLimit, "%s", summarize(judged.Over))
 	case len(judged.Unsure) > 0:
-		return status.Errorf(status.NotJudged, "nothing is over the limit for certain, but this cannot be judged: %s",
+		return console.Errorf(console.NotJudged, "nothing is over the limit for certain, but this cannot be judged: %s",
 			summarize(judged.Unsure))
 	}
 	return nil

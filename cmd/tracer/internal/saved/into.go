@@ -11,8 +11,6 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/notebook"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -29,33 +27,33 @@ type intoOptions struct {
 const maxWithout = 5
 
 // check finds mistakes before any file is read.
-func (i *intoOptions) check(o *output.Options, args []string) error {
+func (i *intoOptions) check(o *console.Options, args []string) error {
 	switch {
 	case i.Notebook == "" && (i.Outputs || i.Remove):
-		return status.Usagef("--into-output and --remove go with --into NOTEBOOK.ipynb")
+		return console.Usagef("--into-output and --remove go with --into NOTEBOOK.ipynb")
 	case i.Notebook == "" && len(args) == 0:
-		return status.Usagef("name a recording: tracer report FILE")
+		return console.Usagef("name a recording: tracer report FILE")
 	case i.Notebook == "":
 		return nil
 	case o.Format != "" || o.File != "":
-		return status.Usagef("--into writes the notebook itself: --format and -o do not go with it")
+		return console.Usagef("--into writes the notebook itself: --format and -o do not go with it")
 	case i.Remove && (i.Outputs || len(args) > 0):
-		return status.Usagef("--remove takes out what is there: neither a recording nor --into-output goes with it")
+		return console.Usagef("--remove takes out what is there: neither a recording nor --into-output goes with it")
 	case !i.Remove && len(args) == 0:
-		return status.Usagef("name the recording that has the figures: tracer report FILE --into NOTEBOOK.ipynb")
+		return console.Usagef("name the recording that has the figures: tracer report FILE --into NOTEBOOK.ipynb")
 	case o.NoSource:
-		return status.Usagef("--into finds cells by their sources: --no-source does not go with it")
+		return console.Usagef("--into finds cells by their sources: --no-source does not go with it")
 	}
 	return nil
 }
 
 // runInto puts figures into a notebook, or takes them out. It replaces the whole notebook, or leaves it unchanged.
-func runInto(ctx context.Context, o output.Options, into intoOptions, c console.Console, args []string) error {
+func runInto(ctx context.Context, o console.Options, into intoOptions, c console.Console, args []string) error {
 	o.File, o.Format = into.Notebook, "text"
-	if output.Descriptor(o.File) != nil || o.File == "-" {
-		return status.Usagef("--into takes the name of a file")
+	if console.Descriptor(o.File) != nil || o.File == "-" {
+		return console.Usagef("--into takes the name of a file")
 	}
-	document, err := output.NewDocument(&o, c)
+	document, err := console.NewDocument(&o, c)
 	if err != nil {
 		return err
 	}
@@ -112,7 +110,7 @@ type notebookFile struct {
 	st unix.Stat_t
 }
 
-func readNotebook(document *output.Document, path string) (*notebookFile, []byte, error) {
+func readNotebook(document *console.Document, path string) (*notebookFile, []byte, error) {
 	file, err := document.Rights.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the notebook: %w", err)
@@ -122,12 +120,12 @@ func readNotebook(document *output.Document, path string) (*notebookFile, []byte
 	if err == nil && original.st.Mode&unix.S_IFMT != unix.S_IFREG {
 		err = errors.New("it is not a regular file")
 	}
-	if err == nil && original.st.Size > output.MaxNotebook {
-		err = fmt.Errorf("it has %s, more than %s", words.Bytes(original.st.Size), words.Bytes(output.MaxNotebook))
+	if err == nil && original.st.Size > console.MaxNotebook {
+		err = fmt.Errorf("it has %s, more than %s", words.Bytes(original.st.Size), words.Bytes(console.MaxNotebook))
 	}
 	var text []byte
 	if err == nil {
-		text, err = io.ReadAll(io.LimitReader(file, output.MaxNotebook+1))
+		text, err = io.ReadAll(io.LimitReader(file, console.MaxNotebook+1))
 	}
 	if err == nil {
 		err = document.To.File.Chmod(os.FileMode(original.st.Mode & 0o777)) // the new file gets the same mode
@@ -140,7 +138,7 @@ func readNotebook(document *output.Document, path string) (*notebookFile, []byte
 }
 
 // replaceNotebook replaces the notebook by the new text. It fails if somebody has saved the notebook since it was read.
-func replaceNotebook(document *output.Document, original *notebookFile, text []byte, path string) error {
+func replaceNotebook(document *console.Document, original *notebookFile, text []byte, path string) error {
 	if _, err := document.To.Write(text); err != nil {
 		return fmt.Errorf("write the notebook: %w", err)
 	}
@@ -158,7 +156,7 @@ func replaceNotebook(document *output.Document, original *notebookFile, text []b
 }
 
 // sayInto reports how many cells got figures, and why others got none.
-func sayInto(document *output.Document, found *notebook.Result, into intoOptions) {
+func sayInto(document *console.Document, found *notebook.Result, into intoOptions) {
 	if document.Options.Quiet {
 		return
 	}

@@ -15,8 +15,6 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 	"ipytracer/internal/merge"
 	"ipytracer/internal/report/export"
@@ -27,7 +25,7 @@ import (
 
 // mergeOptions are the flags of `tracer merge`.
 type mergeOptions struct {
-	output.Options
+	console.Options
 	ClockError time.Duration
 }
 
@@ -49,12 +47,12 @@ needed most. The figures of each recording are those of 'tracer report'.
 Recordings of the same boot of a machine lie on the timeline without error. Others are placed by markers of messages
 between the nodes, or else by the wall clocks. The error is stated with each, and what it means for "at once".`,
 		Example: "  tracer merge a.arrows b.arrows\n  tracer merge node*.arrows --clock-error 10ms -o nodes.pftrace",
-		Args:    status.Args(cobra.RangeArgs(2, maxMerged)),
+		Args:    console.Args(cobra.RangeArgs(2, maxMerged)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("clock-error") {
 				o.ClockError = -1
 			} else if o.ClockError < 0 || o.ClockError > maxClockError {
-				return status.Usagef("--clock-error must be a time from 0 to a year, such as 10ms")
+				return console.Usagef("--clock-error must be a time from 0 to a year, such as 10ms")
 			}
 			return runMerge(cmd.Context(), o, c, args)
 		},
@@ -77,20 +75,20 @@ between the nodes, or else by the wall clocks. The error is stated with each, an
 
 func (o *mergeOptions) check() error {
 	if o.Format == "" {
-		o.Format = output.FormatFor(o.File)
+		o.Format = console.FormatFor(o.File)
 	}
-	if err := output.CheckFormat(o.Format, "text", "json", "perfetto"); err != nil {
+	if err := console.CheckFormat(o.Format, "text", "json", "perfetto"); err != nil {
 		return err
 	}
 	if o.Cells < 0 {
-		return status.Usagef("--cells must be a number from 0")
+		return console.Usagef("--cells must be a number from 0")
 	}
-	return output.CheckMeter(o.By)
+	return console.CheckMeter(o.By)
 }
 
 // merging is the state of `tracer merge`. It reads the recordings one after another; json and perfetto read them twice.
 type merging struct {
-	*output.Document
+	*console.Document
 	o     *mergeOptions
 	paths []string
 	files []*os.File
@@ -103,9 +101,9 @@ func runMerge(ctx context.Context, o mergeOptions, c console.Console, paths []st
 	}
 	set, err := merge.New(merge.Options{Meter: o.By, WallError: int64(o.ClockError)}, len(paths))
 	if err != nil {
-		return status.Usagef("--by %s: only meters of the CPU side are added up", o.By)
+		return console.Usagef("--by %s: only meters of the CPU side are added up", o.By)
 	}
-	document, err := output.NewDocument(&o.Options, c)
+	document, err := console.NewDocument(&o.Options, c)
 	if err != nil {
 		return err
 	}
@@ -143,7 +141,7 @@ func (g *merging) readable() error {
 	}
 	for i, f := range g.files {
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return status.Usagef("%s is no regular file, and --format %s reads recordings twice: "+
+			return console.Usagef("%s is no regular file, and --format %s reads recordings twice: "+
 				"save it to a file first", g.paths[i], g.o.Format)
 		}
 	}
@@ -160,7 +158,7 @@ func (g *merging) addRecording(ctx context.Context, set *merge.Set, i int) error
 	err = set.Add(g.paths[i], in, r)
 	var same *merge.SameError
 	if errors.As(err, &same) {
-		return status.Usage(err)
+		return console.Usage(err)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", g.paths[i], err)
@@ -202,7 +200,7 @@ func (g *merging) reports(ctx context.Context) iter.Seq2[*model.Report, error] {
 			if g.o.NoSource {
 				r = report.WithoutSource(r)
 			}
-			if !yield(output.Accounted(r), nil) {
+			if !yield(console.Accounted(r), nil) {
 				return
 			}
 		}

@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/plan"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/model"
@@ -21,7 +19,7 @@ import (
 
 // planOptions are the flags of `tracer plan`.
 type planOptions struct {
-	output.Options
+	console.Options
 	Tried string
 }
 
@@ -40,7 +38,7 @@ func newPlanCommand(c console.Console) *cobra.Command {
 			"systemd; and the lines that would bring it down, each alone and the best three together. " +
 			"Every reason for more is listed.",
 		Example: "  tracer plan run.arrows\n  tracer plan monday.arrows tuesday.arrows --format json",
-		Args:    status.Args(cobra.RangeArgs(1, maxPlans)),
+		Args:    console.Args(cobra.RangeArgs(1, maxPlans)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), o, c, args) },
 	}
 	flags := cmd.Flags()
@@ -56,7 +54,7 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 	if err := o.CheckFinding(); err != nil {
 		return err
 	}
-	document, err := output.NewDocument(&o.Options, c)
+	document, err := console.NewDocument(&o.Options, c)
 	if err != nil {
 		return err
 	}
@@ -81,7 +79,7 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 		}
 		plan.AddTried(p, t)
 	}
-	err = output.DeliverFinding(document, output.Finding[model.Plan]{
+	err = console.DeliverFinding(document, console.Finding[model.Plan]{
 		Found: p, What: "plan", WithoutSource: report.PlanWithoutSource, JSON: report.PlanJSON, Document: sheet.Plan,
 	})
 	if err != nil {
@@ -109,7 +107,7 @@ func readTrial(file *os.File) (*model.Trial, error) {
 	return &t, nil
 }
 
-var errUncertain = status.Errorf(status.NotExact, "the plan has doubts (they are at its end)")
+var errUncertain = console.Errorf(console.NotExact, "the plan has doubts (they are at its end)")
 
 // isCertain reports whether a plan has no doubts and only exact figures.
 func isCertain(p *model.Plan) bool {

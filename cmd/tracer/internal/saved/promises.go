@@ -17,9 +17,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/internal/host/invoker"
@@ -58,13 +56,13 @@ const (
 const recallCommand = "recall"
 
 func newRecallCommand(c console.Console) *cobra.Command {
-	return status.Hidden(recallCommand, "List what a recording names to be freed; started by tracer itself",
+	return console.Hidden(recallCommand, "List what a recording names to be freed; started by tracer itself",
 		cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // the parent ends this process
 			who, err := invoker.Find()
 			if err == nil {
-				err = output.Seclude(who, nil, nil, func(error) {})
+				err = console.Seclude(who, nil, nil, func(error) {})
 			}
 			if err != nil {
 				return err
@@ -150,21 +148,21 @@ func readPromises(ctx context.Context, s *session.Session, path string) ([]promi
 	case found.Error != "":
 		return nil, fmt.Errorf("read %s: %s", path, found.Error)
 	case len(found.Processes) == 0 && found.Old:
-		return nil, status.Usagef(
+		return nil, console.Usagef(
 			"%s is of an earlier tracer, which does not record the objects that a check looks for: "+
 				"'sudo tracer audit --check PID' needs no recording", path)
 	case len(found.Processes) == 0:
-		return nil, status.Usagef("%s names nothing that can be freed: there is nothing to check", path)
+		return nil, console.Usagef("%s names nothing that can be freed: there is nothing to check", path)
 	}
 	if found.Partial != "" {
-		s.Console.Say("%s", output.PartialText(path, found.Partial))
+		s.Console.Say("%s", console.PartialText(path, found.Partial))
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return nil, err
 	}
 	if found.BootID != strings.TrimSpace(string(boot)) {
-		return nil, status.Usagef(
+		return nil, console.Usagef(
 			"%s was recorded on another machine, or before this one was started: its processes are not here", path)
 	}
 	return found.Processes, nil

@@ -11,9 +11,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/model"
@@ -34,13 +32,13 @@ func readRecording(ctx context.Context, in io.Reader, take func(event.Event)) (r
 }
 
 // readFor passes the events of a recording to take. It notes in the document that a recording is not whole.
-func readFor(ctx context.Context, document *output.Document, in io.Reader, path string, take func(event.Event)) error {
+func readFor(ctx context.Context, document *console.Document, in io.Reader, path string, take func(event.Event)) error {
 	extent, err := readRecording(ctx, in, func(e event.Event) {
 		take(e)
 		document.Garbage.Pace()
 	})
 	if err != nil {
-		return status.NotRecorded(path, err)
+		return console.NotRecorded(path, err)
 	}
 	if !extent.IsWhole() {
 		document.NotWhole(path, extent)
@@ -49,7 +47,7 @@ func readFor(ctx context.Context, document *output.Document, in io.Reader, path 
 }
 
 // replay opens a recording, gives up rights, and passes all events to take.
-func replay(ctx context.Context, document *output.Document, path string, take func(event.Event)) error {
+func replay(ctx context.Context, document *console.Document, path string, take func(event.Event)) error {
 	files, err := openEach(document, []string{path})
 	defer closeEach(files)
 	if err != nil {
@@ -63,7 +61,7 @@ func replay(ctx context.Context, document *output.Document, path string, take fu
 // readEach opens all recordings, gives up rights, and passes the report of each to take. It has only one report in
 // memory at a time.
 func readEach(
-	ctx context.Context, document *output.Document, paths []string, take func(name string, r *model.Report),
+	ctx context.Context, document *console.Document, paths []string, take func(name string, r *model.Report),
 ) error {
 	files, err := openEach(document, paths)
 	defer closeEach(files)
@@ -87,7 +85,7 @@ func readEach(
 
 // openEach opens recordings, and gives up the rights that reading them does not need. Also after an error, the caller
 // must close the returned files.
-func openEach(document *output.Document, paths []string) (files []*os.File, err error) {
+func openEach(document *console.Document, paths []string) (files []*os.File, err error) {
 	for _, path := range paths {
 		file, err := document.Rights.Open(path)
 		if err != nil {
@@ -115,7 +113,7 @@ func replayOrWatch(ctx context.Context, s *session.Session, target, does string)
 		return err
 	}
 	options.Holders = true
-	pids, err := status.ParsePIDs([]string{target})
+	pids, err := console.ParsePIDs([]string{target})
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,10 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 )
 
 func newReportCommand(c console.Console) *cobra.Command {
-	var o output.Options
+	var o console.Options
 	var into intoOptions
 	cmd := &cobra.Command{
 		Use:   "report FILE",
@@ -24,7 +22,7 @@ func newReportCommand(c console.Console) *cobra.Command {
 			"and no figure of it is exact.",
 		Example: "  tracer report run.arrows\n  tracer report run.arrows --format csv -o cells.csv\n" +
 			"  tracer report run.arrows --into notebook.ipynb --into-output",
-		Args: status.Args(cobra.MaximumNArgs(1)),
+		Args: console.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), o, into, c, args) },
 	}
 	o.AddFlags(cmd.Flags())
@@ -38,7 +36,7 @@ func newReportCommand(c console.Console) *cobra.Command {
 }
 
 // runReport prints a report or puts it into a notebook.
-func runReport(ctx context.Context, o output.Options, into intoOptions, c console.Console, args []string) error {
+func runReport(ctx context.Context, o console.Options, into intoOptions, c console.Console, args []string) error {
 	if err := into.check(&o, args); err != nil {
 		return err
 	}
@@ -52,7 +50,7 @@ func runReport(ctx context.Context, o output.Options, into intoOptions, c consol
 	if o.HasLeaks() {
 		tracker, findings = attribution.NewAudited()
 	}
-	document, err := output.NewDocument(&o, c)
+	document, err := console.NewDocument(&o, c)
 	if err != nil {
 		return err
 	}

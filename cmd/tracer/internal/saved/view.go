@@ -21,8 +21,6 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/html"
@@ -47,7 +45,7 @@ func newViewCommand(c console.Console) *cobra.Command {
 			"Only whoever has the printed address sees the page: the tracer listens on 127.0.0.1, " +
 			"and the address holds a secret.",
 		Example: "  tracer view run.arrows",
-		Args:    status.Args(cobra.ExactArgs(1)),
+		Args:    console.Args(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runView(cmd.Context(), o, c, args[0]) },
 	}
 	cmd.Flags().IntVar(&o.Port, "port", 0, "listen on port `N` (0: any that is free)")
@@ -57,7 +55,7 @@ func newViewCommand(c console.Console) *cobra.Command {
 
 func runView(ctx context.Context, o viewOptions, c console.Console, path string) error {
 	if o.Port < 0 || o.Port > 65535 {
-		return status.Usagef("--port %d: must be a number from 0 to 65535", o.Port)
+		return console.Usagef("--port %d: must be a number from 0 to 65535", o.Port)
 	}
 	who, err := invoker.Find()
 	if err != nil {
@@ -79,12 +77,12 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 	}
 	defer listener.Close()
 	// A recording may come from any source, and so may requests.
-	if err := output.Seclude(who, nil, answerCalls(), func(error) {}); err != nil {
+	if err := console.Seclude(who, nil, answerCalls(), func(error) {}); err != nil {
 		return err
 	}
 	v := &viewer{file: file, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), ctx: ctx}
 	if err := v.read(); err != nil {
-		return status.NotRecorded(path, err)
+		return console.NotRecorded(path, err)
 	}
 	fmt.Fprintf(c.Out, "http://%s/%s/\n", v.host, v.token)
 	c.Say("open this address in a browser on this machine; Ctrl-C ends")
@@ -257,7 +255,7 @@ func (v *viewer) page(version int) (size int64, data []byte, err error) {
 	if _, err := readRecording(v.ctx, io.NewSectionReader(v.file, 0, size), tracker.Add); err != nil {
 		return size, nil, err
 	}
-	r, audit := tracker.Stream(), findings.Audit(output.LeastLeak)
+	r, audit := tracker.Stream(), findings.Audit(console.LeastLeak)
 	if v.noSource {
 		r, audit = report.WithoutSource(r), report.AuditWithoutSource(audit)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 )
 
 func newAgentCommand(c console.Console) *cobra.Command {
@@ -22,7 +21,7 @@ func newAgentCommand(c console.Console) *cobra.Command {
 			"SIGHUP reads the configuration again.",
 		Example: "  sudo tracer agent\n  sudo tracer agent --config /etc/ipytracer/agent.yaml\n" +
 			"  sudo tracer agent check --config /etc/ipytracer/agent.yaml",
-		Args: status.Args(cobra.NoArgs),
+		Args: console.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, o, c) },
 	}
 	o.addFlags(cmd)
@@ -33,7 +32,7 @@ func newAgentCommand(c console.Console) *cobra.Command {
 			"It traces nothing and needs no root.\n\n" +
 			"Exit status: 0, or 2 where the configuration has a mistake.",
 		Example: "  tracer agent check --config /etc/ipytracer/agent.yaml",
-		Args:    status.Args(cobra.NoArgs),
+		Args:    console.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return checkAgent(cmd, o, c) },
 	})
 	return cmd

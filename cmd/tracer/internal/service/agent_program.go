@@ -18,7 +18,6 @@ import (
 	"ipytracer/cmd/tracer/internal/agent"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/invoker"
 )
 
@@ -52,24 +51,24 @@ func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
 	if file := a.options.Config; file != "" {
 		f, err := a.rights.Open(file)
 		if err != nil {
-			return config, 0, status.Usagef("read the configuration: %w", err)
+			return config, 0, console.Usagef("read the configuration: %w", err)
 		}
 		defer f.Close()
 		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // reading a pipe might wait without end
-			return config, 0, status.Usagef("%s: %w", file, cmp.Or(err, errNoFile))
+			return config, 0, console.Usagef("%s: %w", file, cmp.Or(err, errNoFile))
 		}
 		if config, err = agent.ReadConfig(f, file); err != nil {
-			return config, 0, status.Usage(err)
+			return config, 0, console.Usage(err)
 		}
 	}
 	if listen := a.options.Listen; listen != "" {
 		if _, _, err := net.SplitHostPort(listen); err != nil {
-			return config, 0, status.Usagef("--listen %q: must be an address such as 127.0.0.1:9464", listen)
+			return config, 0, console.Usagef("--listen %q: must be an address such as 127.0.0.1:9464", listen)
 		}
 		config.Listen = listen
 	}
 	if budget, err = session.ParseBudget(config.Budget); err != nil {
-		return config, 0, status.Usagef("%s: budget: %w", a.options.Config, err)
+		return config, 0, console.Usagef("%s: budget: %w", a.options.Config, err)
 	}
 	return config, budget, nil
 }
@@ -88,7 +87,7 @@ func checkAgent(_ *cobra.Command, o agentOptions, c console.Console) error {
 		err = config.CheckFiles(a.rights.Open)
 	}
 	if err != nil {
-		return status.Usage(err)
+		return console.Usage(err)
 	}
 	_, err = fmt.Fprintln(c.Out, "the configuration is right")
 	return err
@@ -131,11 +130,11 @@ func runAgent(cmd *cobra.Command, o agentOptions, c console.Console) error {
 	var lacking *agent.RightsError
 	switch {
 	case errors.As(err, &lacking):
-		return status.New(status.CannotTrace, err)
+		return console.WithStatus(console.CannotTrace, err)
 	case errors.Is(err, agent.ErrAddress):
-		return status.Usagef("%w; choose another address with --listen", err)
+		return console.Usagef("%w; choose another address with --listen", err)
 	case errors.Is(err, agent.ErrExport), errors.Is(err, agent.ErrKubernetes), errors.Is(err, agent.ErrHubPage):
-		return status.Usage(err)
+		return console.Usage(err)
 	}
 	return err
 }
@@ -148,7 +147,7 @@ func systemdSockets() ([]net.Listener, error) {
 	}
 	for i, l := range sockets {
 		if l == nil {
-			return nil, status.Usagef("socket %d of systemd is none that listens for connections", i)
+			return nil, console.Usagef("socket %d of systemd is none that listens for connections", i)
 		}
 	}
 	return sockets, nil

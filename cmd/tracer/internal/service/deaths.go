@@ -9,8 +9,6 @@ import (
 
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/escape"
 )
 
@@ -29,7 +27,7 @@ func newDeathsCommand(c console.Console) *cobra.Command {
 			"in which cell and line,\nand how much that line took. 'tracer agent' makes and keeps them. " +
 			"You get your own reports, and with sudo\neverybody's; it needs no root.",
 		Example: "  tracer deaths\n  sudo tracer deaths\n  tracer deaths --format json",
-		Args:    status.Args(cobra.NoArgs),
+		Args:    console.Args(cobra.NoArgs),
 		RunE:    func(*cobra.Command, []string) error { return runDeaths(o, c) },
 	}
 	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT` of the list: text or json")
@@ -39,7 +37,7 @@ func newDeathsCommand(c console.Console) *cobra.Command {
 }
 
 func runDeaths(o deathsOptions, c console.Console) error {
-	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
+	if err := console.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
 	reports, err := deaths.Ask(o.Socket)

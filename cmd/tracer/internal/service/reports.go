@@ -22,7 +22,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/serving"
@@ -73,7 +72,7 @@ func checkReports(folder string) (string, error) {
 		return "", nil
 	}
 	if !strings.HasPrefix(folder, "/") && !strings.HasPrefix(folder, "%h/") {
-		return "", status.Usagef(
+		return "", console.Usagef(
 			"--reports %q: must be 'off', or a folder that begins with / or %%h/ (the user's home; "+
 				"%%u: the user's name)", folder)
 	}
@@ -160,7 +159,7 @@ func credentialOf(peer serving.Peer) *syscall.Credential {
 
 // newKeepCommand returns the command that stores its standard input as a report, as the user who gets the report.
 func newKeepCommand(c console.Console) *cobra.Command {
-	return status.Hidden(keepCommand+" PATH", "Keep the report of a session; started by tracer itself",
+	return console.Hidden(keepCommand+" PATH", "Keep the report of a session; started by tracer itself",
 		cobra.ExactArgs(1),
 		func(_ *cobra.Command, args []string) error {
 			if err := confine.NoNewPrivileges(); err != nil {

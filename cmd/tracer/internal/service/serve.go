@@ -18,7 +18,6 @@ import (
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/serving"
 )
 
@@ -46,7 +45,7 @@ func newServeCommand(c console.Console) *cobra.Command {
 			"from its start, if it loads the notebook companion then. scripts/packaging/ipytracer-serve.service " +
 			"runs it by systemd.",
 		Example: "  sudo tracer serve\n  sudo tracer serve --per-user 2\n  sudo tracer serve --auto",
-		Args:    status.Args(cobra.NoArgs),
+		Args:    console.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, c) },
 	}
 	flags := cmd.Flags()
@@ -64,7 +63,7 @@ func newServeCommand(c console.Console) *cobra.Command {
 
 func runServe(ctx context.Context, o serveOptions, c console.Console) error {
 	if o.PerUser < 1 || o.InAll < 1 {
-		return status.Usagef("--per-user and --in-all must be numbers from 1")
+		return console.Usagef("--per-user and --in-all must be numbers from 1")
 	}
 	reports, err := checkReports(o.Reports)
 	if err != nil {
@@ -106,7 +105,7 @@ func notify(log *slog.Logger, state string) {
 	}
 }
 
-var errServeNeedsRoot = status.Errorf(status.CannotTrace,
+var errServeNeedsRoot = console.Errorf(console.CannotTrace,
 	"'tracer serve' traces the processes of others, which takes root; type 'sudo tracer serve'")
 
 // startSession starts a process that traces the peer and answers only the peer's notebook. When it has ended, its

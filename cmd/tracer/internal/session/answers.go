@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/event"
 	"ipytracer/internal/advice"
 	"ipytracer/internal/companion"
@@ -119,7 +119,7 @@ func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 	if findings == nil {
 		return nil
 	}
-	out := findings.AuditOne(pid, found, output.LeastLeak)
+	out := findings.AuditOne(pid, found, console.LeastLeak)
 	if a.noSource {
 		out = report.AuditWithoutSource(out)
 	}

@@ -7,15 +7,13 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/export"
 	"ipytracer/model"
 	"ipytracer/tracer"
 )
 
 // errIncomplete says that a session's report is printed, but its recording is not complete.
-var errIncomplete = status.Errorf(status.Failed, "the report is printed, but something went wrong on the way")
+var errIncomplete = console.Errorf(console.Failed, "the report is printed, but something went wrong on the way")
 
 // Conclude prints the report and returns an error with its exit status.
 func (s *Session) Conclude(tracker *attribution.Tracker) error {
@@ -54,7 +52,7 @@ func (s *Session) asText(tracker *attribution.Tracker, why error) error {
 	if err := o.Print(to, r, nil); err != nil {
 		return errors.Join(why, err)
 	}
-	return status.Elsewhere(why, "above, as text on standard error")
+	return console.Elsewhere(why, "above, as text on standard error")
 }
 
 // endedEarlyError says why a session has ended by itself. Its report is printed.
@@ -106,7 +104,7 @@ func (l *lastLook) cutShort() {
 
 // show prints the first part of a report on another goroutine, because a stopped terminal must not hold up the session:
 // its probes are still in place.
-func (l *lastLook) show(to *output.Destination, first string) {
+func (l *lastLook) show(to *console.Destination, first string) {
 	l.first, l.printed = first, make(chan struct{})
 	go func() {
 		defer close(l.printed)

@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/report"
@@ -46,7 +44,7 @@ func (r *recordFile) noteFailure(err error) {
 		return
 	}
 	r.failure = err
-	_, message := status.Explain(err)
+	_, message := console.Explain(err)
 	r.console.Say("the recording stops here: %s; tracing goes on", message)
 }
 
@@ -82,7 +80,7 @@ type readySign struct {
 // newReadySign prepares the file, which appears when [readySign.appear] is called. path may also name a pipe that the
 // program was started with, such as /dev/fd/4.
 func newReadySign(rights *invoker.Rights, path string) (*readySign, error) {
-	if f := output.Descriptor(path); f != nil {
+	if f := console.Descriptor(path); f != nil {
 		return &readySign{Writer: f}, nil
 	}
 	f, err := rights.Create(path, false)

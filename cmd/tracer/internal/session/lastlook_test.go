@@ -14,7 +14,6 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/console/consoletest"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/event"
 	"ipytracer/internal/report/text"
 )
@@ -26,7 +25,7 @@ type followed struct {
 }
 
 // following follows a session to its end and prints its report.
-func following(t *testing.T, l *lookedAt, out, words io.Writer, o output.Options) *followed {
+func following(t *testing.T, l *lookedAt, out, words io.Writer, o console.Options) *followed {
 	t.Helper()
 	_, cancel := context.WithCancelCause(t.Context())
 	m := console.NewMessages(words)
@@ -94,7 +93,7 @@ func TestFirstScreen(t *testing.T) {
 	go func() { _, _ = io.Copy(&screen, main) }()
 	l := lookedAtNotebook()
 	looking, let := l.looking, l.let
-	f := following(t, l, other, other, output.Options{Format: "text"})
+	f := following(t, l, other, other, console.Options{Format: "text"})
 	<-looking // and is held
 	screen.Shows(t, "In[5]")
 	first := screen.String()
@@ -135,7 +134,7 @@ func TestEnoughOfTheLook(t *testing.T) {
 	go func() { _, _ = io.Copy(&screen, main) }()
 	l := lookedAtNotebook()
 	looking := l.looking
-	f := following(t, l, other, other, output.Options{Format: "text"})
+	f := following(t, l, other, other, console.Options{Format: "text"})
 	<-looking
 	screen.Shows(t, "In[5]")
 	f.Console.Signals.Take(os.Interrupt) // this signal has ended the session
@@ -164,7 +163,7 @@ func TestEnoughOfTheLook(t *testing.T) {
 	l = lookedAtNotebook()
 	looking = l.looking
 	let := l.let
-	f = following(t, l, other, other, output.Options{Format: "text"})
+	f = following(t, l, other, other, console.Options{Format: "text"})
 	<-looking
 	f.Console.Signals.Take(syscall.SIGHUP)
 	f.Console.Signals.Take(syscall.SIGHUP)
@@ -187,7 +186,7 @@ func TestFirstScreenIsCorrected(t *testing.T) {
 	late.Lost = []event.Loss{{Reason: event.LostBoundaries, Count: 3}}
 	l.last = &late
 	close(l.let)
-	following(t, l, other, other, output.Options{Format: "text"}).end(t)
+	following(t, l, other, other, console.Options{Format: "text"}).end(t)
 	screen.Shows(t, "Certificate: ")
 	before, after, found := strings.Cut(screen.String(), corrected)
 	if !found || !strings.Contains(before, "how sure     exact") || strings.Contains(after, "how sure     exact") ||
@@ -203,18 +202,18 @@ func TestWholeElsewhere(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, main) }()
 	for _, c := range []struct {
 		name string
-		o    output.Options
+		o    console.Options
 		on   io.Writer
 		want string
 	}{
-		{"pipe", output.Options{Format: "text"}, nil, wholly(t, text.Options{Width: -1, Statements: -1})},
+		{"pipe", console.Options{Format: "text"}, nil, wholly(t, text.Options{Width: -1, Statements: -1})},
 		{
-			"pipe, all", output.Options{Format: "text", Full: true}, nil,
+			"pipe, all", console.Options{Format: "text", Full: true}, nil,
 			wholly(t, text.Options{Width: -1, Statements: -1, Full: true}),
 		},
-		{"JSON on a terminal", output.Options{Format: "json"}, other, ""},
-		{"all of it on a terminal", output.Options{Format: "text", Full: true}, other, ""},
-		{"a file", output.Options{Format: "text", File: t.TempDir() + "/out.txt"}, other, ""},
+		{"JSON on a terminal", console.Options{Format: "json"}, other, ""},
+		{"all of it on a terminal", console.Options{Format: "text", Full: true}, other, ""},
+		{"a file", console.Options{Format: "text", File: t.TempDir() + "/out.txt"}, other, ""},
 	} {
 		var out consoletest.Shown
 		on := c.on
@@ -259,7 +258,7 @@ func TestStoppedTerminal(t *testing.T) {
 	}
 	l := lookedAtNotebook()
 	looking, let := l.looking, l.let
-	f := following(t, l, other, io.Discard, output.Options{Format: "text"})
+	f := following(t, l, other, io.Discard, console.Options{Format: "text"})
 	<-looking
 	close(let)
 	select {

@@ -10,8 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/filecache"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
@@ -20,7 +18,7 @@ import (
 
 // Options are the flags of the commands that trace.
 type Options struct {
-	output.Options
+	console.Options
 	// Record is the file that gets every event while it happens; "" without one.
 	Record string
 	// Force lets Record overwrite a file.
@@ -99,7 +97,7 @@ func (o *Options) WatchFlags(f *pflag.FlagSet, what string) {
 // CheckDuration finds a mistake in --duration.
 func (o *Options) CheckDuration() error {
 	if o.Duration < 0 {
-		return status.Usagef("--duration must not be negative")
+		return console.Usagef("--duration must not be negative")
 	}
 	return nil
 }
@@ -111,10 +109,10 @@ func (o *Options) TracerOptions(c console.Console) (tracer.Options, error) {
 	}
 	budget, err := ParseBudget(o.Budget)
 	if err != nil {
-		return tracer.Options{}, status.Usage(err)
+		return tracer.Options{}, console.Usage(err)
 	}
 	if o.Ring < 4 || o.Ring&(o.Ring-1) != 0 || o.Ring > 1<<20 {
-		return tracer.Options{}, status.Usagef("--ring %d: must be a power of two from 4", o.Ring)
+		return tracer.Options{}, console.Usagef("--ring %d: must be a power of two from 4", o.Ring)
 	}
 	limit, err := parseLimit(o.Limit)
 	if err != nil {
@@ -125,7 +123,7 @@ func (o *Options) TracerOptions(c console.Console) (tracer.Options, error) {
 		return tracer.Options{}, err
 	}
 	if o.Native && o.NoStacks {
-		return tracer.Options{}, status.Usagef("--native and --no-stacks exclude each other")
+		return tracer.Options{}, console.Usagef("--native and --no-stacks exclude each other")
 	}
 	return tracer.Options{
 		Log: c.Logger(o.Verbose), Version: c.Version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks,
@@ -165,7 +163,7 @@ func parseLimit(text string) (limit.Size, error) {
 	}
 	size, err := limit.Parse(text)
 	if err != nil {
-		return size, status.Usagef("--limit %w", err)
+		return size, console.Usagef("--limit %w", err)
 	}
 	return size, nil
 }

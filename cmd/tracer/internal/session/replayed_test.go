@@ -12,7 +12,6 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/internal/attributiontest"
@@ -112,7 +111,7 @@ func traced(t *testing.T, events []event.Event, path string, random *rand.Rand) 
 		Out: io.Discard, Err: console.NewMessages(io.Discard), Signals: console.WatchSignals(cancel, io.Discard),
 	}
 	defer c.Signals.Stop()
-	o := Options{Options: output.Options{Format: "html"}, Record: path}
+	o := Options{Options: console.Options{Format: "html"}, Record: path}
 	of := newAudited()
 	s, err := New(&o, c, of.reports)
 	if err != nil {
@@ -169,8 +168,8 @@ func said(t *testing.T, of *audited) map[string][]byte {
 		}
 		all[what] = out.Bytes()
 	}
-	for _, name := range append(output.FormatNames(), "full") {
-		o := output.Options{Format: name}
+	for _, name := range append(console.FormatNames(), "full") {
+		o := console.Options{Format: name}
 		if name == "full" {
 			o.Format, o.Full = "text", true
 		}
@@ -179,7 +178,7 @@ func said(t *testing.T, of *audited) map[string][]byte {
 	one("audit", func(w io.Writer) error { return sheet.Audit(audit, sheet.Options{}).Text(w, doc.Size{Width: 120}) })
 	one("audit as a page", func(w io.Writer) error { return sheet.Audit(audit, sheet.Options{}).HTML(w) })
 	one("strict", func(w io.Writer) error {
-		var all output.Strictness
+		var all console.Strictness
 		if err := all.Set("all"); err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/event"
 	"ipytracer/internal/companion"
 	"ipytracer/internal/host/invoker"
@@ -42,7 +41,7 @@ type Screen interface {
 
 // Session follows a source of events, and makes a report of them.
 type Session struct {
-	*output.Document
+	*console.Document
 	Options   *Options
 	Source    event.Source
 	Tracker   consumer
@@ -62,7 +61,7 @@ type Session struct {
 
 // New returns a session without a source. It fails if the report cannot be written to its place.
 func New(o *Options, c console.Console, tracker consumer) (*Session, error) {
-	d, err := output.NewDocument(&o.Options, c)
+	d, err := console.NewDocument(&o.Options, c)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +126,7 @@ func (s *Session) confinement() *tracer.Remains {
 			r.Folders = append(r.Folders, f.Folder())
 		}
 	}
-	r.Overrides = output.Override(files...)
+	r.Overrides = console.Override(files...)
 	return r
 }
 

@@ -15,8 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 )
@@ -38,7 +36,7 @@ held against the change.`,
 			"  sudo tracer try notebook.ipynb --patch smaller.diff\n" +
 			"  sudo tracer try notebook.ipynb --with smaller.ipynb --seed 1\n" +
 			"  sudo tracer try notebook.ipynb --patch smaller.diff -o smaller.ipynb",
-		Args: status.Args(cobra.ExactArgs(1)),
+		Args: console.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runTry(cmd.Context(), o, c, args[0]) },
 	}
 	f := cmd.Flags()
@@ -78,13 +76,13 @@ func runTry(ctx context.Context, o tryOptions, c console.Console, path string) e
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := status.MayTrace("a trial traces"); err != nil {
+	if err := console.MayTrace("a trial traces"); err != nil {
 		return err
 	}
 	if err := o.chooseUser(); err != nil {
 		return err
 	}
-	d, err := output.NewDocument(&o.Options, c)
+	d, err := console.NewDocument(&o.Options, c)
 	if err != nil {
 		return err
 	}
@@ -107,8 +105,8 @@ func runTry(ctx context.Context, o tryOptions, c console.Console, path string) e
 }
 
 // newTry reads the notebook and its change.
-func newTry(d *output.Document, o *tryOptions, path string) (*try, error) {
-	whole, err := d.ReadFile(path, output.MaxNotebook)
+func newTry(d *console.Document, o *tryOptions, path string) (*try, error) {
+	whole, err := d.ReadFile(path, console.MaxNotebook)
 	if err != nil {
 		return nil, err
 	}

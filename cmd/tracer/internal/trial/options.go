@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/host/invoker"
 )
 
 // tryOptions are the flags of `tracer try`.
 type tryOptions struct {
-	output.Options
+	console.Options
 	advice     string        // numbers of advice, such as 1,3
 	adviceFrom string        // the file that has the advice, instead of a recording of the first run
 	all        bool          // each piece of advice alone, then together
@@ -47,7 +46,7 @@ const (
 
 // check finds mistakes in the flags, and reads their numbers.
 func (o *tryOptions) check() (err error) {
-	if err := cmp.Or(output.CheckFormat(o.Format, "text", "json"), output.CheckMeter(o.By)); err != nil {
+	if err := cmp.Or(console.CheckFormat(o.Format, "text", "json"), console.CheckMeter(o.By)); err != nil {
 		return err
 	}
 	if o.adviceNumbers, err = adviceNumbers(o.advice); err != nil {
@@ -61,21 +60,21 @@ func (o *tryOptions) check() (err error) {
 	}
 	switch {
 	case changes != 1:
-		return status.Usagef(
+		return console.Usagef(
 			"the change to try is missing: give one of --patch FILE, --with FILE, --advice NUMBERS and --all")
 	case (o.patch != "" || o.with != "") && o.adviceFrom != "":
-		return status.Usagef("--advice-from goes with --advice or --all")
+		return console.Usagef("--advice-from goes with --advice or --all")
 	case o.runs < 1 || o.runs > maxRuns:
-		return status.Usagef("-n %d: must be a number from 1 to %d", o.runs, maxRuns)
+		return console.Usagef("-n %d: must be a number from 1 to %d", o.runs, maxRuns)
 	case o.timeout <= 0 || o.timeout > maxTimeout:
-		return status.Usagef("--timeout %s: must be a time of up to %s", o.timeout, maxTimeout)
+		return console.Usagef("--timeout %s: must be a time of up to %s", o.timeout, maxTimeout)
 	case !isTolerance(o.within.Rel) || !isTolerance(o.within.Abs):
-		return status.Usagef("--rtol and --atol must be numbers from 0")
+		return console.Usagef("--rtol and --atol must be numbers from 0")
 	}
 	if o.seed != "" {
 		n, err := strconv.ParseInt(o.seed, 10, 64)
 		if err != nil || n < 0 {
-			return status.Usagef("--seed %q: must be a whole number from 0", o.seed)
+			return console.Usagef("--seed %q: must be a whole number from 0", o.seed)
 		}
 		o.seedNumber = &n
 	}
@@ -93,7 +92,7 @@ func adviceNumbers(text string) (numbers []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil || n < 1 || n > 1000 {
-			return nil, status.Usagef("--advice %q: must be numbers of advice, such as 1,3", text)
+			return nil, console.Usagef("--advice %q: must be numbers of advice, such as 1,3", text)
 		}
 		if !slices.Contains(numbers, n) {
 			numbers = append(numbers, n)
@@ -102,7 +101,7 @@ func adviceNumbers(text string) (numbers []int, err error) {
 	return numbers, nil
 }
 
-var errTryAsRoot = status.Usagef("the notebook's code would run as root: " +
+var errTryAsRoot = console.Usagef("the notebook's code would run as root: " +
 	"type 'sudo tracer try …' as yourself, " +
 	"or name the user to run it as: --user NAME")
 
@@ -118,11 +117,11 @@ func (o *tryOptions) chooseUser() error {
 	case o.user == "":
 		return nil
 	case who.UID != 0 || os.Geteuid() != 0:
-		return status.Usagef("--user is for root itself: with sudo the notebook runs as the one who typed it")
+		return console.Usagef("--user is for root itself: with sudo the notebook runs as the one who typed it")
 	}
 	named, err := invoker.Named(o.user)
 	if err != nil {
-		return status.Usage(err)
+		return console.Usage(err)
 	}
 	return named.Lend()
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -73,7 +72,7 @@ func (t *try) runTogether(ctx context.Context) error {
 	return nil
 }
 
-var errNotPassed = status.Errorf(status.NotExact,
+var errNotPassed = console.Errorf(console.NotExact,
 	"results differ, or a figure is not exact (the comparison says which)")
 
 // deliver prints the comparison and writes the changed notebook.

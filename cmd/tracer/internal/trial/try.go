@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/escape"
 	"ipytracer/model"
@@ -15,7 +14,7 @@ import (
 
 // try is the state of one `tracer try`.
 type try struct {
-	*output.Document
+	*console.Document
 	o               *tryOptions
 	notebook        *Notebook
 	variants        []*Variant

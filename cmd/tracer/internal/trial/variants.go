@@ -16,8 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/output"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -37,7 +35,7 @@ func (t *try) prepare(path string) (err error) {
 		}
 		t.add(&Variant{Name: "patch " + filepath.Base(t.o.patch), Notebook: changed})
 	case t.o.with != "":
-		other, err := t.ReadFile(t.o.with, output.MaxNotebook)
+		other, err := t.ReadFile(t.o.with, console.MaxNotebook)
 		if err != nil {
 			return err
 		}
@@ -53,7 +51,7 @@ func (t *try) prepare(path string) (err error) {
 	}
 	for _, v := range t.variants {
 		if t.notebook.Diff(v.Notebook) == "" {
-			return status.Usagef("%s changes no code of %s", v.Name, path)
+			return console.Usagef("%s changes no code of %s", v.Name, path)
 		}
 	}
 	return nil
@@ -91,7 +89,7 @@ func (t *try) addAdvised() error {
 	case len(chosen) == 0 && t.o.all:
 		return errors.New("none of the advice has a change that could be tried")
 	case len(chosen) < len(t.o.adviceNumbers):
-		return status.Usagef("--advice %s: there are %s", t.o.advice,
+		return console.Usagef("--advice %s: there are %s", t.o.advice,
 			words.Plural(len(t.advice.Items), "piece of advice"))
 	}
 	if !t.o.all {
@@ -140,12 +138,12 @@ func separatorBefore(i, n int) string {
 
 // scratch is a temporary folder, which the user owns, for one recording.
 type scratch struct {
-	document *output.Document
+	document *console.Document
 	folder   string
 }
 
 // newScratch makes the folder with the user's rights, for the user alone.
-func newScratch(d *output.Document) (*scratch, error) {
+func newScratch(d *console.Document) (*scratch, error) {
 	c := &scratch{d, filepath.Join(os.TempDir(), "tracer-try-"+rand.Text()[:12])}
 	opened, err := d.Rights.MakeFolder(c.folder)
 	if err != nil {

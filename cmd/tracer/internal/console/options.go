@@ -1,13 +1,10 @@
-// Package output prints what commands find: the formats of reports, the flags that choose among them, the places that
-// documents go to, and the rights that this takes.
-package output
+package console
 
 import (
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 )
 
@@ -52,8 +49,8 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 
 // Check finds mistakes before tracing begins.
 func (o *Options) Check() error {
-	if o.Format == "" && status.IsNotebook(o.File) {
-		return status.Usagef("-o %s: no format is a notebook; %s", o.File, status.IntoNotebook)
+	if o.Format == "" && IsNotebook(o.File) {
+		return Usagef("-o %s: no format is a notebook; %s", o.File, IntoNotebook)
 	}
 	if o.Format == "" {
 		o.Format = FormatFor(o.File)
@@ -62,7 +59,7 @@ func (o *Options) Check() error {
 		return err
 	}
 	if o.Cells < 0 || o.Lines < 0 {
-		return status.Usagef("--cells and --lines must be numbers from 0")
+		return Usagef("--cells and --lines must be numbers from 0")
 	}
 	return CheckMeter(o.By)
 }
@@ -83,5 +80,5 @@ func CheckMeter(by string) error {
 		known = append(known, strings.Replace(m.Meter.String(), "gpu.0.", "gpu.N.", 1))
 	}
 	last := len(known) - 1
-	return status.Usagef("--by %q: must be %s or %s", by, strings.Join(known[:last], ", "), known[last])
+	return Usagef("--by %q: must be %s or %s", by, strings.Join(known[:last], ", "), known[last])
 }

@@ -1,4 +1,4 @@
-package output
+package console
 
 import (
 	"errors"
@@ -11,8 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/invoker"
 )
 
@@ -57,10 +55,10 @@ func (o *Options) forTerminal(to io.Writer) error {
 	if f == nil || !f.binary {
 		return nil
 	}
-	if _, isTerminal := console.Terminal(to); !isTerminal {
+	if _, isTerminal := Terminal(to); !isTerminal {
 		return nil
 	}
-	return status.Usagef("--format %s is not for terminals: name a file, such as -o report%s, "+
+	return Usagef("--format %s is not for terminals: name a file, such as -o report%s, "+
 		"or hand it to a program by a pipe", f.name, f.ending)
 }
 
@@ -134,5 +132,5 @@ func (d *Destination) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Behind returns the underlying writer, for [console.Terminal].
+// Behind returns the underlying writer, for [Terminal].
 func (d *Destination) Behind() io.Writer { return d.Writer }

@@ -1,6 +1,4 @@
-// Package status turns errors that end a command into exit statuses and sentences for people: only here do they become
-// words. It also checks the arguments of commands.
-package status
+package console
 
 import (
 	"errors"

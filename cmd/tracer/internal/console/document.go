@@ -1,4 +1,4 @@
-package output
+package console
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event/recording"
 	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
@@ -26,7 +24,7 @@ import (
 // user's rights, and the place of the output.
 type Document struct {
 	Options  *Options
-	Console  console.Console
+	Console  Console
 	Who      *invoker.Invoker
 	Rights   *invoker.Rights // the invoker's
 	To       *Destination
@@ -39,7 +37,7 @@ type Document struct {
 }
 
 // NewDocument finds the user who typed the command, and opens the place of the output.
-func NewDocument(o *Options, c console.Console) (d *Document, err error) {
+func NewDocument(o *Options, c Console) (d *Document, err error) {
 	d = &Document{Options: o, Console: c}
 	if d.Who, err = invoker.Find(); err != nil {
 		return nil, err
@@ -92,7 +90,7 @@ func (d *Document) UserCommand(ctx context.Context, args ...string) (*exec.Cmd, 
 		return err
 	})
 	if err != nil {
-		return nil, status.Usagef("run %s: %w", args[0], errors.Unwrap(err))
+		return nil, Usagef("run %s: %w", args[0], errors.Unwrap(err))
 	}
 	cmd := exec.CommandContext(ctx, path, args[1:]...)
 	cmd.Args[0] = args[0]

@@ -1,11 +1,10 @@
-package output
+package console
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
-	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 )
@@ -21,7 +20,7 @@ func TestSizeIsForetold(t *testing.T) {
 	}
 	said := func(r *model.Report, o Options) string {
 		var told bytes.Buffer
-		s := &Document{Options: &o, Console: console.Console{Err: &told}}
+		s := &Document{Options: &o, Console: Console{Err: &told}}
 		s.AnnounceSize(r)
 		return told.String()
 	}

@@ -1,11 +1,10 @@
-package output
+package console
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/reporttest"
 )
 
@@ -13,8 +12,8 @@ import (
 // meter, the report is printed, with a note.
 func TestMetersOfBy(t *testing.T) {
 	for _, by := range []string{"numpy", "foo", "gpu.0", "gpu.x.active", "cpu.resident ", "\x1b[2J"} {
-		code, message := status.Explain((&Options{By: by}).Check())
-		if code != status.WrongUsage || !strings.Contains(message, "cpu.numpy") ||
+		code, message := Explain((&Options{By: by}).Check())
+		if code != WrongUsage || !strings.Contains(message, "cpu.numpy") ||
 			!strings.Contains(message, "gpu.N.driver") || strings.ContainsAny(message, "\x1b\n") {
 			t.Errorf("%q: status %d, %q", by, code, message)
 		}

@@ -1,4 +1,4 @@
-package output
+package console
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 )
@@ -98,7 +97,7 @@ func TestStrictJudges(t *testing.T) {
 		said := ""
 		if err != nil {
 			said = err.Error()
-			if code, text := status.Explain(err); code != status.NotExact || text != said {
+			if code, text := Explain(err); code != NotExact || text != said {
 				t.Errorf("%s: status %d, %q", c.name, code, text)
 			}
 		}

@@ -1,4 +1,4 @@
-package output
+package console
 
 import (
 	"bytes"

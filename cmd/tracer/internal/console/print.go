@@ -1,4 +1,4 @@
-package output
+package console
 
 import (
 	"cmp"
@@ -8,8 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/html"
 	"ipytracer/internal/report/sheet"
@@ -48,7 +46,7 @@ func (o *Options) Rest(w io.Writer, r *model.Report, first string) error {
 
 // textOf returns the options for printing a report as text to w.
 func (o *Options) textOf(w io.Writer, r *model.Report) text.Options {
-	printed := console.TextOptions(w)
+	printed := TextOptions(w)
 	printed.Cells, printed.Statements, printed.By, printed.Full = o.Cells, o.Lines, o.by(r), o.Full
 	if o.Lines == 0 {
 		printed.Statements = -1
@@ -106,7 +104,7 @@ func (o *Options) FindingFlags(f *pflag.FlagSet, what string) {
 // CheckFinding finds mistakes in the flags of a finding.
 func (o *Options) CheckFinding() error {
 	if o.Cells < 0 {
-		return status.Usagef("--cells must be a number from 0")
+		return Usagef("--cells must be a number from 0")
 	}
 	return CheckFormat(o.Format, "text", "json", "markdown", "html")
 }
@@ -121,6 +119,6 @@ func DeliverFinding[T any](d *Document, f Finding[T]) error {
 		if o.Format == "json" {
 			return f.JSON(w, found)
 		}
-		return f.Document(found, sheet.Options{Cells: o.Cells, Full: o.Full}).Write(w, o.Format, console.Screen(w))
+		return f.Document(found, sheet.Options{Cells: o.Cells, Full: o.Full}).Write(w, o.Format, Screen(w))
 	})
 }

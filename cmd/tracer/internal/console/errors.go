@@ -1,4 +1,4 @@
-package status
+package console
 
 import "fmt"
 
@@ -20,8 +20,8 @@ type coded struct {
 
 func (e coded) Unwrap() error { return e.error }
 
-// New returns an error with an exit status.
-func New(status int, err error) error { return coded{err, status} }
+// WithStatus returns an error with an exit status.
+func WithStatus(status int, err error) error { return coded{err, status} }
 
 // Errorf formats an error with an exit status, as [fmt.Errorf] does.
 func Errorf(status int, format string, values ...any) error {

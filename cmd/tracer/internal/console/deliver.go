@@ -1,4 +1,4 @@
-package output
+package console
 
 import (
 	"crypto/rand"
@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/advice"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/report/export"
@@ -86,7 +85,7 @@ func (d *Document) Deliver(what string, print func(io.Writer) error) error {
 		}
 		d.Console.Signals.RemoveOnExit(to)
 		if to.deliver(print) == nil {
-			return status.Elsewhere(why, p.name)
+			return Elsewhere(why, p.name)
 		}
 		to.Discard()
 	}
@@ -121,7 +120,7 @@ func (d *Document) otherPlaces(what string) []alternative {
 }
 
 // errNoDriver says that a format would be empty on this machine.
-var errNoDriver = status.Errorf(status.CannotTrace,
+var errNoDriver = Errorf(CannotTrace,
 	"--format memory-viz shows memory on GPUs, and this machine has no NVIDIA driver; print another format")
 
 // CheckGPU returns an error, before tracing begins, if the format shows only GPU memory and this machine cannot have

@@ -1,4 +1,4 @@
-package output
+package console
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -96,7 +95,7 @@ func (s Strictness) Judge(r *model.Report) (note string, err error) {
 	if note != "" {
 		faults = append(faults, note)
 	}
-	return "", status.Errorf(status.NotExact, "%s", strings.Join(faults, "; "))
+	return "", Errorf(NotExact, "%s", strings.Join(faults, "; "))
 }
 
 // inexactParts describes which figures and windows are not exact; "" if all are.
@@ -184,5 +183,5 @@ func (o *Options) Proven(complete bool, why []string) error {
 	if complete || !o.Strict.Figures {
 		return nil
 	}
-	return status.Errorf(status.NotExact, "%s", "--strict: not every figure is exact: "+summarizeReasons(why))
+	return Errorf(NotExact, "%s", "--strict: not every figure is exact: "+summarizeReasons(why))
 }

@@ -1,4 +1,4 @@
-package output
+package console
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
 )
@@ -75,7 +74,7 @@ func TestGoneFormats(t *testing.T) {
 			asked = append(asked, Options{File: "a.b/x" + f.ending})
 		}
 		for _, o := range asked {
-			if code, message := status.Explain(o.Check()); code != status.WrongUsage || message != want {
+			if code, message := Explain(o.Check()); code != WrongUsage || message != want {
 				t.Errorf("%+v: status %d, %s, want %s", o, code, message, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package output
+package console
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
@@ -156,14 +155,14 @@ func CheckFormat(format string, known ...string) error {
 		return nil
 	}
 	last := len(known) - 1
-	if slices.Contains(status.NotebookFormats, format) {
-		return status.Usagef("--format %s: %s", format, status.IntoNotebook)
+	if slices.Contains(NotebookFormats, format) {
+		return Usagef("--format %s: %s", format, IntoNotebook)
 	}
 	for _, f := range retiredFormats {
 		if f.name == format && slices.Contains(known, f.instead) {
-			return status.Usagef("format %s is not written any more: use --format %s, %s", f.name, f.instead,
+			return Usagef("format %s is not written any more: use --format %s, %s", f.name, f.instead,
 				f.why)
 		}
 	}
-	return status.Usagef("--format %q: must be %s or %s", format, strings.Join(known[:last], ", "), known[last])
+	return Usagef("--format %q: must be %s or %s", format, strings.Join(known[:last], ", "), known[last])
 }
