@@ -9,7 +9,6 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/selftest"
-	"ipytracer/cmd/tracer/internal/workload"
 )
 
 // needBPF skips where tracing is not permitted, unless it must be.
@@ -43,7 +42,7 @@ func TestSelftest(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Passed || r.Failure != "" || r.Schema != selftest.Schema || len(r.Workloads) < len(workload.All)+1 {
+	if !r.Passed || r.Failure != "" || r.Schema != selftest.Schema || len(r.Workloads) < len(selftest.Workloads)+1 {
 		t.Errorf("passed %v, failure %q, schema %q, %d workloads", r.Passed, r.Failure, r.Schema, len(r.Workloads))
 	}
 	for _, w := range append(r.Workloads, r.Cells...) {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/cmd/tracer/internal/workload"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/escape"
 	"ipytracer/model"
@@ -79,7 +78,7 @@ func (t *selftest) traceCells(ctx context.Context, python *Python) (*cellRun, er
 	}
 	run := &cellRun{report: r, truths: map[string]cellTruth{}}
 	if err := json.Unmarshal(text, &run.truths); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: the cells reported %.200q", workload.ErrNoTruth, text), err)
+		return nil, errors.Join(fmt.Errorf("%w: the cells reported %.200q", ErrNoTruth, text), err)
 	}
 	return run, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"ipytracer/cmd/tracer/internal/workload"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -28,16 +27,16 @@ const (
 var cellTests = []cellTest{
 	{
 		name: "cell", about: "40 MiB through mmap, touched and closed within a cell",
-		compare: peaksOf(`spike("spike"`, "spike", workload.Mapped, workload.Resident),
+		compare: peaksOf(`spike("spike"`, "spike", Mapped, Resident),
 	},
 	{
 		name: "lazy cell", about: "120 MiB mapped and never touched",
-		compare: peaksOf(`lazy("lazy"`, "lazy", workload.Mapped),
+		compare: peaksOf(`lazy("lazy"`, "lazy", Mapped),
 	},
 	// glibc maps a large block, its header and a size word, in whole pages.
 	{
 		name: "GIL held", about: "len(b'x' * n): no Python thread can run meanwhile",
-		compare: needsOf(workload.Mapped, cellFigures{`w = len(b"x" * n)`, "held", "cell's need", ""}),
+		compare: needsOf(Mapped, cellFigures{`w = len(b"x" * n)`, "held", "cell's need", ""}),
 	},
 	{
 		name: "statements", about: "two peaks in one cell, each to its own statement", statements: true,
@@ -106,7 +105,7 @@ func (r *cellRun) peaks(subject string, w *model.Window, truth string, meters ..
 	t := r.truths[truth]
 	for _, m := range meters {
 		expected := t.Mapped
-		if m == workload.Resident {
+		if m == Resident {
 			expected = t.Resident
 		}
 		out = append(out, newFigure(m, subject, expected, w.Meters[m].Peak, boundOf(w.Meters[m])))
@@ -123,8 +122,8 @@ func compareStatements(r *cellRun) (out Test, err error) {
 	if len(s) != 3 {
 		return out, fmt.Errorf("%w: the cell has 3 statements, the report %d", ErrFailed, len(s))
 	}
-	out.Figures = append(r.peaks("statement 1", s[0], "first", workload.Mapped, workload.Resident),
-		r.peaks("statement 3", s[2], "third", workload.Mapped, workload.Resident)...)
+	out.Figures = append(r.peaks("statement 1", s[0], "first", Mapped, Resident),
+		r.peaks("statement 3", s[2], "third", Mapped, Resident)...)
 	return out, nil
 }
 
@@ -135,7 +134,7 @@ func compareExperiments(r *cellRun) (out Test, err error) {
 		if at < 0 {
 			return out, fmt.Errorf("%w: the experiment %q is not in the report", ErrFailed, name)
 		}
-		out.Figures = append(out.Figures, r.peaks(name, experiments[at], name, workload.Mapped, workload.Resident)...)
+		out.Figures = append(out.Figures, r.peaks(name, experiments[at], name, Mapped, Resident)...)
 	}
 	return out, nil
 }

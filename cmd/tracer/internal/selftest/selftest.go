@@ -1,5 +1,6 @@
 // Package selftest runs programs and cells of known truth under the tracer and compares its figures, to the byte, with
-// their own readings. Package workload has the programs; flags, rights and exit statuses are the command's.
+// their own readings. It has the programs: each takes memory in a way of its own and reads its page tables at its peak,
+// or measures the time of an operation (package doctor). Flags, rights and exit statuses are the command's.
 package selftest
 
 import (
@@ -8,14 +9,13 @@ import (
 	"runtime"
 	"slices"
 
-	"ipytracer/cmd/tracer/internal/workload"
 	"ipytracer/internal/ledger"
 )
 
 // Names returns the names of all tests.
 func Names() []string {
 	names := []string{smallRing}
-	for _, w := range workload.All {
+	for _, w := range Workloads {
 		names = append(names, w.Name)
 	}
 	for _, c := range cellTests {
@@ -43,7 +43,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 }
 
 func (t *selftest) runAll(ctx context.Context) error {
-	for _, w := range workload.All {
+	for _, w := range Workloads {
 		err := t.step(&t.result.Workloads, w.Name, w.About, func() (Test, error) {
 			return t.measureWorkload(ctx, w, 0)
 		})
@@ -51,7 +51,7 @@ func (t *selftest) runAll(ctx context.Context) error {
 			return err
 		}
 	}
-	storm, _ := workload.Find("storm")
+	storm, _ := FindWorkload("storm")
 	about := "the same with the smallest ring: losses are counted, peaks stay"
 	err := t.step(&t.result.Workloads, smallRing, about, func() (Test, error) {
 		return t.measureWorkload(ctx, storm, smallestRing)

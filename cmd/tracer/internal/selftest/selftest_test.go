@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-
-	"ipytracer/cmd/tracer/internal/workload"
 )
 
 // TestSaysWhatIsWrong makes a figure wrong by one byte.
@@ -14,12 +12,12 @@ func TestSaysWhatIsWrong(t *testing.T) {
 	var out bytes.Buffer
 	s := &selftest{Options: Options{Text: &out}}
 	err := s.step(&s.result.Workloads, "spike", "about", func() (Test, error) {
-		return Test{Figures: []Figure{newFigure(workload.Resident, "process", 4096, 4097, 0)}}, nil
+		return Test{Figures: []Figure{newFigure(Resident, "process", 4096, 4097, 0)}}, nil
 	})
 	if !errors.Is(err, ErrFailed) {
 		t.Fatalf("error %v", err)
 	}
-	for _, want := range []string{"spike", workload.Resident, "4096", "4097", "+1"} {
+	for _, want := range []string{"spike", Resident, "4096", "4097", "+1"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("message %q does not name %q", err, want)
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/workload"
 	"ipytracer/event"
 	"ipytracer/internal/ledger"
 	"ipytracer/model"
@@ -29,10 +28,10 @@ const unsteadyTries = 5
 
 // measureWorkload runs a workload under the tracer and compares every peak with its truth. ring is the size of the ring
 // of changes in bytes; with 0, the usual size, no change may be lost.
-func (t *selftest) measureWorkload(ctx context.Context, w workload.Workload, ring int) (Test, error) {
+func (t *selftest) measureWorkload(ctx context.Context, w Workload, ring int) (Test, error) {
 	for try := 1; ; try++ {
 		truths, r, err := t.traceWorkload(ctx, w.Name, ring)
-		if errors.Is(err, workload.ErrUnsteady) && try < unsteadyTries {
+		if errors.Is(err, ErrUnsteady) && try < unsteadyTries {
 			continue
 		}
 		if err != nil {
@@ -50,13 +49,13 @@ func (t *selftest) measureWorkload(ctx context.Context, w workload.Workload, rin
 }
 
 // traceWorkload starts the program itself, as a workload, and traces it to its end.
-func (t *selftest) traceWorkload(ctx context.Context, name string, ring int) ([]workload.Truth, *model.Report, error) {
-	cmd := workload.Command(context.Background(), name) // traceCommand ends it
+func (t *selftest) traceWorkload(ctx context.Context, name string, ring int) ([]Truth, *model.Report, error) {
+	cmd := WorkloadCommand(context.Background(), name) // traceCommand ends it
 	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: t.Tracer, ChangeRing: ring})
 	if err != nil {
 		return nil, nil, err
 	}
-	truths, err := workload.ParseTruths(text)
+	truths, err := ParseTruths(text)
 	return truths, r, err
 }
 
@@ -113,7 +112,7 @@ func capture(limit int64) (<-chan []byte, *os.File, error) {
 }
 
 // compareWorkload compares the figures of a report with the truths.
-func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Report) (out Test, err error) {
+func compareWorkload(w Workload, truths []Truth, r *model.Report) (out Test, err error) {
 	sums := map[string]int64{}
 	bounds := map[string]int64{}
 	for i, truth := range truths {

@@ -1,4 +1,4 @@
-package workload
+package selftest
 
 import (
 	"runtime"

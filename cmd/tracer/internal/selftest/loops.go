@@ -1,4 +1,4 @@
-package workload
+package selftest
 
 import (
 	"bufio"
@@ -88,9 +88,9 @@ func timeMaps(pairs int) time.Duration {
 	return time.Since(began)
 }
 
-// Command returns the command that runs a workload or a loop in this program, without the signals of Go's scheduler and
+// WorkloadCommand returns the command that runs a workload or a loop in this program, without the signals of Go's scheduler and
 // without its collector.
-func Command(ctx context.Context, name string) *exec.Cmd {
+func WorkloadCommand(ctx context.Context, name string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", "workload", name)
 	cmd.Env = []string{"GOGC=off", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"}
 	for _, e := range os.Environ() {
@@ -110,7 +110,7 @@ type Loop struct {
 
 // StartLoop starts the loop with a name. It ends when the caller closes it, or with the context.
 func StartLoop(ctx context.Context, name string) (*Loop, error) {
-	cmd := Command(ctx, name)
+	cmd := WorkloadCommand(ctx, name)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

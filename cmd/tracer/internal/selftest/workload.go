@@ -1,7 +1,4 @@
-// Package workload has the built-in programs of known memory. Each takes memory in a way of its own and reads its page
-// tables at its peak, or measures the time of an operation. The package also starts such a program as a process of its
-// own and reads its results. Packages selftest and doctor compare them with the tracer's figures.
-package workload
+package selftest
 
 import (
 	"errors"
@@ -14,21 +11,21 @@ import (
 )
 
 var (
-	// ErrUnknown says that no workload has the name.
-	ErrUnknown = errors.New("there is no workload")
-	// ErrFailed says that a workload could not do its work.
-	ErrFailed = errors.New("the workload could not do its work")
+	// ErrNoWorkload says that no workload has the name.
+	ErrNoWorkload = errors.New("there is no workload")
+	// ErrWorkload says that a workload could not do its work.
+	ErrWorkload = errors.New("the workload could not do its work")
 )
 
-// Run runs a workload or a loop in this process. A workload writes its readings to reportFD. A loop takes requests on
+// RunWorkload runs a workload or a loop in this process. A workload writes its readings to reportFD. A loop takes requests on
 // standard input.
-func Run(name string) (err error) {
+func RunWorkload(name string) (err error) {
 	if run := loops[name]; run != nil {
 		return run(os.Stdin, os.Stdout)
 	}
-	found, ok := Find(name)
+	found, ok := FindWorkload(name)
 	if !ok {
-		return fmt.Errorf("%w %q", ErrUnknown, name)
+		return fmt.Errorf("%w %q", ErrNoWorkload, name)
 	}
 	// Go's runtime must not allocate at the peak.
 	debug.SetGCPercent(-1)
@@ -36,7 +33,7 @@ func Run(name string) (err error) {
 	runtime.LockOSThread()
 	defer func() {
 		if failure := recover(); failure != nil {
-			err = fmt.Errorf("%w: %v: %v", ErrFailed, name, failure)
+			err = fmt.Errorf("%w: %v: %v", ErrWorkload, name, failure)
 		}
 	}()
 	s := newStage()
@@ -45,9 +42,9 @@ func Run(name string) (err error) {
 	return nil
 }
 
-// Find returns the workload of this name.
-func Find(name string) (Workload, bool) {
-	for _, w := range All {
+// FindWorkload returns the workload of this name.
+func FindWorkload(name string) (Workload, bool) {
+	for _, w := range Workloads {
 		if w.Name == name {
 			return w, true
 		}
@@ -67,8 +64,8 @@ var (
 // private are the meters that private memory moves.
 var private = []string{Mapped, Resident, Anon}
 
-// All are the workloads of the self-test, in this order.
-var All = []Workload{
+// Workloads are the workloads of the self-test, in this order.
+var Workloads = []Workload{
 	{Name: "spike", About: "48 MiB mapped, touched, released", Meters: private, run: spike},
 	{Name: "blip", About: "4 MiB for about a millisecond", Meters: private, run: blip},
 	{Name: "untouched", About: "256 MiB mapped, never touched", Meters: private, run: untouched},
