@@ -13,7 +13,6 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/gpus"
-	"ipytracer/cmd/tracer/internal/helpers"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/cmd/tracer/internal/live"
 	"ipytracer/cmd/tracer/internal/saved"
@@ -83,7 +82,7 @@ Exit status:
 	})
 	for _, family := range []func(console.Console) []*cobra.Command{
 		live.Commands, saved.Commands, doctor.Commands, gpus.Commands, inventory.Commands, service.Commands,
-		helpers.Commands,
+		hiddenCommands,
 	} {
 		root.AddCommand(family(c)...)
 	}

@@ -88,8 +88,8 @@ func timeMaps(pairs int) time.Duration {
 	return time.Since(began)
 }
 
-// WorkloadCommand returns the command that runs a workload or a loop in this program, without the signals of Go's scheduler and
-// without its collector.
+// WorkloadCommand returns the command that runs a workload or a loop in this program, without the signals of Go's
+// scheduler and without its collector.
 func WorkloadCommand(ctx context.Context, name string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", "workload", name)
 	cmd.Env = []string{"GOGC=off", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"}

@@ -17,8 +17,8 @@ var (
 	ErrWorkload = errors.New("the workload could not do its work")
 )
 
-// RunWorkload runs a workload or a loop in this process. A workload writes its readings to reportFD. A loop takes requests on
-// standard input.
+// RunWorkload runs a workload or a loop in this process. A workload writes its readings to reportFD. A loop takes
+// requests on standard input.
 func RunWorkload(name string) (err error) {
 	if run := loops[name]; run != nil {
 		return run(os.Stdin, os.Stdout)

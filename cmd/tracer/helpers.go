@@ -1,6 +1,6 @@
 // Package helpers has the hidden commands by which the program starts itself: processes with fewer rights than a
 // session's, or ones that may be killed.
-package helpers
+package main
 
 import (
 	"context"
@@ -30,8 +30,8 @@ import (
 	"ipytracer/internal/serving"
 )
 
-// Commands returns the hidden commands by which the program starts itself, with fewer rights than its own.
-func Commands(c console.Console) []*cobra.Command {
+// hiddenCommands returns the hidden commands by which the program starts itself, with fewer rights than its own.
+func hiddenCommands(c console.Console) []*cobra.Command {
 	return []*cobra.Command{
 		newFilesCommand(), newNVMLCommand(), newLookCommand(c), newBareCommand(),
 		console.Hidden(limit.GuardCommand+" UID GID", "Keep a session's limits; started by tracer itself",
