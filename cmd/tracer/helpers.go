@@ -1,6 +1,7 @@
-// Package helpers has the hidden commands by which the program starts itself: processes with fewer rights than a
-// session's, or ones that may be killed.
 package main
+
+// This file has the hidden commands by which the program starts itself: processes with fewer rights than a session's,
+// or ones that may be killed.
 
 import (
 	"context"

@@ -14,9 +14,9 @@ import (
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/gpus"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/live"
 	"ipytracer/cmd/tracer/internal/saved"
 	"ipytracer/cmd/tracer/internal/service"
+	"ipytracer/cmd/tracer/internal/session"
 	"ipytracer/cmd/tracer/internal/trial"
 )
 
@@ -81,7 +81,7 @@ Exit status:
 		return console.Usagef("%w; see '%s --help'", console.WrongValue(err), cmd.CommandPath())
 	})
 	for _, family := range []func(console.Console) []*cobra.Command{
-		live.Commands, saved.Commands, doctor.Commands, gpus.Commands, inventory.Commands, service.Commands,
+		session.Commands, saved.Commands, doctor.Commands, gpus.Commands, inventory.Commands, service.Commands,
 		hiddenCommands,
 	} {
 		root.AddCommand(family(c)...)

@@ -1,4 +1,4 @@
-package live
+package session
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/session"
 	"ipytracer/internal/display"
 	"ipytracer/internal/report/live"
 	"ipytracer/internal/words"
@@ -90,7 +89,7 @@ func runTop(ctx context.Context, o topOptions, c console.Console, args []string)
 		}
 	}
 	tracker, findings := attribution.NewAudited()
-	s, err := session.New(&o.Options, c, tracker)
+	s, err := New(&o.Options, c, tracker)
 	if err != nil {
 		return err
 	}
@@ -135,7 +134,7 @@ var errGlanced = errors.New("one screen has been printed")
 
 // topOptions are the flags of `tracer top`.
 type topOptions struct {
-	session.Options
+	Options
 	All       bool
 	Once      bool
 	ASCII     bool
@@ -149,7 +148,7 @@ type topOptions struct {
 type view struct {
 	options *topOptions
 	console console.Console
-	session *session.Session
+	session *Session
 	tracker *attribution.Tracker
 	state   live.State
 	tty     *display.Terminal // nil with --once
@@ -191,7 +190,7 @@ func (v *view) End() {
 // Closed adds windows that have ended to the list of cells.
 func (v *view) Closed(windows []model.Window) { v.history.Add(windows) }
 
-// Terminal implements [session.Screen].
+// Terminal implements [Screen].
 func (v *view) Terminal() (int, bool) {
 	if v.tty == nil {
 		return 0, false
@@ -257,8 +256,8 @@ func (v *view) takeGlance() *model.Glance {
 	if v.options.NoSource {
 		glance = report.GlanceWithoutSource(glance)
 	}
-	glance.Own = session.OwnMemory(v.session.Running)
-	glance.GPUs, glance.Slower = knownGPUs(v.session), session.Slower(v.session.Running, words.ExpensiveProbes)
+	glance.Own = OwnMemory(v.session.Running)
+	glance.GPUs, glance.Slower = knownGPUs(v.session), Slower(v.session.Running, words.ExpensiveProbes)
 	return glance
 }
 
@@ -277,7 +276,7 @@ func (v *view) act(action live.Action) {
 func noColor() bool { return os.Getenv("NO_COLOR") != "" }
 
 // knownGPUs returns the GPUs known so far.
-func knownGPUs(s *session.Session) (out []model.GPU) {
+func knownGPUs(s *Session) (out []model.GPU) {
 	if s.Running == nil {
 		return nil
 	}

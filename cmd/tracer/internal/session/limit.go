@@ -1,4 +1,4 @@
-package live
+package session
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/session"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/process"
@@ -81,7 +80,7 @@ func setLimit(c console.Console, id process.Identity, text string) error {
 		return err
 	}
 	c.Say("%s; 'tracer limit %d off' takes the limit away",
-		session.Limited(tracer.Limited{PID: id.PID, Choice: choice}), id.PID)
+		Limited(tracer.Limited{PID: id.PID, Choice: choice}), id.PID)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package live
+package session
 
 import (
 	"context"
@@ -13,13 +13,12 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/session"
 	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
 )
 
 func newRunCommand(c console.Console) *cobra.Command {
-	var o session.Options
+	var o Options
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG ...]",
 		Short: "Start a command and trace it, and its children, from the first instruction",
@@ -41,14 +40,14 @@ func newRunCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runRun(ctx context.Context, o session.Options, c console.Console, args []string) error {
+func runRun(ctx context.Context, o Options, c console.Console, args []string) error {
 	options, err := o.TracerOptions(c)
 	if err != nil {
 		return err
 	}
 	options.Command = args
 	tracker, findings := attribution.NewAudited()
-	s, err := session.New(&o, c, tracker)
+	s, err := New(&o, c, tracker)
 	if err != nil {
 		return err
 	}
@@ -72,9 +71,9 @@ func runRun(ctx context.Context, o session.Options, c console.Console, args []st
 		return errors.Join(err, live.Signal(child.Pid, unix.SIGKILL))
 	}
 	go forwardSignals(signals, live, child.Pid)
-	session.SayLimits(c, live, o.Quiet)
+	SayLimits(c, live, o.Quiet)
 	if !o.Quiet {
-		session.WarnHeap(c, live)
+		WarnHeap(c, live)
 	}
 	if err := s.Follow(within, live.Pending); err != nil {
 		return err
@@ -137,7 +136,7 @@ func exitError(state *os.ProcessState) error {
 }
 
 // startTraced starts a command, attaches while ptrace holds it at its exec, and lets it run.
-func startTraced(s *session.Session, args []string, options tracer.Options) (*os.Process, *tracer.Session, error) {
+func startTraced(s *Session, args []string, options tracer.Options) (*os.Process, *tracer.Session, error) {
 	cmd, err := typedCommand(s, args)
 	if err != nil {
 		return nil, nil, err
@@ -151,7 +150,7 @@ func startTraced(s *session.Session, args []string, options tracer.Options) (*os
 }
 
 // typedCommand returns the command that the user has typed. It runs as the invoking user, on the terminal.
-func typedCommand(s *session.Session, args []string) (*exec.Cmd, error) {
+func typedCommand(s *Session, args []string) (*exec.Cmd, error) {
 	cmd, err := s.UserCommand(context.Background(), args...)
 	if err != nil {
 		return nil, err

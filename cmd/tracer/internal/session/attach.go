@@ -1,5 +1,4 @@
-// Package live has the commands that act on running programs: attach, run, top and limit.
-package live
+package session
 
 import (
 	"context"
@@ -9,12 +8,11 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/session"
 )
 
 // attachOptions are the flags of `tracer attach`.
 type attachOptions struct {
-	session.Options
+	Options
 	All bool // attach to every kernel
 	// Started is when the intended process started, in 1/100 s since boot; 0: any process with the process ID.
 	Started uint64
@@ -75,7 +73,7 @@ func runAttach(ctx context.Context, o attachOptions, c console.Console, args []s
 		options.Owner = &owner
 	}
 	tracker, findings := attribution.NewAudited()
-	s, err := session.New(&o.Options, c, tracker)
+	s, err := New(&o.Options, c, tracker)
 	if err != nil {
 		return err
 	}
