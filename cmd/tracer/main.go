@@ -12,7 +12,6 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/doctor"
-	"ipytracer/cmd/tracer/internal/gpus"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/cmd/tracer/internal/saved"
 	"ipytracer/cmd/tracer/internal/service"
@@ -81,7 +80,7 @@ Exit status:
 		return console.Usagef("%w; see '%s --help'", console.WrongValue(err), cmd.CommandPath())
 	})
 	for _, family := range []func(console.Console) []*cobra.Command{
-		session.Commands, saved.Commands, doctor.Commands, gpus.Commands, inventory.Commands, service.Commands,
+		session.Commands, saved.Commands, doctor.Commands, inventory.Commands, service.Commands,
 		hiddenCommands,
 	} {
 		root.AddCommand(family(c)...)

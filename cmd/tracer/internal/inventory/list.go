@@ -151,8 +151,10 @@ func Choose(ctx context.Context, c console.Console, all bool, command string) ([
 	return nil, console.Usagef("several kernels are running: name one of these by its pid, or use --all")
 }
 
-// Commands returns the command that lists processes.
-func Commands(c console.Console) []*cobra.Command { return []*cobra.Command{newKernelsCommand(c)} }
+// Commands returns the commands that list processes and GPUs.
+func Commands(c console.Console) []*cobra.Command {
+	return []*cobra.Command{newGPUCommand(c), newKernelsCommand(c)}
+}
 
 // printChoice prints a numbered list of kernels.
 func printChoice(w io.Writer, ready []Python) error {

@@ -1,6 +1,4 @@
-// Package gpus has the command gpu: the GPUs of this machine with the processes that hold their memory, and the moves
-// of a process's memory to the host and back.
-package gpus
+package inventory
 
 import (
 	"context"
@@ -13,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
@@ -44,7 +41,7 @@ func runGPU(ctx context.Context, options gpuOptions, c console.Console) error {
 	if err := console.CheckFormat(options.Format, "text", "json"); err != nil {
 		return err
 	}
-	l, err := inventory.GPUs(ctx)
+	l, err := GPUs(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,14 +51,11 @@ func runGPU(ctx context.Context, options gpuOptions, c console.Console) error {
 	return printGPUs(c.Out, l)
 }
 
-// Commands returns the command about GPUs.
-func Commands(c console.Console) []*cobra.Command { return []*cobra.Command{newGPUCommand(c)} }
-
 // commandWidth is the greatest length of a command line in the table, in characters.
 const commandWidth = 60
 
 // printGPUs prints the devices, the device with most free memory, the processes, and what could not be read.
-func printGPUs(w io.Writer, l inventory.GPUListing) error {
+func printGPUs(w io.Writer, l GPUListing) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n",
 		doc.Dash(l.Driver), doc.Dash(l.CUDA), words.Plural(len(l.GPUs), "GPU"))
@@ -72,7 +66,7 @@ func printGPUs(w io.Writer, l inventory.GPUListing) error {
 	return err
 }
 
-func writeDevices(out *strings.Builder, l inventory.GPUListing, color bool) {
+func writeDevices(out *strings.Builder, l GPUListing, color bool) {
 	devices := doc.NewListing(color, 3, 4, 5, 6)
 	devices.Header("GPU", "NAME", "TOTAL", "USED", "FREE", "RESERVED", "PCI BUS ID", "UUID")
 	processes := doc.NewListing(color, 4)
@@ -111,7 +105,7 @@ func writeDevices(out *strings.Builder, l inventory.GPUListing, color bool) {
 }
 
 // unreadLines has a line for each thing that could not be read.
-func unreadLines(gpus []inventory.GPU) (lines []string) {
+func unreadLines(gpus []GPU) (lines []string) {
 	for _, u := range gpus {
 		if u.MIGMode == "on" && len(u.MIG) == 0 {
 			lines = append(lines, fmt.Sprintf("GPU %d is in MIG mode and has no MIG device that can be seen", u.Index))
@@ -123,7 +117,7 @@ func unreadLines(gpus []inventory.GPU) (lines []string) {
 	return lines
 }
 
-func memoryCells(m *inventory.Memory) []any {
+func memoryCells(m *Memory) []any {
 	if m == nil {
 		return []any{"-", "-", "-", "-"}
 	}
@@ -137,7 +131,7 @@ func bytesOrDash(n *int64) string {
 	return words.Bytes(*n)
 }
 
-func appendProcesses(t *doc.Listing, place string, list []inventory.GPUProcess) {
+func appendProcesses(t *doc.Listing, place string, list []GPUProcess) {
 	for _, p := range list {
 		used := "not available"
 		if p.Used != nil {
