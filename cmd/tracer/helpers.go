@@ -24,7 +24,6 @@ import (
 	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
-	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/host/processor"
 	"ipytracer/internal/ledger"
@@ -83,8 +82,8 @@ func runWorkload(c console.Console, name string) error {
 // newNVMLCommand returns the command that queries NVML for a session.
 func newNVMLCommand() *cobra.Command {
 	var user string
-	cmd := console.Hidden(gpu.HelperCommand, "Ask NVIDIA's driver for a session; started by tracer itself", cobra.NoArgs,
-		func(*cobra.Command, []string) error {
+	cmd := console.Hidden(gpu.HelperCommand, "Ask NVIDIA's driver for a session; started by tracer itself",
+		cobra.NoArgs, func(*cobra.Command, []string) error {
 			as, err := gpu.ParseHelperUser(user)
 			if err != nil {
 				return console.Usage(err)
@@ -99,7 +98,7 @@ func newNVMLCommand() *cobra.Command {
 func newLookCommand(c console.Console) *cobra.Command {
 	looks := maps.Clone(doctor.Looks)
 	maps.Copy(looks, inventory.Looks)
-	return console.Hidden(look.Command, "Look into processes; started by tracer itself", cobra.RangeArgs(1, 2),
+	return console.Hidden(inventory.LookCommand, "Look into processes; started by tracer itself", cobra.RangeArgs(1, 2),
 		func(cmd *cobra.Command, args []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // the parent ends this process
 			kind, ok := looks[args[0]]
@@ -111,7 +110,7 @@ func newLookCommand(c console.Console) *cobra.Command {
 				return err
 			}
 			pid := append(pids, 0)[0] // 0 without one
-			return look.Serve(cmd.Context(), c.In, c.Out, kind, pid)
+			return inventory.ServeLook(cmd.Context(), c.In, c.Out, kind, pid)
 		})
 }
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
 )
 
@@ -19,8 +19,8 @@ var programDir string
 
 func TestMain(m *testing.M) {
 	// the program has started itself
-	if len(os.Args) > 1 &&
-		slices.Contains([]string{look.Command, process.HelperCommand, gpu.HelperCommand, "keep-report"}, os.Args[1]) {
+	helpers := []string{inventory.LookCommand, process.HelperCommand, gpu.HelperCommand, "keep-report"}
+	if len(os.Args) > 1 && slices.Contains(helpers, os.Args[1]) {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	// `sudo make test` runs as root, and so do the programs that tests start.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"ipytracer/internal/host/look"
+	"ipytracer/cmd/tracer/internal/inventory"
 )
 
 // Schema is the version of the JSON object ([Diagnosis]).
@@ -73,7 +73,7 @@ func (d *Diagnosis) advise(command, problem string, args ...any) {
 // askLook makes a process without rights look, and decodes its answer into found. If that fails, it notes the look as
 // unseen, and leaves found unchanged.
 func (d *Diagnosis) askLook(ctx context.Context, found any, what, title string) {
-	if err := look.Ask(ctx, found, what); err != nil {
+	if err := inventory.AskLook(ctx, found, what); err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("%s: %v", title, err))
 	}
 }

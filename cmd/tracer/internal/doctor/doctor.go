@@ -6,8 +6,8 @@ package doctor
 import (
 	"context"
 
+	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/host/filecache"
-	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/tracer"
@@ -49,7 +49,7 @@ func Examine(ctx context.Context, fs process.FS, o Options) (Diagnosis, error) {
 // judgePython judges whether the cells of one running Python can be seen.
 func (d *Diagnosis) judgePython(ctx context.Context, pid int) error {
 	var r RunningPython
-	if err := look.Ask(ctx, &r, onePython, pid); err != nil {
+	if err := inventory.AskLook(ctx, &r, onePython, pid); err != nil {
 		return err
 	}
 	d.Running, d.onlyOne = append(d.Running, r), true
@@ -63,7 +63,7 @@ func (d *Diagnosis) judgePython(ctx context.Context, pid int) error {
 }
 
 // Looks are the doctor's looks, by name, that a process started for looks must know.
-var Looks = map[string]look.For{
+var Looks = map[string]inventory.LookFor{
 	runningPythons: {
 		Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) { return findRunning(ctx, fs) },
 	},

@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"ipytracer/internal/host/filecache"
-	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
 )
 
 // Looks are the kinds of looks, by name, that a process started for looks must know.
-var Looks = map[string]look.For{
+var Looks = map[string]LookFor{
 	lookKernels: {Examiner: examinerOf(lookKernels)},
 	lookWorkers: {Examiner: examinerOf(lookWorkers)},
 	lookAll:     {Examiner: examinerOf(lookAll)},

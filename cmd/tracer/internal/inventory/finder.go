@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"ipytracer/internal/host/filecache"
-	"ipytracer/internal/host/look"
 )
 
-// Finder looks at processes that may be kernels. Each look happens in a worker ([look.Worker]), which is a process
+// Finder looks at processes that may be kernels. Each look happens in a worker ([Looker]), which is a process
 // without rights that can be killed. The process's holder is charged for the time, so that nobody's processes hold up
 // others.
 //
@@ -33,12 +32,12 @@ type Finder struct {
 	idle    chan struct{} // receives when the last worker has ended
 	refused filecache.Refusals[Holder]
 	waiters waiters
-	limits  look.Limits // of the look at one process
+	limits  LookLimits // of the look at one process
 }
 
-// worker is a [look.Worker].
+// worker is a [Looker].
 type worker interface {
-	Ask(question, found any, most look.Limits) (look.Cost, error)
+	Ask(question, found any, most LookLimits) (LookCost, error)
 	Close()
 }
 
@@ -80,9 +79,9 @@ func NewFinder(ctx context.Context, withWorkers bool, deliver func(Finding)) *Fi
 func newFinder(ctx context.Context, kind string, most bounds, deliver func(Finding)) *Finder {
 	return &Finder{
 		kind: kind, ctx: ctx, deliver: deliver, turns: newTurns(most), idle: make(chan struct{}, 1),
-		limits:  look.Limits{Processor: maxLookProcessor, Wait: most.wait},
+		limits:  LookLimits{Processor: maxLookProcessor, Wait: most.wait},
 		refused: filecache.Refusals[Holder]{MostOf: maxRefused, Lasts: refusedFor},
-		start:   func(ctx context.Context, kind string) (worker, error) { return look.Start(ctx, kind) },
+		start:   func(ctx context.Context, kind string) (worker, error) { return StartLooker(ctx, kind) },
 	}
 }
 
@@ -216,10 +215,10 @@ func (f *Finder) examine(w *worker, c Candidate) (found Finding, slow bool) {
 	if cost.Note != nil {
 		_ = json.Unmarshal(cost.Note, &busy)
 	}
-	if errors.Is(err, look.ErrSlow) || errors.Is(err, look.ErrEnded) {
+	if errors.Is(err, ErrLookSlow) || errors.Is(err, ErrLookEnded) {
 		*w = nil
 		found.Cut = true
-		f.blame(c.Holder, busy, errors.Is(err, look.ErrEnded) || cost.Processor >= maxLookProcessor, err)
+		f.blame(c.Holder, busy, errors.Is(err, ErrLookEnded) || cost.Processor >= maxLookProcessor, err)
 		return found, true
 	}
 	if len(answer.Silent) > 0 {

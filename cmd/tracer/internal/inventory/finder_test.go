@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ipytracer/internal/host/filecache"
-	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
 )
 
@@ -37,7 +36,7 @@ func (w fakeWorker) Close() {
 	w.open--
 }
 
-func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error) {
+func (w fakeWorker) Ask(q, found any, _ LookLimits) (cost LookCost, err error) {
 	one := q.(question)
 	w.mu.Lock()
 	w.asked = append(w.asked, one.PID)
@@ -51,11 +50,11 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 	w.mu.Unlock()
 	if hangs != nil {
 		<-hangs
-		return cost, look.ErrSlow
+		return cost, ErrLookSlow
 	}
 	if ends {
 		cost.Note = []byte(`{"File":{"Device":7,"Inode":9}}`)
-		return cost, look.ErrEnded
+		return cost, ErrLookEnded
 	}
 	if fs := w.silent[one.PID]; fs != 0 {
 		cost.Note, _ = json.Marshal(activity{Helper: own})
@@ -300,9 +299,9 @@ func TestSilentFileSystemsAreKnownByUser(t *testing.T) {
 func TestNoWorker(t *testing.T) {
 	s := &scene{}
 	f, found := s.finds(t)
-	f.start = func(context.Context, string) (worker, error) { return nil, look.ErrLooking }
+	f.start = func(context.Context, string) (worker, error) { return nil, ErrLooking }
 	f.Look(of(1, 10))
-	if one := next(t, found); !errors.Is(one.Err, look.ErrLooking) || !one.Cut {
+	if one := next(t, found); !errors.Is(one.Err, ErrLooking) || !one.Cut {
 		t.Errorf("%+v", one)
 	}
 }

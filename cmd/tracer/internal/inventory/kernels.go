@@ -1,7 +1,6 @@
 // Package inventory lists the traceable processes of this machine: kernels and other Pythons, and the GPUs with the
-// processes that hold their memory. It looks into them from a process without rights if it can
-// ([ipytracer/internal/host/look]). Its commands print the lists, choose from them, and move the GPU memory of a
-// process to the host and back.
+// processes that hold their memory. It looks into them from a process without rights if it can ([AskLook]). Its
+// commands print the lists, choose from them, and move the GPU memory of a process to the host and back.
 package inventory
 
 import (

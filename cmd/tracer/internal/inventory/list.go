@@ -131,8 +131,8 @@ func Choose(ctx context.Context, c console.Console, all bool, command string) ([
 			"'sudo tracer %s' sees those of other users", command)
 	case len(ready) == 0:
 		return nil,
-			console.Usagef("no running IPython or Jupyter kernel was found; start one and try again, or name a Python " +
-				"process: 'tracer kernels --all' lists them")
+			console.Usagef("no running IPython or Jupyter kernel was found; start one and try again, or name a " +
+				"Python process: 'tracer kernels --all' lists them")
 	case len(ready) == 1 || all:
 		var who []process.Identity
 		for _, r := range ready {

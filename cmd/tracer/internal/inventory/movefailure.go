@@ -65,8 +65,8 @@ func (e *moveError) Explain() (code int, message string) {
 	case errors.Is(err, errLibraryUnread):
 		return console.CannotTrace, fmt.Sprintf("you may not see the mappings of %s; type %s", who, console.AsRoot)
 	case errors.Is(err, errStopped):
-		return console.Failed, fmt.Sprintf("%s is stopped (SIGSTOP, Ctrl-Z, or a debugger), and the driver needs it to "+
-			"run: 'kill -CONT %d' first", who, e.pid)
+		return console.Failed, fmt.Sprintf("%s is stopped (SIGSTOP, Ctrl-Z, or a debugger), and the driver needs it "+
+			"to run: 'kill -CONT %d' first", who, e.pid)
 	case errors.Is(err, gpu.ErrNoCUDA):
 		return console.WrongUsage,
 			fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, gpu.ErrNoCUDA)

@@ -23,7 +23,7 @@ type Python struct {
 
 	Identity process.Identity `json:"-"`
 	UID      uint32           `json:"-"`
-	// Worker says that its arguments, which its user chooses, are those of a worker of Dask, or of a program that
+	// Looker says that its arguments, which its user chooses, are those of a worker of Dask, or of a program that
 	// starts workers.
 	Worker bool `json:"-"`
 	// Kernel says that its arguments are those of a kernel or of IPython.

@@ -54,7 +54,7 @@ type spending struct {
 // bounds are bounds on looks.
 type bounds struct {
 	burst time.Duration // processor time that a holder's looks may take at once
-	wait  time.Duration // as [look.Limits] has it
+	wait  time.Duration // as [LookLimits] has it
 	cuts  int           // a holder with so many looks that took too long gets no more; 0: no bound
 }
 

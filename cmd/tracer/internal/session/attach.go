@@ -8,6 +8,8 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/internal/host/process"
+	"ipytracer/tracer"
 )
 
 // attachOptions are the flags of `tracer attach`.
@@ -89,7 +91,36 @@ func runAttach(ctx context.Context, o attachOptions, c console.Console, args []s
 	return s.Conclude(tracker)
 }
 
-// Commands returns the commands attach, run, top and limit.
-func Commands(c console.Console) []*cobra.Command {
-	return []*cobra.Command{newAttachCommand(c), newRunCommand(c), newTopCommand(c), newLimitCommand(c)}
+// Trace traces processes until they or the context end. does says what happens at the end, such as "prints the report".
+func (s *Session) Trace(ctx context.Context, who []process.Identity, options tracer.Options, does string) error {
+	live, err := s.Attach(ctx, who, options)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	SayLimits(s.Console, live, s.Options.Quiet)
+	sayLeftOut(s.Console, live)
+	if !s.Options.Quiet && does != "" {
+		WarnHeap(s.Console, live)
+		s.Console.Say("attached to %s; Ctrl-C detaches and %s", inventory.Describe(who), does)
+	}
+	if s.Options.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, s.Options.Duration, errDuration)
+		defer cancel()
+	}
+	if s.View != nil {
+		if err := s.View.Begin(); err != nil {
+			return err
+		}
+		defer s.View.End()
+	}
+	return s.Follow(ctx, live.Pending)
+}
+
+// sayLeftOut reports the kernels that the session does not trace because there are too many.
+func sayLeftOut(c console.Console, live *tracer.Session) {
+	if why := tracer.LeftOut(live); why != "" {
+		c.Say("%s", why)
+	}
 }

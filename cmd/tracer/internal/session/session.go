@@ -11,7 +11,6 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/event"
 	"ipytracer/internal/companion"
 	"ipytracer/internal/host/invoker"
@@ -147,33 +146,6 @@ func (s *Session) ready() error {
 	return nil
 }
 
-// Trace traces processes until they or the context end. does says what happens at the end, such as "prints the report".
-func (s *Session) Trace(ctx context.Context, who []process.Identity, options tracer.Options, does string) error {
-	live, err := s.Attach(ctx, who, options)
-	if err != nil {
-		return err
-	}
-	defer live.Close()
-	SayLimits(s.Console, live, s.Options.Quiet)
-	sayLeftOut(s.Console, live)
-	if !s.Options.Quiet && does != "" {
-		WarnHeap(s.Console, live)
-		s.Console.Say("attached to %s; Ctrl-C detaches and %s", inventory.Describe(who), does)
-	}
-	if s.Options.Duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, s.Options.Duration, errDuration)
-		defer cancel()
-	}
-	if s.View != nil {
-		if err := s.View.Begin(); err != nil {
-			return err
-		}
-		defer s.View.End()
-	}
-	return s.Follow(ctx, live.Pending)
-}
-
 // Attach attaches to processes, and signals that every probe is in place.
 func (s *Session) Attach(
 	ctx context.Context, who []process.Identity, options tracer.Options,
@@ -206,13 +178,6 @@ func (s *Session) Begin(
 	}
 	s.Source, s.Running, s.Once = live, live, true
 	return live, s.ready()
-}
-
-// sayLeftOut reports the kernels that the session does not trace because there are too many.
-func sayLeftOut(c console.Console, live *tracer.Session) {
-	if why := tracer.LeftOut(live); why != "" {
-		c.Say("%s", why)
-	}
 }
 
 // WarnHeap reports what --heap costs the target.

@@ -1,4 +1,4 @@
-package look
+package inventory
 
 import (
 	"bufio"
@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Worker is a process that answers one question after another ([For.Examiner]). It is for one goroutine. After an error
-// that matches [ErrSlow] or [ErrEnded] it takes no more questions.
-type Worker struct {
+// Looker is a process that answers one question after another ([LookFor.Examiner]). It is for one goroutine. After an
+// error that matches [ErrLookSlow] or [ErrLookEnded] it takes no more questions.
+type Looker struct {
 	pid     int
 	in      io.WriteCloser
 	kill    context.CancelFunc
@@ -24,26 +24,26 @@ type Worker struct {
 
 // workerAnswer is a line from a worker: an answer or a note.
 type workerAnswer struct {
-	answer
+	lookAnswer
 	err error // of reading the line
 }
 
-// Limits limit one question.
-type Limits struct {
+// LookLimits limit one question.
+type LookLimits struct {
 	Processor time.Duration // the worker's processor time
 	Wait      time.Duration // time in which the worker uses no processor, such as when a file system does not answer
 }
 
-// Cost is what a question cost.
-type Cost struct {
+// LookCost is what a question cost.
+type LookCost struct {
 	Processor time.Duration
 	Note      json.RawMessage // what the worker was busy with last, if it has said so
 }
 
 // Errors of a worker.
 var (
-	ErrSlow  = errors.New("it takes too long")
-	ErrEnded = errors.New("the process that looks has ended")
+	ErrLookSlow  = errors.New("it takes too long")
+	ErrLookEnded = errors.New("the process that looks has ended")
 )
 
 const (
@@ -52,14 +52,14 @@ const (
 	betweenMeasures = 50 * time.Millisecond
 	// leastMove is the processor time that a worker must use so that it does not count as waiting.
 	leastMove = time.Millisecond
-	// patient limits the total time of a question to patient times Limits.Wait.
+	// patient limits the total time of a question to patient times LookLimits.Wait.
 	patient = 6
 )
 
-// Start starts a worker for the look named what. It fails with [ErrLooking] as [Ask] does. The worker ends with ctx.
-// The caller closes it.
-func Start(ctx context.Context, what string) (*Worker, error) {
-	w, err := asks.work(ctx, []string{Command, what})
+// StartLooker starts a worker for the look named what. It fails with [ErrLooking] as [AskLook] does. The worker ends
+// with ctx. The caller closes it.
+func StartLooker(ctx context.Context, what string) (*Looker, error) {
+	w, err := asks.work(ctx, []string{LookCommand, what})
 	if err != nil {
 		return nil, fmt.Errorf("look into processes: %w", err)
 	}
@@ -67,7 +67,7 @@ func Start(ctx context.Context, what string) (*Worker, error) {
 }
 
 // work starts a worker.
-func (k *asker) work(ctx context.Context, args []string) (*Worker, error) {
+func (k *asker) work(ctx context.Context, args []string) (*Looker, error) {
 	select {
 	case k.slots <- struct{}{}:
 	default:
@@ -80,7 +80,7 @@ func (k *asker) work(ctx context.Context, args []string) (*Worker, error) {
 		<-k.slots
 		return nil, err
 	}
-	w := &Worker{pid: c.pid, in: c.in, kill: cancel, answers: make(chan workerAnswer)}
+	w := &Looker{pid: c.pid, in: c.in, kill: cancel, answers: make(chan workerAnswer)}
 	go func() { // at most maxAsking goroutines: one for each slot
 		defer func() { <-k.slots }()
 		w.read(ctx, c.out)
@@ -91,14 +91,14 @@ func (k *asker) work(ctx context.Context, args []string) (*Worker, error) {
 }
 
 // read passes lines from the worker to w.answers, until the worker ends.
-func (w *Worker) read(ctx context.Context, out io.Reader) {
+func (w *Looker) read(ctx context.Context, out io.Reader) {
 	defer close(w.answers)
 	lines := bufio.NewReaderSize(out, 64<<10)
 	for {
 		line, err := readLine(lines)
 		a := workerAnswer{err: err}
 		if err == nil {
-			a.err = json.Unmarshal(line, &a.answer)
+			a.err = json.Unmarshal(line, &a.lookAnswer)
 		}
 		select {
 		case w.answers <- a:
@@ -126,9 +126,9 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// Ask asks a question, and decodes the answer from JSON into found. The error matches [ErrSlow] or [ErrEnded], or is
-// that of the worker's examiner.
-func (w *Worker) Ask(question, found any, most Limits) (cost Cost, err error) {
+// Ask asks a question, and decodes the answer from JSON into found. The error matches [ErrLookSlow] or
+// [ErrLookEnded], or is that of the worker's examiner.
+func (w *Looker) Ask(question, found any, most LookLimits) (cost LookCost, err error) {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return cost, err
@@ -138,7 +138,7 @@ func (w *Worker) Ask(question, found any, most Limits) (cost Cost, err error) {
 	defer func() { cost.Processor = max(cost.Processor, w.used()-used) }()
 	if _, err := w.in.Write(append(bytes.TrimSpace(text), '\n')); err != nil {
 		w.Close()
-		return cost, ErrEnded
+		return cost, ErrLookEnded
 	}
 	measure := time.NewTicker(betweenMeasures)
 	defer measure.Stop()
@@ -148,12 +148,12 @@ func (w *Worker) Ask(question, found any, most Limits) (cost Cost, err error) {
 			switch {
 			case !ok || a.err != nil:
 				w.Close()
-				return cost, ErrEnded
+				return cost, ErrLookEnded
 			case a.Note != nil:
 				cost.Note = a.Note
 				continue
 			}
-			if err := a.answer.err(); err != nil {
+			if err := a.lookAnswer.err(); err != nil {
 				return cost, err
 			}
 			return cost, json.Unmarshal(a.Found, found)
@@ -166,13 +166,13 @@ func (w *Worker) Ask(question, found any, most Limits) (cost Cost, err error) {
 		if cost.Processor >= most.Processor || time.Since(moved) >= most.Wait ||
 			time.Since(began) >= patient*most.Wait {
 			w.Close()
-			return cost, ErrSlow
+			return cost, ErrLookSlow
 		}
 	}
 }
 
 // used returns the worker's processor time so far, or 0 if it has ended.
-func (w *Worker) used() time.Duration {
+func (w *Looker) used() time.Duration {
 	if w.pid <= 0 {
 		return 0
 	}
@@ -185,7 +185,7 @@ func (w *Worker) used() time.Duration {
 }
 
 // Close ends the worker.
-func (w *Worker) Close() {
+func (w *Looker) Close() {
 	if w != nil {
 		_ = w.in.Close()
 		w.kill()

@@ -1,4 +1,4 @@
-package look
+package inventory
 
 import (
 	"context"
@@ -40,16 +40,16 @@ type asker struct {
 
 var asks = &asker{start: startChild, slots: make(chan struct{}, maxAsking)}
 
-// Ask has a process look, and decodes its findings from JSON into found. what names the look. pid is the process that
-// the look is about, if there is one. Ask takes at most 11 s, and at most one more second once ctx is done. It leaves
-// behind a process that does not end when it is killed, because Linux waits for something in it. While there are
-// maxAsking of these, Ask fails with [ErrLooking].
-func Ask(ctx context.Context, found any, what string, pid ...int) error {
-	args := []string{Command, what}
+// AskLook has a process look, and decodes its findings from JSON into found. what names the look. pid is the process
+// that the look is about, if there is one. AskLook takes at most 11 s, and at most one more second once ctx is done. It
+// leaves behind a process that does not end when it is killed, because Linux waits for something in it. While there are
+// maxAsking of these, AskLook fails with [ErrLooking].
+func AskLook(ctx context.Context, found any, what string, pid ...int) error {
+	args := []string{LookCommand, what}
 	for _, p := range pid {
 		args = append(args, strconv.Itoa(p))
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*lookPatience)
 	defer cancel()
 	a, err := asks.ask(ctx, args)
 	if err != nil {
@@ -63,7 +63,7 @@ func Ask(ctx context.Context, found any, what string, pid ...int) error {
 
 // ended is the outcome of a process.
 type ended struct {
-	answer answer
+	answer lookAnswer
 	err    error
 }
 
@@ -114,7 +114,7 @@ func startChild(ctx context.Context, args []string, asked bool) (c *child, err e
 }
 
 // ask starts a process and returns its only answer.
-func (k *asker) ask(ctx context.Context, args []string) (a answer, err error) {
+func (k *asker) ask(ctx context.Context, args []string) (a lookAnswer, err error) {
 	select {
 	case k.slots <- struct{}{}:
 	default:
@@ -129,7 +129,7 @@ func (k *asker) ask(ctx context.Context, args []string) (a answer, err error) {
 	go func() { // at most maxAsking goroutines: one for each slot
 		defer func() { <-k.slots }()
 		var e ended
-		e.err = json.NewDecoder(io.LimitReader(c.out, maxAnswer)).Decode(&e.answer)
+		e.err = json.NewDecoder(io.LimitReader(c.out, maxLookAnswer)).Decode(&e.answer)
 		e.err = errors.Join(e.err, c.wait())
 		over <- e
 	}()

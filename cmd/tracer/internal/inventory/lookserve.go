@@ -1,4 +1,4 @@
-package look
+package inventory
 
 import (
 	"bufio"
@@ -12,21 +12,21 @@ import (
 	"ipytracer/tracer"
 )
 
-// Serve gives up all rights of this process for good, looks, and writes its answer to w. A look with an examiner
+// ServeLook gives up all rights of this process for good, looks, and writes its answer to w. A look with an examiner
 // answers the questions that come from r, until r ends.
-func Serve(ctx context.Context, r io.Reader, w io.Writer, what For, pid int) error {
+func ServeLook(ctx context.Context, r io.Reader, w io.Writer, what LookFor, pid int) error {
 	out := json.NewEncoder(w)
 	if what.Examiner != nil {
-		return out.Encode(failed(examine(ctx, r, out, what))) // examine returns only if it could not begin or write
+		return out.Encode(failedLook(examine(ctx, r, out, what))) // examine returns only if it could not begin or write
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	found, err := confined(ctx, what, pid)
 	return out.Encode(answerOf(found, err))
 }
 
 // confine starts the helper of fs, and then gives up all rights. It returns the home folder of the invoking user.
-func confine(fs process.FS, what For) (home string, err error) {
+func confine(fs process.FS, what LookFor) (home string, err error) {
 	if err := fs.Helper.TakeOver(&process.Scope{}); err != nil {
 		return "", err
 	}
@@ -39,7 +39,7 @@ func confine(fs process.FS, what For) (home string, err error) {
 }
 
 // confined gives up all rights, and calls what.Find.
-func confined(ctx context.Context, what For, pid int) (found any, err error) {
+func confined(ctx context.Context, what LookFor, pid int) (found any, err error) {
 	fs := process.FS{Helper: process.NewHelper(ctx)}
 	defer fs.Helper.Close()
 	home, err := confine(fs, what)
@@ -50,19 +50,19 @@ func confined(ctx context.Context, what For, pid int) (found any, err error) {
 }
 
 // answerOf returns the answer with findings, or with an error.
-func answerOf(found any, err error) (a answer) {
+func answerOf(found any, err error) (a lookAnswer) {
 	if err != nil {
-		return failed(err)
+		return failedLook(err)
 	}
 	if a.Found, err = json.Marshal(found); err != nil {
-		return failed(err)
+		return failedLook(err)
 	}
 	return a
 }
 
 // examine gives up all rights, and answers questions. When r ends, the process ends at once, because the asking program
 // waits for no answer any more.
-func examine(ctx context.Context, r io.Reader, out *json.Encoder, what For) error {
+func examine(ctx context.Context, r io.Reader, out *json.Encoder, what LookFor) error {
 	fs := process.FS{Helper: process.NewHelper(ctx)}
 	defer fs.Helper.Close()
 	if _, err := confine(fs, what); err != nil {
@@ -82,7 +82,7 @@ func examine(ctx context.Context, r io.Reader, out *json.Encoder, what For) erro
 	}()
 	reply := what.Examiner(fs, func(note any) {
 		if text, err := json.Marshal(note); err == nil {
-			_ = out.Encode(answer{Note: text})
+			_ = out.Encode(lookAnswer{Note: text})
 		}
 	})
 	return answerAll(out, questions, reply)

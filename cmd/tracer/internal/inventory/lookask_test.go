@@ -1,4 +1,4 @@
-package look
+package inventory
 
 import (
 	"context"
@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestNoEnd: Ask returns an answer, though the process that looks prints nothing and does not end, or prints something
-// and does not end. As many such processes as are allowed are left behind, and others are started again as these end.
+// TestNoEnd: AskLook returns an answer, though the process that looks prints nothing and does not end, or prints
+// something and does not end. As many such processes as are allowed are left behind, and others are started again as
+// these end.
 func TestNoEnd(t *testing.T) {
 	for name, says := range map[string]string{"silent": "", "after its answer": `{"Found": 1}`} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package look
+package inventory
 
 import (
 	"context"
@@ -37,21 +37,21 @@ func starts(script string) func(context.Context, []string, bool) (*child, error)
 // is ended, with what it was busy with; one that ends, or says nonsense or too much, has ended. Nothing is left behind.
 func TestWorker(t *testing.T) {
 	const note = `read q; echo '{"Note":{"File":7}}'; `
-	most := Limits{Processor: 300 * time.Millisecond, Wait: time.Minute}
-	brief := Limits{Processor: time.Minute, Wait: 300 * time.Millisecond}
+	most := LookLimits{Processor: 300 * time.Millisecond, Wait: time.Minute}
+	brief := LookLimits{Processor: time.Minute, Wait: 300 * time.Millisecond}
 	for _, c := range []struct {
 		name, script string
-		most         Limits
+		most         LookLimits
 		err          error
 		answers      int
 	}{
 		{"answers", `while read q; do echo "{\"Found\":$q}"; done`, most, nil, 3},
 		{"fails", note + `echo '{"Error":"no"}'`, most, nil, 0},
-		{"burns", note + `while :; do :; done`, most, ErrSlow, 0},
-		{"hangs", note + `exec sleep 600`, brief, ErrSlow, 0},
-		{"ends", note + `exit 3`, most, ErrEnded, 0},
-		{"babbles", note + `echo '{'; sleep 600`, most, ErrEnded, 0},
-		{"goes on", note + `exec yes | tr -d '\n'`, Limits{time.Minute, time.Minute}, ErrEnded, 0},
+		{"burns", note + `while :; do :; done`, most, ErrLookSlow, 0},
+		{"hangs", note + `exec sleep 600`, brief, ErrLookSlow, 0},
+		{"ends", note + `exit 3`, most, ErrLookEnded, 0},
+		{"babbles", note + `echo '{'; sleep 600`, most, ErrLookEnded, 0},
+		{"goes on", note + `exec yes | tr -d '\n'`, LookLimits{time.Minute, time.Minute}, ErrLookEnded, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := &asker{slots: make(chan struct{}, 1), start: starts(c.script)}
@@ -88,7 +88,7 @@ func TestExamine(t *testing.T) {
 	var said strings.Builder
 	out := json.NewEncoder(&said)
 	answer := func(q json.RawMessage) (any, error) {
-		_ = out.Encode(answer{Note: q})
+		_ = out.Encode(lookAnswer{Note: q})
 		if string(q) == "2" {
 			return nil, errors.New("no")
 		}
@@ -112,7 +112,7 @@ func TestProcessClock(t *testing.T) {
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &own); err != nil {
 		t.Fatal(err)
 	}
-	w := &Worker{pid: os.Getpid(), in: nopCloser{io.Discard}}
+	w := &Looker{pid: os.Getpid(), in: nopCloser{io.Discard}}
 	if used := w.used(); used < time.Duration(own.Nano()) {
 		t.Errorf("%v, less than %v", used, time.Duration(own.Nano()))
 	}

@@ -1,4 +1,4 @@
-package look
+package inventory
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 // TestErrorsArrive: an error about a process is the same for whoever asked as for whoever looked.
 func TestErrorsArrive(t *testing.T) {
 	cause := errors.New("its memory cannot be read")
-	for name, kind := range kinds {
+	for name, kind := range lookErrors {
 		was := &process.Error{PID: 4242, Kind: kind, Leader: 4241, Cause: cause}
 		var located *process.Error
 		err := sent(t, fmt.Errorf("look: %w", was))
@@ -24,7 +24,7 @@ func TestErrorsArrive(t *testing.T) {
 	if err := sent(t, cause); err == nil || err.Error() != cause.Error() {
 		t.Errorf("another error: %v", err)
 	}
-	if err := (&answer{Found: json.RawMessage("{}")}).err(); err != nil {
+	if err := (&lookAnswer{Found: json.RawMessage("{}")}).err(); err != nil {
 		t.Errorf("no error: %v", err)
 	}
 }
@@ -32,11 +32,11 @@ func TestErrorsArrive(t *testing.T) {
 // sent is an error on its way through the answer.
 func sent(t *testing.T, err error) error {
 	t.Helper()
-	text, failure := json.Marshal(failed(err))
+	text, failure := json.Marshal(failedLook(err))
 	if failure != nil {
 		t.Fatal(failure)
 	}
-	var a answer
+	var a lookAnswer
 	if err := json.Unmarshal(text, &a); err != nil {
 		t.Fatal(err)
 	}
