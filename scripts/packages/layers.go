@@ -80,7 +80,7 @@ var layers = []rule{
 	{[]string{"report", "internal/report"}, nil, live, nil, "a report is printed without the live half"},
 	{[]string{"report", "internal/report"}, []string{"internal/report/viewers"},
 		[]string{"attribution", "event"}, nil, "printers know the model alone"},
-	{append([]string{"internal/code", "internal/display"}, live...), nil, []string{"attribution", "report",
+	{append([]string{"internal/code"}, live...), nil, []string{"attribution", "report",
 		"internal/advice", "internal/compare", "internal/merge", "internal/plan", "internal/syntax"}, nil,
 		"the live half gives events, and draws no conclusions"},
 	{append([]string{"attribution", "report"}, live...), nil, []string{"cmd"}, nil, "commands are at the top"},

@@ -1,6 +1,6 @@
-// Package live is the screen of a running session, as rows of text in styles, and the effects of keys on it. It is
-// pure, and every text of a traced process is escaped. The source of the figures does not belong here, nor does the
-// writing of rows to a terminal.
+// Package live is the screen of a running session, as rows of text in styles, and the effects of keys on it. Every text
+// of a traced process is escaped. The source of the figures does not belong here. Only [Display] and [Terminal] touch a
+// terminal: the one that the tracer was started from.
 package live
 
 import (

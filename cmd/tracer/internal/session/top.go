@@ -12,7 +12,6 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/internal/display"
 	"ipytracer/internal/report/live"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -75,9 +74,9 @@ func runTop(ctx context.Context, o topOptions, c console.Console, args []string)
 	if err != nil {
 		return err
 	}
-	v := &view{options: &o, console: c, state: live.State{ASCII: o.ASCII || display.ASCII(), ListCells: o.Cells > 0}}
+	v := &view{options: &o, console: c, state: live.State{ASCII: o.ASCII || live.ASCII(), ListCells: o.Cells > 0}}
 	if !o.Once {
-		if v.tty, err = display.Open(); err != nil {
+		if v.tty, err = live.OpenTerminal(); err != nil {
 			return withoutTerminal(err)
 		}
 		defer v.tty.Close()
@@ -151,8 +150,8 @@ type view struct {
 	session *Session
 	tracker *attribution.Tracker
 	state   live.State
-	tty     *display.Terminal // nil with --once
-	display *display.Display  // nil until it begins
+	tty     *live.Terminal // nil with --once
+	display *live.Display  // nil until it begins
 	pressed chan live.Action
 
 	began              time.Time
@@ -168,7 +167,7 @@ func (v *view) Begin() (err error) {
 	if v.tty == nil {
 		return nil
 	}
-	v.display, err = display.Show(v.tty, display.Options{
+	v.display, err = live.Show(v.tty, live.DisplayOptions{
 		State: v.state, NoColor: v.options.NoColor || noColor(), Act: v.press,
 	})
 	if err != nil {
@@ -290,8 +289,8 @@ func knownGPUs(s *Session) (out []model.GPU) {
 
 // withoutTerminal adds the hint at --once to an error about a missing terminal. It returns other errors as they are.
 func withoutTerminal(err error) error {
-	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) ||
-		errors.Is(err, display.ErrBackground) {
+	if errors.Is(err, live.ErrNoTerminal) || errors.Is(err, live.ErrDumb) ||
+		errors.Is(err, live.ErrBackground) {
 		return console.Usagef("%w; 'tracer top --once' prints one screen without it", err)
 	}
 	return err

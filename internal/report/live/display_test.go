@@ -1,4 +1,4 @@
-package display
+package live
 
 import (
 	"strings"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/gdamore/tcell/v3/vt"
 
-	"ipytracer/internal/report/live"
 	"ipytracer/model"
 )
 
@@ -67,8 +66,8 @@ func glance(command string) *model.Glance {
 // TestDisplayShowsTheNewestState shows the newest state, unless it is frozen; takes keys; and gives the terminal back.
 func TestDisplayShowsTheNewestState(t *testing.T) {
 	term := newTerminal()
-	actions := make(chan live.Action, 16)
-	d, err := Show(term, Options{Act: func(a live.Action) { actions <- a }})
+	actions := make(chan Action, 16)
+	d, err := Show(term, DisplayOptions{Act: func(a Action) { actions <- a }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,13 +88,13 @@ func TestDisplayShowsTheNewestState(t *testing.T) {
 	term.SetSize(vt.Coord{X: 60, Y: 12})
 	wants(t, term, "process 42"[8:])
 	term.SendRaw([]byte("0u"))
-	for _, want := range []live.Action{live.Mark, live.FindVariables} {
+	for _, want := range []Action{Mark, FindVariables} {
 		if got := <-actions; got != want {
 			t.Errorf("action %v, want %v", got, want)
 		}
 	}
 	term.SendRaw([]byte("q"))
-	if got := <-actions; got != live.Quit {
+	if got := <-actions; got != Quit {
 		t.Errorf("action %v, want to quit", got)
 	}
 	d.Update(glance("after"))

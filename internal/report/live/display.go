@@ -1,4 +1,4 @@
-package display
+package live
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"github.com/gdamore/tcell/v3"
 	"github.com/gdamore/tcell/v3/tty"
 
-	"ipytracer/internal/report/live"
 	"ipytracer/model"
 )
 
@@ -18,7 +17,7 @@ import (
 type Display struct {
 	screen  tcell.Screen
 	hurry   func() // bounds all further waits for the terminal
-	act     func(live.Action)
+	act     func(Action)
 	styles  [len(colored)]tcell.Style
 	glances chan *model.Glance // at most one: the latest figures that are not shown yet
 	notices chan string        // at most one: the latest notice
@@ -27,13 +26,13 @@ type Display struct {
 	once    sync.Once
 }
 
-// Options say what a display shows at first, and what keys do.
-type Options struct {
-	State   live.State // the first state on the screen
+// DisplayOptions say what a display shows at first, and what keys do.
+type DisplayOptions struct {
+	State   State // the first state on the screen
 	NoColor bool
-	// Act is called with the actions that keys ask for, and once with [live.Quit] when the terminal is lost. The calls
+	// Act is called with the actions that keys ask for, and once with [Quit] when the terminal is lost. The calls
 	// are on a goroutine of the display.
-	Act func(live.Action)
+	Act func(Action)
 }
 
 // environment are variables that would change the library's behaviour.
@@ -41,7 +40,7 @@ var environment = []string{"TCELL_ALTSCREEN", "TCELL_ESCDELAY", "TCELL_KEYBOARD_
 	"TCELL_MOUSE", "TCELL_TRUECOLOR", "LINES", "COLUMNS"}
 
 // Show starts a display. The terminal belongs to the display until [Display.Close].
-func Show(t tty.Tty, o Options) (*Display, error) {
+func Show(t tty.Tty, o DisplayOptions) (*Display, error) {
 	for _, name := range environment {
 		os.Unsetenv(name)
 	}
@@ -72,7 +71,7 @@ func Show(t tty.Tty, o Options) (*Display, error) {
 	}
 	d.styles = colored
 	if screen.Colors() == 0 { // else the library shows colours in reverse, and the bars with them
-		for _, s := range []live.Style{live.Good, live.Warn, live.Bad} {
+		for _, s := range []Style{Good, Warn, Bad} {
 			d.styles[s] = tcell.StyleDefault.Bold(true)
 		}
 	}
@@ -114,7 +113,7 @@ func (d *Display) Close() {
 }
 
 // run is the display's goroutine. Only this goroutine draws.
-func (d *Display) run(state live.State) {
+func (d *Display) run(state State) {
 	defer close(d.done)
 	var shown, newest *model.Glance
 	d.draw(shown, &state)
@@ -128,15 +127,15 @@ func (d *Display) run(state live.State) {
 		case e, ok := <-d.screen.EventQ():
 			action, lost := d.take(e, &state, shown)
 			if lost || !ok {
-				action = live.Quit
+				action = Quit
 			}
-			if action == live.Quit {
+			if action == Quit {
 				d.finish()
 				d.act(action)
 				<-d.stop
 				return
 			}
-			if action != live.Nothing {
+			if action != Nothing {
 				d.act(action)
 			}
 		}
@@ -155,16 +154,16 @@ func (d *Display) finish() {
 }
 
 // take handles an event. lost reports that the terminal is gone.
-func (d *Display) take(e tcell.Event, state *live.State, shown *model.Glance) (action live.Action, lost bool) {
+func (d *Display) take(e tcell.Event, state *State, shown *model.Glance) (action Action, lost bool) {
 	switch e := e.(type) {
 	case *tcell.EventError:
-		return live.Nothing, true
+		return Nothing, true
 	case *tcell.EventKey:
-		if name := nameOf(e); name != "" {
+		if name := keyOf(e); name != "" {
 			return state.Press(name, shown), false
 		}
 	}
-	return live.Nothing, false
+	return Nothing, false
 }
 
 var keyNames = map[tcell.Key]string{
@@ -173,8 +172,8 @@ var keyNames = map[tcell.Key]string{
 	tcell.KeyHome: "home", tcell.KeyTab: "tab", tcell.KeyEsc: "esc", tcell.KeyCtrlC: "ctrl+c", tcell.KeyCtrlZ: "ctrl+z",
 }
 
-// nameOf returns the name of a key for [live.State.Press]; "" for other keys.
-func nameOf(e *tcell.EventKey) string {
+// keyOf returns the name of a key for [State.Press]; "" for other keys.
+func keyOf(e *tcell.EventKey) string {
 	if name, ok := keyNames[e.Key()]; ok {
 		return name
 	}
@@ -189,18 +188,18 @@ func nameOf(e *tcell.EventKey) string {
 
 // colored are the styles of a terminal with colours.
 var colored = [...]tcell.Style{
-	live.Plain: tcell.StyleDefault, live.Bold: tcell.StyleDefault.Bold(true), live.Dim: tcell.StyleDefault.Dim(true),
-	live.Good:    tcell.StyleDefault.Foreground(tcell.PaletteColor(2)),
-	live.Warn:    tcell.StyleDefault.Foreground(tcell.PaletteColor(3)),
-	live.Bad:     tcell.StyleDefault.Foreground(tcell.PaletteColor(1)).Bold(true),
-	live.Reverse: tcell.StyleDefault.Reverse(true),
+	Plain: tcell.StyleDefault, Bold: tcell.StyleDefault.Bold(true), Dim: tcell.StyleDefault.Dim(true),
+	Good:    tcell.StyleDefault.Foreground(tcell.PaletteColor(2)),
+	Warn:    tcell.StyleDefault.Foreground(tcell.PaletteColor(3)),
+	Bad:     tcell.StyleDefault.Foreground(tcell.PaletteColor(1)).Bold(true),
+	Reverse: tcell.StyleDefault.Reverse(true),
 }
 
 // draw draws the figures in a state.
-func (d *Display) draw(g *model.Glance, state *live.State) {
+func (d *Display) draw(g *model.Glance, state *State) {
 	width, height := d.screen.Size()
 	d.screen.Clear()
-	for y, row := range live.Screen(g, state, width, height) {
+	for y, row := range Screen(g, state, width, height) {
 		x := 0
 		for _, span := range row {
 			x = d.put(x, y, width, span)
@@ -210,7 +209,7 @@ func (d *Display) draw(g *model.Glance, state *live.State) {
 }
 
 // put writes a span, and returns the column behind it.
-func (d *Display) put(x, y, width int, span live.Span) int {
+func (d *Display) put(x, y, width int, span Span) int {
 	text := span.Text
 	for text != "" && x < width {
 		rest, cells := d.screen.Put(x, y, text, d.styles[span.Style])

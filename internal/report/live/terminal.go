@@ -1,6 +1,4 @@
-// Package display puts the screens of internal/report/live onto the terminal that the tracer was started from, and
-// takes keys. Everything that touches a terminal belongs here. The contents of a screen and the meaning of keys do not.
-package display
+package live
 
 import (
 	"errors"
@@ -18,7 +16,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Errors of [Open].
+// Errors of [OpenTerminal].
 var (
 	ErrNoTerminal = errors.New("there is no terminal")
 	ErrDumb       = errors.New("the terminal cannot move its cursor (TERM is 'dumb' or not set)")
@@ -35,9 +33,9 @@ type Terminal struct {
 	resized chan os.Signal
 }
 
-// Open opens the controlling terminal. It must be called before the program gives up the right to open files; see
-// [Terminal.Descriptor].
-func Open() (*Terminal, error) {
+// OpenTerminal opens the controlling terminal. It must be called before the program gives up the right to open files;
+// see [Terminal.Descriptor].
+func OpenTerminal() (*Terminal, error) {
 	if name := os.Getenv("TERM"); name == "" || name == "dumb" {
 		return nil, ErrDumb
 	}
