@@ -11,7 +11,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/report/notebook"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -75,11 +75,11 @@ func runInto(ctx context.Context, o console.Options, into intoOptions, c console
 	if err != nil {
 		return err
 	}
-	parsed, err := notebook.Parse(text)
+	parsed, err := export.ParseNotebook(text)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", into.Notebook, err)
 	}
-	var found notebook.Result
+	var found export.CellResult
 	var r *model.Report
 	if into.Remove {
 		found = parsed.Remove()
@@ -156,7 +156,7 @@ func replaceNotebook(document *console.Document, original *notebookFile, text []
 }
 
 // sayInto reports how many cells got figures, and why others got none.
-func sayInto(document *console.Document, found *notebook.Result, into intoOptions) {
+func sayInto(document *console.Document, found *export.CellResult, into intoOptions) {
 	if document.Options.Quiet {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ipytracer/internal/report/notebook"
+	"ipytracer/internal/report/export"
 )
 
 // maxCells is the most code cells of a notebook.
@@ -33,7 +33,7 @@ type Notebook struct {
 
 // jupyter is the file of a Jupyter notebook. It is zero for a script.
 type jupyter struct {
-	file *notebook.Notebook
+	file *export.Notebook
 	at   []int // the index in file of each of Cells
 }
 
@@ -65,7 +65,7 @@ func Read(path string, text []byte) (*Notebook, error) {
 }
 
 func (n *Notebook) readJupyter() (err error) {
-	if n.file, err = notebook.Parse(n.Text); err != nil {
+	if n.file, err = export.ParseNotebook(n.Text); err != nil {
 		return err
 	}
 	n.Kernel = n.file.Kernel()

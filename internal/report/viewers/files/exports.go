@@ -10,7 +10,6 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/internal/report/export"
-	"ipytracer/internal/report/notebook"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -92,7 +91,7 @@ func notebooks(folder string) {
 				"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3", "language": "python"}},
 		}, "", " ")
 		check(err)
-		n, err := notebook.Parse(text)
+		n, err := export.ParseNotebook(text)
 		check(err)
 		found := n.Into(report, true)
 		if found.Written != len(ran) {

@@ -1,7 +1,8 @@
-// Package notebook writes figures into a notebook's file, and removes them: into the metadata of each cell and, on
-// request, under it as an output. Every other byte stays as it is. The content of a figure, and the file's place, are
-// decided elsewhere.
-package notebook
+package export
+
+// This file writes figures into a notebook's file, and removes them: into the metadata of each cell and, on request,
+// under it as an output. Every other byte stays as it is. The content of a figure, and the file's place, are decided
+// elsewhere.
 
 import (
 	"bytes"
@@ -13,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Key is the member of a cell's metadata that has the figures.
-const Key = "ipytracer"
+// NotebookKey is the member of a cell's metadata that has the figures.
+const NotebookKey = "ipytracer"
 
 // Notebook is a parsed notebook.
 type Notebook struct {
@@ -38,8 +39,8 @@ type cell struct {
 	results  []span // the items of the outputs
 }
 
-// Parse finds the code cells of a notebook of format 4. The notebook keeps the text, which must not change.
-func Parse(text []byte) (*Notebook, error) {
+// ParseNotebook finds the code cells of a notebook of format 4. The notebook keeps the text, which must not change.
+func ParseNotebook(text []byte) (*Notebook, error) {
 	if !json.Valid(text) || !utf8.Valid(text) {
 		return nil, errNotNotebook
 	}

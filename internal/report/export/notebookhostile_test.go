@@ -1,4 +1,4 @@
-package notebook_test
+package export_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/internal/hostile"
-	"ipytracer/internal/report/notebook"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
 )
 
@@ -28,7 +28,7 @@ func TestHostileNotebooks(t *testing.T) {
 	for where, part := range partsOfNotebook {
 		for name, text := range hostile.JSON(512<<10, part[0], part[1]) {
 			most := hostile.Run(t, where+" "+name, 24<<20, func(t *testing.T) {
-				n, err := notebook.Parse([]byte(text))
+				n, err := export.ParseNotebook([]byte(text))
 				if err != nil {
 					return
 				}
@@ -42,7 +42,7 @@ func TestHostileNotebooks(t *testing.T) {
 	cell := `{"cell_type":"code","source":"","metadata":{},"outputs":[]}`
 	many := `{"nbformat":4,"cells":[` + strings.Repeat(cell+",", 1<<18) + cell + `]}`
 	hostile.Run(t, "cells without end", 256<<20, func(t *testing.T) {
-		if _, err := notebook.Parse([]byte(many)); err == nil || !strings.Contains(err.Error(), "parts") {
+		if _, err := export.ParseNotebook([]byte(many)); err == nil || !strings.Contains(err.Error(), "parts") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package notebook
+package export
 
 import (
 	"bytes"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Code is a code cell, with the source that would run.
-type Code struct {
+// CodeCell is a code cell, with the source that would run.
+type CodeCell struct {
 	Number int // among all cells, from 1
 	Source string
 	// MayFail: an error of the cell does not end a run of the notebook (tag raises-exception).
@@ -17,13 +17,13 @@ type Code struct {
 }
 
 // Codes returns the code cells in their order.
-func (n *Notebook) Codes() []Code {
-	codes := make([]Code, 0, len(n.cells))
+func (n *Notebook) Codes() []CodeCell {
+	codes := make([]CodeCell, 0, len(n.cells))
 	for i := range n.cells {
 		c := &n.cells[i]
 		var tags []string
 		n.read(c.entries, "tags", &tags)
-		code := Code{Number: c.number, Source: c.source}
+		code := CodeCell{Number: c.number, Source: c.source}
 		for _, tag := range tags {
 			code.MayFail = code.MayFail || tag == "raises-exception"
 			code.Skipped = code.Skipped || tag == "skip-execution"

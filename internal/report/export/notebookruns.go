@@ -1,4 +1,4 @@
-package notebook
+package export
 
 import (
 	"fmt"
@@ -27,8 +27,8 @@ type run struct {
 	meters         []string        // the keys of Meters, in the order for people
 }
 
-// Schema is the version of the metadata in a cell.
-const Schema = "ipytracer/cell/v1"
+// CellSchema is the version of the metadata in a cell.
+const CellSchema = "ipytracer/cell/v1"
 
 // size is a figure, in bytes.
 type size struct {
@@ -77,7 +77,7 @@ func (n *Notebook) collect(r *model.Report) *runs {
 // used.
 func runOf(w *model.Window, source string, r *model.Report, headlines []string) run {
 	out := run{
-		Schema: Schema, Session: escape.Bounded(r.Host.Started, 40), Execution: w.Execution,
+		Schema: CellSchema, Session: escape.Bounded(r.Host.Started, 40), Execution: w.Execution,
 		Status: escape.Bounded(w.Status, 40), DurationNS: w.DurationNS, SourceSHA256: source,
 		Complete: r.Certificate.Complete, Meters: map[string]size{},
 	}

@@ -1,4 +1,4 @@
-package notebook
+package export
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package notebook
+package export
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"ipytracer/model"
 )
 
-// Result is the new text of a notebook, and counts the changes.
-type Result struct {
+// CellResult is the new text of a notebook, and counts the changes.
+type CellResult struct {
 	Text    []byte
 	Cells   int // code cells
 	Written int // cells that have figures now
@@ -31,9 +31,9 @@ type Without struct {
 // Into writes the figures of a session into the metadata of the cells that ran in it, and with outputs also under the
 // cells. It finds cells by their sources. It replaces the figures of an earlier session, and removes them from cells
 // that did not run in this one.
-func (n *Notebook) Into(r *model.Report, outputs bool) Result {
+func (n *Notebook) Into(r *model.Report, outputs bool) CellResult {
 	chosen, why := n.choose(n.collect(r))
-	var out Result
+	var out CellResult
 	var edits []edit
 	for i := range n.cells {
 		c := &n.cells[i]
@@ -60,8 +60,8 @@ func (n *Notebook) Into(r *model.Report, outputs bool) Result {
 }
 
 // Remove removes all figures.
-func (n *Notebook) Remove() Result {
-	out := Result{Cells: len(n.cells)}
+func (n *Notebook) Remove() CellResult {
+	out := CellResult{Cells: len(n.cells)}
 	var edits []edit
 	for i := range n.cells {
 		gone := n.clear(&n.cells[i], true, true)
@@ -83,14 +83,14 @@ func (n *Notebook) applied(edits []edit) []byte {
 // setMetadata returns an edit that writes a run into a cell's metadata.
 func setMetadata(c *cell, r *run) edit {
 	text := c.encode(r)
-	if old, ok := find(c.entries, Key); ok {
+	if old, ok := find(c.entries, NotebookKey); ok {
 		return edit{old.value, text}
 	}
 	lastEnd := -1
 	if len(c.entries) > 0 {
 		lastEnd = c.entries[len(c.entries)-1].value.to
 	}
-	return c.insert(c.metadata, lastEnd, `"`+Key+`": `+text)
+	return c.insert(c.metadata, lastEnd, `"`+NotebookKey+`": `+text)
 }
 
 // setOutput returns an edit that writes a run as an output of a cell, in the place of an earlier one.
@@ -102,7 +102,7 @@ func (n *Notebook) setOutput(c *cell, r *run) edit {
 		Type     string                    `json:"output_type"`
 	}{
 		map[string][]string{"text/html": {page}, "text/plain": {plain}},
-		map[string]map[string]any{Key: {"schema": Schema, "source_sha256": r.SourceSHA256}}, "display_data",
+		map[string]map[string]any{NotebookKey: {"schema": CellSchema, "source_sha256": r.SourceSHA256}}, "display_data",
 	})
 	lastEnd := -1
 	for _, output := range c.results {
@@ -122,13 +122,13 @@ func (n *Notebook) isOurs(place span) bool {
 	if json.Unmarshal(n.text[place.from:place.to], &output) != nil {
 		return false
 	}
-	_, hasKey := output.Metadata[Key]
+	_, hasKey := output.Metadata[NotebookKey]
 	return hasKey
 }
 
 // clear returns the edits that remove an earlier run from a cell: from its metadata, its outputs, or both.
 func (n *Notebook) clear(c *cell, metadata, outputs bool) (edits []edit) {
-	if i := slices.IndexFunc(c.entries, func(m member) bool { return m.key == Key }); metadata && i >= 0 {
+	if i := slices.IndexFunc(c.entries, func(m member) bool { return m.key == NotebookKey }); metadata && i >= 0 {
 		var entries []span
 		for _, m := range c.entries {
 			entries = append(entries, span{m.name.from, m.value.to})

@@ -1,4 +1,4 @@
-package notebook_test
+package export_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/internal/hostile"
-	"ipytracer/internal/report/notebook"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 )
@@ -72,9 +72,9 @@ const page = `{
 }
 `
 
-func parse(t *testing.T, text string) *notebook.Notebook {
+func parse(t *testing.T, text string) *export.Notebook {
 	t.Helper()
-	n, err := notebook.Parse([]byte(text))
+	n, err := export.ParseNotebook([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestRefused(t *testing.T) {
 		page[:len(page)-5], page + "x", strings.Repeat("[", 600) + strings.Repeat("]", 600),
 		"{\"cells\":[],\"nbformat\":4,\"x\":\"\xff\"}",
 	} {
-		if _, err := notebook.Parse([]byte(text)); err == nil {
+		if _, err := export.ParseNotebook([]byte(text)); err == nil {
 			t.Errorf("%.60q is taken for a notebook", text)
 		}
 	}
@@ -248,7 +248,7 @@ func TestRefused(t *testing.T) {
 		`{"cells":[],"nbformat":4}`, `{"cells":[{}],"nbformat":4}`,
 		`{"nbformat":4,"cells":[{"cell_type":"code","metadata":{},"outputs":[],"source":5}]}`,
 	} {
-		if n, err := notebook.Parse([]byte(text)); err != nil ||
+		if n, err := export.ParseNotebook([]byte(text)); err != nil ||
 			string(n.Into(reporttest.Hostile(), true).Text) != text {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -267,7 +267,7 @@ func FuzzNotebook(f *testing.F) {
 	}
 	r := reporttest.Rich()
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, text string) {
-		n, err := notebook.Parse([]byte(text))
+		n, err := export.ParseNotebook([]byte(text))
 		if err != nil {
 			return
 		}
@@ -275,7 +275,7 @@ func FuzzNotebook(f *testing.F) {
 		if !json.Valid(bare) {
 			t.Fatalf("%s", bare)
 		}
-		n, err = notebook.Parse(bare)
+		n, err = export.ParseNotebook(bare)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package notebook_test
+package export_test
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/report/notebook"
+	"ipytracer/internal/report/export"
 )
 
 const sourced = `{
@@ -34,11 +34,11 @@ const sourced = `{
 
 // TestSources: a source is replaced in the layout of the old one, and no other byte changes.
 func TestSources(t *testing.T) {
-	n, err := notebook.Parse([]byte(sourced))
+	n, err := export.ParseNotebook([]byte(sourced))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []notebook.Code{
+	want := []export.CodeCell{
 		{Number: 2, Source: "raw = load()\nraw.sum()", MayFail: true}, {Number: 3, Source: "a < b\nc", Skipped: true},
 	}
 	if got := n.Codes(); !slices.Equal(got, want) || n.Kernel() != "science" {
@@ -53,7 +53,7 @@ func TestSources(t *testing.T) {
 	if want := changed.Replace(sourced); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if again, err := notebook.Parse([]byte(got)); err != nil || again.Codes()[1].Source != "a > \"b\"\n" {
+	if again, err := export.ParseNotebook([]byte(got)); err != nil || again.Codes()[1].Source != "a > \"b\"\n" {
 		t.Errorf("%v, %+v", err, again)
 	}
 }
