@@ -65,8 +65,8 @@ func TestArrowViewsLive(t *testing.T) {
 		}
 		named[v.Viewers[0].Paths[0]+" "+string(v.Viewers[0].How[0])]++
 	}
-	// All buffers of 64 KiB or more, but for the one that is mostly used. pandas' strings have one for the text and one
-	// for the offsets.
+	// allViews buffers of 64 KiB or more, but for the one that is mostly used. pandas' strings have one for the text
+	// and one for the offsets.
 	want := map[string]int{"head table": 3, "piece concat": 1, "few batch": 1, "some chunked": 1, "top apply": 2,
 		"first repeat": 2}
 	if !maps.Equal(named, want) {

@@ -10,7 +10,6 @@ import (
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/variables"
 )
 
 // fake is a made-up Python.
@@ -48,10 +47,10 @@ func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []obj
 
 // List surveys and returns the objects by name.
 func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []objects.Block,
-	limits objects.Limits) (variables.Listing, error) {
+	limits objects.Limits) (Listing, error) {
 	s, err := newSurvey(ctx, heap, from, Process{Mapped: mapped}, limits)
 	if err != nil {
-		return variables.Listing{}, err
+		return Listing{}, err
 	}
 	defer s.Close()
 	return s.List(ctx, limits)

@@ -1,6 +1,6 @@
 // Package holders finds the holders of blocks of memory in a live Python: the variable, output, traceback, frame or
-// module, and the path from there by which each block is reached; and the Python's objects by name. Others (tracer,
-// attribution) decide which blocks are asked for, and what follows for an audit.
+// module, and the path from there by which each block is reached; the Python's objects by name; and the memory that
+// only views hold. Others (tracer, attribution) decide which blocks are asked for, and what follows for an audit.
 //
 // It reads the process's objects from outside, through its memory, while the process runs. A [Survey] does that once,
 // and its notes answer all questions. From the roots (see [event.HolderKind]), in their order, it goes breadth first
@@ -20,7 +20,6 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/python/holders/objects"
 	"ipytracer/internal/python/holders/paths"
-	"ipytracer/internal/python/holders/views"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -107,7 +106,7 @@ func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits ob
 	}
 	r := resultOf(f, p)
 	if limits.Unseen && r.Complete {
-		for _, found := range views.All(w, p) {
+		for _, found := range allViews(w, p) {
 			r.Views = append(r.Views, found.View)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/variables"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -122,17 +121,17 @@ var errNotMapped = errors.New("holders: the mappings of the process are not know
 // List returns a Python's objects, by name: the user's variables, IPython's outputs, and large objects that only
 // modules, tracebacks or frames have. It is the last call on a survey, and waits for the surveys beside it. It fails as
 // [Survey.Find] does, and without [Process.Mapped].
-func (s *Survey) List(ctx context.Context, limits objects.Limits) (variables.Listing, error) {
+func (s *Survey) List(ctx context.Context, limits objects.Limits) (Listing, error) {
 	defer objects.OnThread()()
 	if s.found.Sizes == nil {
-		return variables.Listing{}, errNotMapped
+		return Listing{}, errNotMapped
 	}
 	limits.Defaults()
 	s.found.Mem.KeepFew() // most of the needed facts were noted
 	w := s.found.Walker(ctx, nil, limits)
 	defer w.Free()
 	w.Stopped = s.found.Stopped
-	return variables.List(w, func() {
+	return listVariables(w, func() {
 		s.found.Notes.Wait()
 		s.found.Notes.Release()
 		s.found.Notes = nil

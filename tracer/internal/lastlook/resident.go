@@ -10,8 +10,8 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/host/resident"
+	"ipytracer/internal/python/holders"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/variables"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -76,7 +76,7 @@ const (
 
 // addResident finds out by how much the resident memory of a process falls with each share, and which part of variables
 // is in memory. Nothing is known where a limit is hit.
-func (l *Look) addResident(t *tracee.Target, e *event.Variables, places *variables.Places) {
+func (l *Look) addResident(t *tracee.Target, e *event.Variables, places *holders.Places) {
 	if places == nil {
 		e.Ranged = e.Complete
 		e.Resides = len(e.Shares) == 0 && e.Complete && !slices.ContainsFunc(e.Variables, func(v event.Variable) bool {
@@ -125,7 +125,7 @@ func (l *Look) addResident(t *tracee.Target, e *event.Variables, places *variabl
 }
 
 // blocksOf returns blocks as [resident.Explain] takes them.
-func blocksOf(placed []variables.Placed) []resident.Block {
+func blocksOf(placed []holders.Placed) []resident.Block {
 	out := make([]resident.Block, len(placed))
 	for i, b := range placed {
 		out[i] = resident.Block{Address: b.Address, Size: b.Size, Owners: b.Owners}
