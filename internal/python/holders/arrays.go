@@ -10,7 +10,6 @@ import (
 
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -53,7 +52,7 @@ func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint
 	visitor := &ownArrays{Finder: walk.NewFinder(w), least: least, data: map[uint64]uint64{}}
 	w.VisitFor(visitor)
 	walk.Roots{Walker: w}.FollowAll(w.Modules(), true)
-	paths.FindGarbage(w)
+	walk.FindGarbage(w)
 	o := Owned{Complete: w.Stopped == nil, Objects: len(w.Nodes), Bytes: w.Mem.Total}
 	for at, size := range visitor.data {
 		o.Blocks = append(o.Blocks, objects.Block{Address: at, Size: size})

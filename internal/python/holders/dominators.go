@@ -2,21 +2,20 @@ package holders
 
 import (
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
 // tree has what each node or group holds alone: the nodes that it dominates. Vertices are the nodes, then the groups,
 // then the root.
 type tree struct {
-	paths.Order
+	walk.Order
 	dominator []int32          // by place in the order: the place of the immediate dominator
 	total     []uint64         // by place: the bytes that the vertex dominates, its own included
 	unknown   []bool           // by place: there may be more bytes than total
 	device    map[int32]uint64 // by place: the bytes on GPUs that the vertex dominates
 	largest   []int32          // by place: 1 + the dominated vertex with most bytes of its own, 0 if not known yet
 	nodes     int              // number of nodes: the vertex of the first group
-	forward   paths.Graph
+	forward   walk.Graph
 }
 
 // dominate finds out which nodes each vertex dominates. The last group stands for the objects that wait for the garbage
@@ -47,15 +46,15 @@ func (e *extents) dominate(groups, loose int) tree {
 		}
 	}
 	e.freeReferences()
-	t := tree{nodes: nodes, forward: paths.NewGraph(int(root)+1, e.arcs, vertexOf, false)}
+	t := tree{nodes: nodes, forward: walk.NewGraph(int(root)+1, e.arcs, vertexOf, false)}
 	t.Order = t.forward.DepthFirst(root)
 	if e.addGarbage(&t, groups, loose) {
-		t.forward, t.Order = paths.Graph{}, paths.Order{} // two of each take too much memory
-		t.forward = paths.NewGraph(int(root)+1, e.arcs, vertexOf, false)
+		t.forward, t.Order = walk.Graph{}, walk.Order{} // two of each take too much memory
+		t.forward = walk.NewGraph(int(root)+1, e.arcs, vertexOf, false)
 		t.Order = t.forward.DepthFirst(root)
 	}
-	back := paths.NewGraph(int(root)+1, e.arcs, vertexOf, true)
-	e.arcs = paths.Arcs{}
+	back := walk.NewGraph(int(root)+1, e.arcs, vertexOf, true)
+	e.arcs = walk.Arcs{}
 	t.dominator = t.Dominators(back)
 	t.addTotals(e)
 	return t
@@ -179,7 +178,7 @@ func (e *extents) addCrowd() {
 			}
 			e.bytes[n], e.refs[n], e.seen[n], e.unknown[n], e.class[n] = s.bytes, uint32(held), 0, false, false
 			for from := range c.nodes(int32(set)) {
-				if e.arcs.Count >= paths.MaxArcs {
+				if e.arcs.Count >= walk.MaxArcs {
 					e.Stopped, e.refs[n] = objects.ErrObjects, 1
 					break
 				}

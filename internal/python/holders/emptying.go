@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // Some memory can be freed without deleting a name: code empties the object that holds it. That works for the caches of
@@ -190,7 +190,7 @@ type modulePlaces struct {
 // placesIn returns the places of a module.
 func (l emptying) placesIn(m objects.Module) *modulePlaces {
 	p := &modulePlaces{emptying: l, module: m, begin: m.Name + ":"}
-	file, _ := l.Text(l.Lookup(m.Dict, "__file__"), paths.MaxPath)
+	file, _ := l.Text(l.Lookup(m.Dict, "__file__"), walk.MaxPath)
 	p.users = strings.HasSuffix(file, ".py") && !isInstalled(file)
 	if alias := l.imported[m.Name]; alias != "" {
 		p.begin = alias + "."

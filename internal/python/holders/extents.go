@@ -2,7 +2,6 @@ package holders
 
 import (
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -39,10 +38,10 @@ type extents struct {
 
 	own, references objects.Region // of bytes, unknown, class; of refs, seen, last
 
-	arcs  paths.Arcs // references between nodes. Tail -1 is no node; tails of -2 and below are groups of names
-	group int32      // the tail of references from roots
+	arcs  walk.Arcs // references between nodes. Tail -1 is no node; tails of -2 and below are groups of names
+	group int32     // the tail of references from roots
 
-	unvisited paths.Arcs // references that the collector does not visit
+	unvisited walk.Arcs // references that the collector does not visit
 }
 
 // tailOf returns the tail of arcs that stands for a group; groupOfTail returns the group.
@@ -185,7 +184,7 @@ func (e *extents) Count(from, to int32) {
 	case from < 0:
 		from = e.group
 	default:
-		if e.unvisited.Count < paths.MaxArcs && e.Hides(from) {
+		if e.unvisited.Count < walk.MaxArcs && e.Hides(from) {
 			e.unvisited.Add(from, to)
 		}
 		if e.last[to] == from {
@@ -193,7 +192,7 @@ func (e *extents) Count(from, to int32) {
 		}
 		e.last[to] = from
 	}
-	if e.arcs.Count == paths.MaxArcs {
+	if e.arcs.Count == walk.MaxArcs {
 		e.Stopped = objects.ErrObjects
 		return
 	}

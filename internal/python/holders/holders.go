@@ -19,7 +19,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -99,10 +98,10 @@ func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits ob
 	f.SeeksArrays = limits.Unseen
 	w.VisitFor(f)
 	w.Reserve(s.found.Notes.Containers)
-	p := paths.NewWriter(w, nil)
+	p := walk.NewPathWriter(w, nil)
 	if w.Stopped = s.found.Stopped; w.Stopped == nil { // a survey that was stopped lacks the evidence to follow words
 		walk.Roots{Walker: w}.FollowAll(w.Modules(), true)
-		p.Lost = paths.FindGarbage(w)
+		p.Lost = walk.FindGarbage(w)
 	}
 	r := resultOf(f, p)
 	if limits.Unseen && r.Complete {
@@ -114,7 +113,7 @@ func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits ob
 }
 
 // resultOf describes the findings of a walk. Paths need further reads, also after a walk that hit a limit.
-func resultOf(f *walk.Finder, p *paths.Writer) Result {
+func resultOf(f *walk.Finder, p *walk.PathWriter) Result {
 	r := Result{Objects: len(f.Nodes), Bytes: f.Mem.Total, Complete: f.Stopped == nil}
 	f.Mem.Limit += objects.PathBytes
 	f.Stopped = nil

@@ -14,7 +14,7 @@ import (
 	"ipytracer/internal/hostile"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/walk"
 )
 
 func (f *fake) find(t testing.TB, limits objects.Limits) Result {
@@ -71,7 +71,7 @@ func TestLongPath(t *testing.T) {
 		f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules),
 			f.Dict(f.Str("__main__"), f.Object("module", f.Dict(f.Str("deep"), deep))))
 		h := f.find(t, objects.Limits{}).Holders[0]
-		if h.Kind != event.HeldByVariable || len(h.Path) > paths.MaxPath || !strings.HasPrefix(h.Path, "deep['kkk") ||
+		if h.Kind != event.HeldByVariable || len(h.Path) > walk.MaxPath || !strings.HasPrefix(h.Path, "deep['kkk") ||
 			!strings.Contains(h.Path, "…") {
 			t.Errorf("%+v", h)
 		}
@@ -195,7 +195,7 @@ func FuzzHolders(f *testing.F) {
 			t.Fatalf("%d holders", len(r.Holders))
 		}
 		for _, h := range r.Holders {
-			if len(h.Path) > paths.MaxPath || !utf8.ValidString(h.Path) || !utf8.ValidString(h.Type) ||
+			if len(h.Path) > walk.MaxPath || !utf8.ValidString(h.Path) || !utf8.ValidString(h.Type) ||
 				len(h.Type) > 3*objects.MaxName || len(h.Function) > 4*objects.MaxText || h.Line < 0 {
 				t.Errorf("%+v", h)
 			}

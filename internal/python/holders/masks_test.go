@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // ownedGraph is a graph at random with owners, and with others that the root leads to.
 func ownedGraph(r *rand.Rand, nodes, groups, arcsEach int) (*tree, *extents) {
 	root := int32(nodes + groups)
-	var all paths.Arcs
+	var all walk.Arcs
 	for v := range nodes {
 		for range r.IntN(2*arcsEach + 1) {
 			all.Add(int32(v), int32(r.IntN(nodes)))
@@ -27,7 +27,7 @@ func ownedGraph(r *rand.Rand, nodes, groups, arcsEach int) (*tree, *extents) {
 	for range nodes {
 		e.bytes, e.unknown, e.class = append(e.bytes, leastShare), append(e.unknown, false), append(e.class, false)
 	}
-	t := &tree{nodes: nodes, forward: paths.NewGraph(int(root)+1, all, itself, false)}
+	t := &tree{nodes: nodes, forward: walk.NewGraph(int(root)+1, all, itself, false)}
 	t.Order = t.forward.DepthFirst(root)
 	return t, e
 }
@@ -158,7 +158,7 @@ func BenchmarkSharing(b *testing.B) {
 func itself(v int32) int32 { return v }
 
 // reachedOf returns which of some vertices a root reaches without passing one of them.
-func reachedOf(g paths.Graph, vertices int, root, without int32) []bool {
+func reachedOf(g walk.Graph, vertices int, root, without int32) []bool {
 	seen := make([]bool, vertices)
 	queue := []int32{root}
 	seen[root] = true

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // TestSharesOfGraphs compares with the definition, on random graphs: deleting a set of owners frees everything that the
@@ -17,7 +17,7 @@ func TestSharesOfGraphs(t *testing.T) {
 		nodes, groups := 1+r.IntN(12), 1+r.IntN(4)
 		e := &extents{data: map[int32]uint64{}, device: map[int32]uint64{}}
 		root := int32(nodes + groups)
-		var all paths.Arcs
+		var all walk.Arcs
 		named := func(tail int32) int32 {
 			if tail < nobody {
 				return int32(nodes) - 2 - tail
@@ -40,7 +40,7 @@ func TestSharesOfGraphs(t *testing.T) {
 			e.bytes, e.unknown, e.class = append(e.bytes, uint64(leastShare)<<r.IntN(8)), append(e.unknown, false),
 				append(e.class, false)
 		}
-		tr := &tree{nodes: nodes, forward: paths.NewGraph(int(root)+1, all, named, false)}
+		tr := &tree{nodes: nodes, forward: walk.NewGraph(int(root)+1, all, named, false)}
 		tr.Order = tr.forward.DepthFirst(root)
 		s := &sharing{tree: tr, extents: e, addrs: make([]uint64, nodes)}
 		for g := range groups {

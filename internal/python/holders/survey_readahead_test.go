@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -43,7 +42,7 @@ func TestWalkReadsLittle(t *testing.T) {
 		w.VisitFor(found)
 		w.Reserve(s.found.Notes.Containers)
 		walk.Roots{Walker: w}.FollowAll(w.Modules(), true)
-		paths.FindGarbage(w)
+		walk.FindGarbage(w)
 		if pages := (s.found.Mem.Total - walked) / objects.PageSize; len(found.Unseen) != arrays+1 || pages > arrays/4 {
 			t.Errorf("%d pages were read to find %d arrays that had been noted (%d with their paths)", pages,
 				len(found.Unseen), (walked-before)/objects.PageSize)

@@ -7,7 +7,6 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/python/holders/contents"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -21,7 +20,7 @@ func listVariables(w *walk.Walker, give func()) Listing {
 	l := &lister{Walker: w, extents: e, byAddr: map[uint64]int{}, give: give}
 	still := stillThere(w, w.Limits.Watch)
 	l.walk()
-	l.viewed = viewsByRoot(w, paths.NewWriter(w, nil))
+	l.viewed = viewsByRoot(w, walk.NewPathWriter(w, nil))
 	if w.Limits.Contents {
 		l.inspector = contents.NewInspector(&l.Sizer, &objects.ResidentMemory{Memory: w.Mem.Source,
 			FilePages: w.Mem.Files})

@@ -7,7 +7,6 @@ import (
 
 	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -44,9 +43,9 @@ func TestCrowdOfManySets(t *testing.T) {
 	}
 	e.crowd.addrs, e.crowd.all = append(e.crowd.addrs, holderstest.Base), append(e.crowd.all, leaf{set: set,
 		Bytes: 64})
-	e.arcs.Count = paths.MaxArcs - 10
+	e.arcs.Count = walk.MaxArcs - 10
 	e.addCrowd()
-	if e.arcs.Count != paths.MaxArcs || !errors.Is(w.Stopped, objects.ErrObjects) || len(e.refs) != 1 ||
+	if e.arcs.Count != walk.MaxArcs || !errors.Is(w.Stopped, objects.ErrObjects) || len(e.refs) != 1 ||
 		e.refs[0] <= e.seen[0] {
 		t.Errorf("%d references, stopped by %v, refs %v seen %v", e.arcs.Count, w.Stopped, e.refs, e.seen)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -21,7 +20,7 @@ const (
 // viewing finds memory that only views hold. It needs a survey's notes and the nodes that a walk has reached.
 type viewing struct {
 	*walk.Walker
-	paths   *paths.Writer
+	paths   *walk.PathWriter
 	places  referring
 	of      map[uint64]*viewed        // by the owner of the memory: an object, or a storage of PyTorch's
 	linked  map[uint64]bool           // objects that are links already

@@ -9,13 +9,12 @@ import (
 	"slices"
 
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
 // allViews returns memory that only views hold, by address. The walk must be over, and must still have the survey's
 // notes.
-func allViews(w *walk.Walker, p *paths.Writer) (found []Held) {
+func allViews(w *walk.Walker, p *walk.PathWriter) (found []Held) {
 	if w.Stopped != nil || w.Sizes == nil || w.Notes == nil {
 		return nil
 	}
@@ -45,7 +44,7 @@ func allViews(w *walk.Walker, p *paths.Writer) (found []Held) {
 }
 
 // viewsByRoot returns, for each root that leads to memory that only views hold, the largest such piece of memory.
-func viewsByRoot(w *walk.Walker, p *paths.Writer) map[int32]Held {
+func viewsByRoot(w *walk.Walker, p *walk.PathWriter) map[int32]Held {
 	var largest map[int32]Held
 	for _, held := range allViews(w, p) {
 		for i := range held.targets {

@@ -6,7 +6,6 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/walk"
 )
 
@@ -22,7 +21,7 @@ func (v *viewing) aim(target *target) {
 	if !ok {
 		return
 	}
-	for at, steps := n, 0; at >= 0 && steps < paths.MaxSteps*2; at, steps = v.Nodes[at].Parent, steps+1 {
+	for at, steps := n, 0; at >= 0 && steps < walk.MaxPathSteps*2; at, steps = v.Nodes[at].Parent, steps+1 {
 		if v.Nodes[at].What == walk.NodeFrame {
 			target.object, target.node = 0, -1
 			return
@@ -206,7 +205,7 @@ func (v *viewing) viewer(held *Held, target *target) (viewer event.Viewer, ok bo
 		if !known || v.Nodes[n].Kind != walk.KindVariable || len(viewer.Paths) > objects.MaxAlso {
 			return viewer, false
 		}
-		step, _ := v.paths.Step(n, paths.LabelBetween(v.Walker, addr, target.object))
+		step, _ := v.paths.Step(n, walk.LabelBetween(v.Walker, addr, target.object))
 		viewer.Paths = append(viewer.Paths, v.pathOf(n)+step)
 		viewer.Fixed = viewer.Fixed || v.IsShape(addr, objects.ShapeTuple, objects.ShapeSet, objects.ShapeDeque,
 			objects.ShapeFunction, objects.ShapeCell)

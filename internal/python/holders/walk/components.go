@@ -1,4 +1,4 @@
-package paths
+package walk
 
 // arc leads from a vertex to another.
 type arc struct{ tail, head int32 }

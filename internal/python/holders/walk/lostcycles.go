@@ -1,4 +1,4 @@
-package paths
+package walk
 
 import (
 	"ipytracer/event"

@@ -1,8 +1,7 @@
-package paths
+package walk
 
 import (
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // climbs climbs from nodes to their roots, by way of parents. Most of these ways are short, and are climbed node by
@@ -37,7 +36,7 @@ const (
 )
 
 // noteClimbs notes the climb of each node that has none yet.
-func (c *climbs) noteClimbs(reached *walk.Reached) {
+func (c *climbs) noteClimbs(reached *Reached) {
 	if c.nodes == nil {
 		c.nodes = make([]climb, 0, len(reached.Nodes))
 	}
@@ -60,7 +59,7 @@ func (c *climbs) noteClimbs(reached *walk.Reached) {
 }
 
 // above returns the node at a depth on the way up from a node. The depth is at most the node's.
-func (c *climbs) above(reached *walk.Reached, node, depth int32) int32 {
+func (c *climbs) above(reached *Reached, node, depth int32) int32 {
 	for c.nodes[node].depth > depth {
 		c.steps++
 		jump := c.nodes[node].jump
@@ -74,7 +73,7 @@ func (c *climbs) above(reached *walk.Reached, node, depth int32) int32 {
 }
 
 // root returns the root from which a node was reached.
-func (c *climbs) root(reached *walk.Reached, node int32) int32 {
+func (c *climbs) root(reached *Reached, node int32) int32 {
 	if int(node) < len(c.nodes) {
 		return c.above(reached, node, 0)
 	}
@@ -92,7 +91,7 @@ func (c *climbs) root(reached *walk.Reached, node int32) int32 {
 }
 
 // frame returns the first node on the way up that a frame holds, -1 for none.
-func (c *climbs) frame(reached *walk.Reached, node int32) int32 {
+func (c *climbs) frame(reached *Reached, node int32) int32 {
 	if int(node) < len(c.nodes) {
 		return c.nodes[node].begins
 	}
@@ -109,14 +108,14 @@ func (c *climbs) frame(reached *walk.Reached, node int32) int32 {
 }
 
 // isHeldByFrame reports whether a frame holds a node as a variable or a value in use.
-func isHeldByFrame(reached *walk.Reached, node int32) bool {
+func isHeldByFrame(reached *Reached, node int32) bool {
 	kind := reached.Labels[reached.Nodes[node].Label].Kind
-	return kind == walk.LabelLocal || kind == walk.LabelTemporary
+	return kind == LabelLocal || kind == LabelTemporary
 }
 
 // frameOf climbs from a node to the first frame that describe accepts. It returns the child of that frame on the path,
 // or -1.
-func (c *climbs) frameOf(reached *walk.Reached, node int32, describe func(frame int32) bool) int32 {
+func (c *climbs) frameOf(reached *Reached, node int32, describe func(frame int32) bool) int32 {
 	for range maxAsked {
 		at := c.frame(reached, node)
 		if at < 0 {
@@ -141,7 +140,7 @@ const (
 )
 
 // wasteAt returns the flags of a node itself.
-func wasteAt(reached *walk.Reached, node int32) (flags uint8) {
+func wasteAt(reached *Reached, node int32) (flags uint8) {
 	id := reached.Nodes[node].ID
 	if id < 0 || !reached.Notes.Noted[id].Is(objects.NoteTracked) {
 		return 0
@@ -156,7 +155,7 @@ func wasteAt(reached *walk.Reached, node int32) (flags uint8) {
 }
 
 // wasteOn returns the flags of the way up from a node, the node included.
-func (c *climbs) wasteOn(reached *walk.Reached, node int32) (flags uint8) {
+func (c *climbs) wasteOn(reached *Reached, node int32) (flags uint8) {
 	if int(node) < len(c.waste) {
 		return c.waste[node]
 	}

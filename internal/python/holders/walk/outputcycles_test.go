@@ -1,4 +1,4 @@
-package paths
+package walk
 
 import (
 	"context"
@@ -6,12 +6,11 @@ import (
 
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // bare is a walker that has nothing to read.
-func bare(n *objects.Notes) *walk.Walker {
-	w := walk.NewWalker(context.Background(), cpython.Heap{}, nil, nil, objects.Limits{})
+func bare(n *objects.Notes) *Walker {
+	w := NewWalker(context.Background(), cpython.Heap{}, nil, nil, objects.Limits{})
 	w.Notes = n
 	return w
 }
@@ -24,7 +23,7 @@ func TestCyclesOfLongWays(t *testing.T) {
 	w.Addrs = make([]uint64, nodes)
 	w.Shell.Out = 1
 	for n := range int32(nodes) {
-		w.Nodes = append(w.Nodes, walk.Node{Parent: n - 1, Kind: walk.KindOutput})
+		w.Nodes = append(w.Nodes, Node{Parent: n - 1, Kind: KindOutput})
 	}
 	c := newOutputCycles(w)
 	for n := range int32(nodes) {

@@ -1,14 +1,13 @@
-package paths
+package walk
 
 import (
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // outputCycles finds out whether an output's object is in a reference cycle: then deleting the output's names does not
 // free it, only the garbage collector does.
 type outputCycles struct {
-	w     *walk.Walker
+	w     *Walker
 	known map[int32]bool // the results of holds, by node
 	met   map[int32]bool // the nodes that the search of leadsBack has met
 	left  int            // steps that may still be taken
@@ -18,7 +17,7 @@ type outputCycles struct {
 const maxSearched = 1 << 23
 
 // newOutputCycles returns the cycles of outputs, for a walk that is over.
-func newOutputCycles(w *walk.Walker) *outputCycles {
+func newOutputCycles(w *Walker) *outputCycles {
 	return &outputCycles{w: w, known: map[int32]bool{}, left: maxSearched}
 }
 
@@ -26,7 +25,7 @@ func newOutputCycles(w *walk.Walker) *outputCycles {
 // node's root is no output. Many blocks may lie on one long way: results are kept, so that each node is searched once.
 func (c *outputCycles) holds(node int32) bool {
 	w := c.w
-	if w.Notes == nil || w.Nodes[node].Kind != walk.KindOutput {
+	if w.Notes == nil || w.Nodes[node].Kind != KindOutput {
 		return false
 	}
 	var way []int32
@@ -63,7 +62,7 @@ func (c *outputCycles) leadsBack(first int32) bool {
 			return true
 		}
 		note := &w.Notes.Noted[id]
-		if note.Is(objects.NoteLeaf) || w.Nodes[node].What == walk.NodePart {
+		if note.Is(objects.NoteLeaf) || w.Nodes[node].What == NodePart {
 			continue
 		}
 		if note.First == objects.Unnoted {
@@ -80,7 +79,7 @@ func (c *outputCycles) leadsBack(first int32) bool {
 			case objects.StepFollow, objects.StepWord, objects.StepKey:
 				to := w.NodeOf[s.ID()] - 1
 				switch {
-				case to < 0 || w.Nodes[to].Kind != walk.KindOutput:
+				case to < 0 || w.Nodes[to].Kind != KindOutput:
 				case to == first:
 					return true
 				case !c.met[to]:

@@ -1,4 +1,4 @@
-package paths
+package walk
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // counts finds garbage among the objects that no root leads to. As the garbage collector does, it compares each
@@ -17,25 +16,25 @@ import (
 // The first pass counts the references, the second spreads what is held from outside, the third gathers the references
 // between the rest.
 type counts struct {
-	*walk.Finder
-	taker walk.ArrayTaker // takes arrays that are met meanwhile
-	first int32           // the first node that was not reached from a root
-	refs  []int64         // by node-first: how many references to the node were counted
-	live  []bool          // by node-first: held from outside; nil in the first pass
-	queue []int32         // nodes in live whose references have not been followed
-	lost  *lostCycles     // takes the references of the third pass; nil before
+	*Finder
+	taker ArrayTaker  // takes arrays that are met meanwhile
+	first int32       // the first node that was not reached from a root
+	refs  []int64     // by node-first: how many references to the node were counted
+	live  []bool      // by node-first: held from outside; nil in the first pass
+	queue []int32     // nodes in live whose references have not been followed
+	lost  *lostCycles // takes the references of the third pass; nil before
 }
 
 var (
-	_ walk.Visitor      = (*counts)(nil)
-	_ walk.ArrayTaker   = (*counts)(nil)
-	_ walk.LibraryTaker = (*counts)(nil)
+	_ Visitor      = (*counts)(nil)
+	_ ArrayTaker   = (*counts)(nil)
+	_ LibraryTaker = (*counts)(nil)
 )
 
 func (c *counts) Over() bool { return false }
 
 // Refer follows a class's references to itself, too.
-func (c *counts) Refer(from int32, to uint64, kind objects.Step, label walk.Label) bool {
+func (c *counts) Refer(from int32, to uint64, kind objects.Step, label Label) bool {
 	if kind == objects.StepCounting {
 		return c.Reach(from, to, label)
 	}
@@ -80,13 +79,13 @@ func (c *counts) countOrMark(node int32) {
 
 // FindGarbage looks for the remaining blocks in the objects that the garbage collector knows and no root leads to. It
 // returns the cycles among these objects that the collector does not see, nil for none.
-func FindGarbage(w *walk.Walker) *lostCycles {
+func FindGarbage(w *Walker) *lostCycles {
 	if w.Done() {
 		return nil
 	}
-	w.Kind, w.Deferring = walk.KindCycle, false
+	w.Kind, w.Deferring = KindCycle, false
 	label, before := w.RootLabel(""), w.Visitor
-	c := &counts{Finder: &walk.Finder{Walker: w}, taker: w.Arrays, first: int32(len(w.Nodes))}
+	c := &counts{Finder: &Finder{Walker: w}, taker: w.Arrays, first: int32(len(w.Nodes))}
 	w.VisitFor(c)
 	w.AddUnreached(label, func(int32) bool { return true })
 	w.Run() // the first pass
@@ -107,7 +106,7 @@ func FindGarbage(w *walk.Walker) *lostCycles {
 	doubtful.spread()
 	for i, live := range c.live {
 		if live {
-			w.Nodes[c.first+int32(i)].Kind = walk.KindNone
+			w.Nodes[c.first+int32(i)].Kind = KindNone
 		}
 	}
 	doubtful.markProbable()
@@ -142,9 +141,9 @@ func (lost *lostCycles) addReference(c *counts, from, to int32) {
 
 // isUntracked reports whether the collector does not know the object of a node, so that it does not see the object's
 // references. Dicts, tuples and types do not count: these need not be tracked to be seen.
-func isUntracked(w *walk.Walker, node int32) bool {
+func isUntracked(w *Walker, node int32) bool {
 	id, typ := w.Nodes[node].ID, w.TypeOf(node)
-	if id < 0 || w.Nodes[node].What != walk.NodeObject || typ == nil || !w.Notes.Collector.Complete {
+	if id < 0 || w.Nodes[node].What != NodeObject || typ == nil || !w.Notes.Collector.Complete {
 		return false
 	}
 	switch typ.Shape {
@@ -162,7 +161,7 @@ func findLost(c *counts, words *doubtful) *lostCycles {
 	lost := &lostCycles{first: c.first, described: map[int32]*event.Lost{}}
 	c.lost = lost
 	for i := 0; i < len(c.live) && !c.Done(); i++ {
-		if node := c.first + int32(i); !c.live[i] && c.Nodes[node].What != walk.NodePart {
+		if node := c.first + int32(i); !c.live[i] && c.Nodes[node].What != NodePart {
 			c.Visit(node)
 			for _, to := range words.from[node] {
 				lost.addReference(c, node, to)

@@ -1,7 +1,4 @@
-// Package paths says what holds an object: the path by which a walk has reached the object, as an expression of Python,
-// or the cycle that the object is in. It also has algorithms on graphs of very many vertices: depth-first orders,
-// dominators, strongly connected components.
-package paths
+package walk
 
 import (
 	"strconv"
@@ -12,35 +9,36 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // Bounds of a path.
 const (
-	MaxPath  = 512 // bytes
-	MaxSteps = 24  // at each end; the middle of a longer path is left out
+	MaxPath      = 512 // bytes
+	MaxPathSteps = 24  // at each end; the middle of a longer path is left out
 )
 
-// Writer writes the paths by which nodes are reached.
-type Writer struct {
-	*walk.Walker
+// PathWriter writes the paths by which nodes are reached.
+type PathWriter struct {
+	*Walker
 	climbs climbs
 	Lost   *lostCycles // cycles that the collector does not see; nil for none
 }
 
-// NewWriter returns a writer of the paths of a walk that is over.
-func NewWriter(w *walk.Walker, lost *lostCycles) *Writer { return &Writer{Walker: w, Lost: lost} }
+// NewPathWriter returns a writer of the paths of a walk that is over.
+func NewPathWriter(w *Walker, lost *lostCycles) *PathWriter {
+	return &PathWriter{Walker: w, Lost: lost}
+}
 
 // rootOf returns the name of the root from which a node was reached, "" if it has none.
-func (p *Writer) rootOf(node int32) string {
-	if label := p.LabelOf(p.RootNode(node)); label.Kind == walk.LabelRoot {
+func (p *PathWriter) rootOf(node int32) string {
+	if label := p.LabelOf(p.RootNode(node)); label.Kind == LabelRoot {
 		return p.Names[label.Arg]
 	}
 	return ""
 }
 
 // RootNode returns the root from which a node was reached.
-func (p *Writer) RootNode(node int32) int32 { return p.climbs.root(&p.Reached, node) }
+func (p *PathWriter) RootNode(node int32) int32 { return p.climbs.root(&p.Reached, node) }
 
 // submodules shortens the steps through the dicts in which a torch.nn.Module keeps its parts, to what users write:
 // model._modules['layers']._modules['0']._parameters['weight'] becomes model.layers[0].weight.
@@ -92,40 +90,40 @@ func isIdentifier(key string) bool {
 }
 
 // Step returns the text of a node's label. begins is true for a value that a frame holds: a path may begin there.
-func (p *Writer) Step(node int32, label walk.Label) (step string, begins bool) {
+func (p *PathWriter) Step(node int32, label Label) (step string, begins bool) {
 	name := func() string {
 		s, _ := p.Text(label.Arg, objects.MaxName)
 		return s
 	}
 	switch label.Kind {
-	case walk.LabelRoot:
+	case LabelRoot:
 		return p.Names[label.Arg], false
-	case walk.LabelName:
+	case LabelName:
 		return "." + name(), false
-	case walk.LabelKey:
+	case LabelKey:
 		return "[" + p.Key(label.Arg, 0) + "]", false
-	case walk.LabelIndex:
+	case LabelIndex:
 		return "[" + strconv.FormatUint(label.Arg, 10) + "]", false
-	case walk.LabelFlat:
+	case LabelFlat:
 		return ".flat[" + strconv.FormatUint(label.Arg, 10) + "]", false
-	case walk.LabelElement:
+	case LabelElement:
 		return "{…}", false
-	case walk.LabelFixed:
-		return walk.Fixed[label.Arg], false
-	case walk.LabelClosure:
+	case LabelFixed:
+		return Fixed[label.Arg], false
+	case LabelClosure:
 		return ".__closure__[" + objects.Quote(name()) + "]", false
-	case walk.LabelLocal:
+	case LabelLocal:
 		return name(), true
-	case walk.LabelTemporary:
+	case LabelTemporary:
 		return "(a value in use)", true
-	case walk.LabelWord:
+	case LabelWord:
 		return p.wordStep(node, label.Arg), false
 	}
 	return "", false
 }
 
 // wordStep names a word of an object of a C type: by the member at it, or by the type of the word's target.
-func (p *Writer) wordStep(node int32, at uint64) string {
+func (p *PathWriter) wordStep(node int32, at uint64) string {
 	parent := p.Nodes[node].Parent
 	if parent < 0 {
 		return ""
@@ -153,8 +151,8 @@ func (p *Writer) wordStep(node int32, at uint64) string {
 }
 
 // outputOf returns n for a path from Out[n], _oh[n] or _n; 0 for other paths. The root's step is the last.
-func (p *Writer) outputOf(root walk.Label, steps []string) int {
-	if root.Kind != walk.LabelRoot {
+func (p *PathWriter) outputOf(root Label, steps []string) int {
+	if root.Kind != LabelRoot {
 		return 0
 	}
 	name := p.Names[root.Arg]
@@ -173,7 +171,7 @@ func (p *Writer) outputOf(root walk.Label, steps []string) int {
 }
 
 // kindOfRoot returns the kind of a root by its name: an output if the name is IPython's, else a variable.
-func (p *Writer) kindOfRoot(root walk.Label) event.HolderKind {
+func (p *PathWriter) kindOfRoot(root Label) event.HolderKind {
 	if objects.IsIPythons(p.Names[root.Arg]) {
 		return event.HeldByOutput
 	}
@@ -181,7 +179,7 @@ func (p *Writer) kindOfRoot(root walk.Label) event.HolderKind {
 }
 
 // describeFrame fills in the function, file and line of a frame.
-func (p *Writer) describeFrame(holder *event.Holder, node int32) {
+func (p *PathWriter) describeFrame(holder *event.Holder, node int32) {
 	f, ok := p.Frames[node]
 	if !ok {
 		return
@@ -191,7 +189,7 @@ func (p *Writer) describeFrame(holder *event.Holder, node int32) {
 }
 
 // Join joins the steps of a path, and cuts the path at MaxPath bytes.
-func (p *Writer) Join(steps []string, holder *event.Holder) string {
+func (p *PathWriter) Join(steps []string, holder *event.Holder) string {
 	path := strings.Join(steps, "")
 	rootless := holder.Kind == event.HeldByCycle || holder.Kind == event.HeldByNone
 	if rootless && holder.Type != "" {
@@ -212,7 +210,7 @@ func (p *Writer) Join(steps []string, holder *event.Holder) string {
 
 // line returns the line that a frame is at, 0 if it is not known. For a frame that a traceback holds, it is the line of
 // the exception.
-func (p *Writer) line(node int32, f walk.Frame) int32 {
+func (p *PathWriter) line(node int32, f Frame) int32 {
 	if up := p.Nodes[node].Parent; up >= 0 && p.IsShape(p.Addrs[up], objects.ShapeTraceback) {
 		tb := p.Addrs[up]
 		if line := p.Mem.Int32(tb + cpython.TracebackLine); line > 0 {
@@ -242,20 +240,20 @@ func (p *Writer) line(node int32, f walk.Frame) int32 {
 }
 
 // garbageOf says why the garbage collector has not freed a node to which no root leads; "" for other nodes.
-func garbageOf(p *Writer, node int32) event.Garbage {
+func garbageOf(p *PathWriter, node int32) event.Garbage {
 	c, kind := &p.Notes.Collector, p.Nodes[node].Kind
-	if kind != walk.KindCycle && kind != walk.KindNone {
+	if kind != KindCycle && kind != KindNone {
 		return ""
 	}
 	on := p.climbs.wasteOn(&p.Reached, node)
 	switch {
-	case kind == walk.KindCycle && p.Lost.cycle(node) >= 0:
+	case kind == KindCycle && p.Lost.cycle(node) >= 0:
 		return event.GarbageLost
 	case on&wasteFrozen != 0:
 		return event.GarbageFrozen
-	case kind == walk.KindNone && on&wasteYoung == 0 && c.Known:
+	case kind == KindNone && on&wasteYoung == 0 && c.Known:
 		return event.GarbageOld
-	case kind == walk.KindNone:
+	case kind == KindNone:
 		return event.GarbageYoung
 	case c.Disabled:
 		return event.GarbageOff
@@ -264,9 +262,9 @@ func garbageOf(p *Writer, node int32) event.Garbage {
 }
 
 // LabelOf returns the label of a node. If the walk left it for later, the node's parent is looked into again.
-func (p *Writer) LabelOf(node int32) walk.Label {
+func (p *PathWriter) LabelOf(node int32) Label {
 	label := p.Labels[p.Nodes[node].Label]
-	if label.Kind != walk.LabelLater || p.Nodes[node].Parent < 0 {
+	if label.Kind != LabelLater || p.Nodes[node].Parent < 0 {
 		return label
 	}
 	label = LabelBetween(p.Walker, p.Addrs[p.Nodes[node].Parent], p.Addrs[node])

@@ -1,4 +1,4 @@
-package paths
+package walk
 
 import (
 	"cmp"
@@ -8,11 +8,10 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // lostOf describes the lost cycle that holds a node, nil for none. After maxTold cycles the description is empty.
-func (p *Writer) lostOf(node int32) *event.Lost {
+func (p *PathWriter) lostOf(node int32) *event.Lost {
 	lost := p.Lost
 	cycle := lost.cycle(node)
 	if cycle < 0 {
@@ -31,7 +30,7 @@ func (p *Writer) lostOf(node int32) *event.Lost {
 
 // describeLost describes a lost cycle: an object of the cycle that the collector knows, and the paths from there to the
 // objects that hide references of the cycle.
-func (p *Writer) describeLost(out *event.Lost, cycle int32) {
+func (p *PathWriter) describeLost(out *event.Lost, cycle int32) {
 	lost := p.Lost
 	begin, last := int32(-1), int32(-1)
 	first, _ := slices.BinarySearchFunc(lost.on, cycle, func(a arc, cycle int32) int {
@@ -67,7 +66,7 @@ func (p *Writer) describeLost(out *event.Lost, cycle int32) {
 
 // isCut reports whether to cut a hidden reference. If the reference's target hides all of its own references, one of
 // those is cut instead.
-func (p *Writer) isCut(a arc) bool {
+func (p *PathWriter) isCut(a arc) bool {
 	to := p.TypeOf(a.head + p.Lost.first)
 	return a.head == a.tail || to == nil || to.HiddenBefore != objects.HidesAll
 }
@@ -75,7 +74,7 @@ func (p *Writer) isCut(a arc) bool {
 // wayTo returns the shortest way through objects of a cycle, from begin to last. If begin is -1, the way begins at the
 // nearest other instance of a class that was written in Python. Without such an instance it begins at the nearest
 // object that the collector knows.
-func (p *Writer) wayTo(last, begin int32) []int32 {
+func (p *PathWriter) wayTo(last, begin int32) []int32 {
 	next := map[int32]int32{last: last}
 	queue := []int32{last}
 	left := maxReferred
@@ -112,27 +111,27 @@ func wayOf(next map[int32]int32, at int32) (way []int32) {
 }
 
 // isInstance reports whether a node is an instance of a class that was written in Python.
-func (p *Writer) isInstance(node int32) bool {
+func (p *PathWriter) isInstance(node int32) bool {
 	typ := p.TypeOf(node)
 	return p.isTracked(node) && typ != nil && typ.Flags&cpython.FlagHeapType != 0 &&
 		(typ.Shape == objects.ShapeWords || typ.Shape == objects.ShapeArray) && !typ.Native
 }
 
 // isTracked reports whether the collector knows the object of a node.
-func (p *Writer) isTracked(node int32) bool {
+func (p *PathWriter) isTracked(node int32) bool {
 	id := p.Nodes[node].ID
 	return id >= 0 && p.Notes.Noted[id].Is(objects.NoteTracked)
 }
 
 // variableOf returns the name of a variable that has an object of a type; "" for none.
-func (p *Writer) variableOf(typ *objects.Type) string {
+func (p *PathWriter) variableOf(typ *objects.Type) string {
 	lost := p.Lost
 	if lost.names == nil {
 		lost.names = map[*objects.Type]string{}
 		for node := range lost.first {
 			nodeType, n := p.TypeOf(node), &p.Nodes[node]
 			label := p.Labels[n.Label]
-			if n.Parent >= 0 || n.Kind != walk.KindVariable || label.Kind != walk.LabelRoot {
+			if n.Parent >= 0 || n.Kind != KindVariable || label.Kind != LabelRoot {
 				continue
 			}
 			if _, known := lost.names[nodeType]; !known {
@@ -145,12 +144,12 @@ func (p *Writer) variableOf(typ *objects.Type) string {
 
 // cutAt describes the last object of a way to which a path in Python leads. ok is true if that is the last object of
 // the way, or if no other object of the cycle refers to the object behind it.
-func (p *Writer) cutAt(way []int32) (cut event.Cut, ok bool) {
+func (p *PathWriter) cutAt(way []int32) (cut event.Cut, ok bool) {
 	ok = true
 	for i := 1; i < len(way); i++ {
 		step, _ := p.Step(way[i], LabelBetween(p.Walker, p.Addrs[way[i-1]], p.Addrs[way[i]]))
-		if i == MaxSteps || strings.ContainsAny(step, "<…(") || len(cut.Path)+len(step) > MaxPath {
-			ok = i > 1 && i < MaxSteps && p.isBehindOne(way[i])
+		if i == MaxPathSteps || strings.ContainsAny(step, "<…(") || len(cut.Path)+len(step) > MaxPath {
+			ok = i > 1 && i < MaxPathSteps && p.isBehindOne(way[i])
 			way = way[:i]
 			break
 		}
@@ -166,7 +165,7 @@ func (p *Writer) cutAt(way []int32) (cut event.Cut, ok bool) {
 
 // eachReferrer calls yield with the objects of a node's cycle that refer to the node, perhaps several times for an
 // object. left is how many references may still be looked at.
-func (p *Writer) eachReferrer(node int32, left *int, yield func(node int32)) {
+func (p *PathWriter) eachReferrer(node int32, left *int, yield func(node int32)) {
 	lost := p.Lost
 	for _, from := range lost.back.Of(node - lost.first) {
 		if *left--; *left < 0 {
@@ -179,7 +178,7 @@ func (p *Writer) eachReferrer(node int32, left *int, yield func(node int32)) {
 }
 
 // isBehindOne reports whether only one object of a node's cycle refers to the node.
-func (p *Writer) isBehindOne(node int32) bool {
+func (p *PathWriter) isBehindOne(node int32) bool {
 	left, last, onlyOne := maxReferred, int32(-1), true
 	p.eachReferrer(node, &left, func(from int32) {
 		onlyOne = onlyOne && (last < 0 || last == from)

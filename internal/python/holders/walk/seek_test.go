@@ -1,4 +1,4 @@
-package paths
+package walk
 
 import (
 	"reflect"
@@ -6,7 +6,6 @@ import (
 
 	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // TestReplay: a walk that takes a survey's noted steps finds the same as one that reads the memory itself.
@@ -17,7 +16,7 @@ func TestReplay(t *testing.T) {
 			if len(noted.Notes.Steps) == 0 {
 				t.Fatal("no steps were noted")
 			}
-			w := walk.NewWalker(t.Context(), f.Heap, noted.Mem, blocks, noted.Limits)
+			w := NewWalker(t.Context(), f.Heap, noted.Mem, blocks, noted.Limits)
 			w.Notes = &objects.Notes{}
 			if err := w.LearnTypes(); err != nil {
 				t.Fatal(err)
@@ -31,7 +30,7 @@ func TestReplay(t *testing.T) {
 				seen[addr] = true
 			}
 			for n, addr := range direct.Addrs {
-				if !seen[addr] && direct.Nodes[n].Kind != walk.KindCycle {
+				if !seen[addr] && direct.Nodes[n].Kind != KindCycle {
 					t.Errorf("the object at %#x was not reached", addr)
 				}
 			}

@@ -1,4 +1,4 @@
-package paths
+package walk
 
 // Graph is a directed graph of vertices 0 … n-1. The arcs of vertex v lead to heads[first[v]:first[v+1]].
 type Graph struct {

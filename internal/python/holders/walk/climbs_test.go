@@ -1,4 +1,4 @@
-package paths
+package walk
 
 import (
 	"slices"
@@ -9,13 +9,12 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // finished is a finder whose walk is over.
 type finished struct {
-	*walk.Finder
-	paths *Writer
+	*Finder
+	paths *PathWriter
 }
 
 func (f finished) holders() []event.Holder {
@@ -30,7 +29,7 @@ func walked(t *testing.T, f *holderstest.Python, blocks []objects.Block, look fu
 	defer objects.OnThread()()
 	limits := objects.Limits{Time: 10 * time.Minute}
 	limits.Defaults()
-	found := walk.Findings{Heap: f.Heap, Mem: objects.NewMemory(f.Memory(), limits.Bytes)}
+	found := Findings{Heap: f.Heap, Mem: objects.NewMemory(f.Memory(), limits.Bytes)}
 	defer found.Mem.Close()
 	if err := found.Count(t.Context(), limits, func() bool { return true }); err != nil {
 		t.Fatal(err)
@@ -44,12 +43,12 @@ func walked(t *testing.T, f *holderstest.Python, blocks []objects.Block, look fu
 }
 
 // finish follows all roots, and then looks for garbage.
-func finish(w *walk.Walker) finished {
-	finder := walk.NewFinder(w)
+func finish(w *Walker) finished {
+	finder := NewFinder(w)
 	finder.SeeksArrays = true
 	w.VisitFor(finder)
-	walk.Roots{Walker: w}.FollowAll(w.Modules(), true)
-	return finished{finder, NewWriter(w, FindGarbage(w))}
+	Roots{Walker: w}.FollowAll(w.Modules(), true)
+	return finished{finder, NewPathWriter(w, FindGarbage(w))}
 }
 
 // blocksOf are the blocks of arrays with data at these addresses.
@@ -132,23 +131,23 @@ func TestWordsAreBounded(t *testing.T) {
 	walked(t, f, blocksOf(arrays), func(w finished) {
 		w.paths.climbs.worded = maxWorded + 1
 		h := w.holders()[0]
-		want := "chain" + strings.Repeat("[0]", MaxSteps-2) + "…" + strings.Repeat("[0]",
-			MaxSteps-1) + "[1]"
+		want := "chain" + strings.Repeat("[0]", MaxPathSteps-2) + "…" + strings.Repeat("[0]",
+			MaxPathSteps-1) + "[1]"
 		if h.Path != want || w.paths.climbs.worded > maxWorded+1+(2*leastNamed+2)*len(arrays) {
 			t.Errorf("%q after %d, want %q", h.Path, w.paths.climbs.worded-maxWorded, want)
 		}
 	})
 }
 
-// plainly is [Writer.Describe] as one writes it down: it goes the whole way up from a node.
+// plainly is [PathWriter.Describe] as one writes it down: it goes the whole way up from a node.
 func plainly(w finished, h *event.Holder, n int32) {
 	root := n
 	for w.Nodes[root].Parent >= 0 {
 		root = w.Nodes[root].Parent
 	}
-	h.Kind, h.References, h.Probable = walk.Kinds[w.Nodes[n].Kind], w.References(w.Addrs[n]), w.Nodes[n].Probable
+	h.Kind, h.References, h.Probable = Kinds[w.Nodes[n].Kind], w.References(w.Addrs[n]), w.Nodes[n].Probable
 	h.Running = w.CellFrames[w.Addrs[root]]
-	if l := w.paths.LabelOf(root); l.Kind == walk.LabelRoot {
+	if l := w.paths.LabelOf(root); l.Kind == LabelRoot {
 		h.Root = w.Names[l.Arg]
 	}
 	if t := w.ObjectType(w.Addrs[n]); t != nil {
@@ -167,7 +166,7 @@ func plainly(w finished, h *event.Holder, n int32) {
 		if begins && h.Function != "" && (h.Kind == event.HeldByTraceback || h.Kind == event.HeldByThread) {
 			break
 		}
-		if i := len(steps) - 1; begins && i >= 0 && l.Kind == walk.LabelLocal {
+		if i := len(steps) - 1; begins && i >= 0 && l.Kind == LabelLocal {
 			steps[i] = ".f_locals[" + objects.Quote(steps[i]) + "]"
 			if parent >= 0 && w.IsShape(w.Addrs[parent], objects.ShapeGenerator) {
 				steps[i] = ".gi_frame" + steps[i]
@@ -177,8 +176,8 @@ func plainly(w finished, h *event.Holder, n int32) {
 			h.Output = w.paths.outputOf(l, steps)
 		}
 	}
-	if most := 2 * MaxSteps; len(steps) > most {
-		steps = slices.Concat(steps[:MaxSteps], []string{"…"}, steps[len(steps)-MaxSteps+1:])
+	if most := 2 * MaxPathSteps; len(steps) > most {
+		steps = slices.Concat(steps[:MaxPathSteps], []string{"…"}, steps[len(steps)-MaxPathSteps+1:])
 	}
 	slices.Reverse(steps)
 	h.Path = w.paths.Join(submodules(steps), h)
@@ -247,13 +246,13 @@ func TestDescriptionOfLongPaths(t *testing.T) {
 					outputs++
 				}
 			}
-			for _, kind := range walk.Kinds[:walk.KindModule] {
+			for _, kind := range Kinds[:KindModule] {
 				if seen[kind] < length {
 					t.Errorf("%d nodes of %s", seen[kind], kind)
 				}
 			}
 			if functions < 2*length || outputs < length || len(w.paths.climbs.nodes) != len(w.Nodes) ||
-				longest < MaxSteps {
+				longest < MaxPathSteps {
 				t.Errorf("%d functions, %d outputs, %d steps, %d nodes noted of %d",
 					functions, outputs, longest, len(w.paths.climbs.nodes), len(w.Nodes))
 			}
@@ -266,9 +265,9 @@ func TestWasteOfLongWays(t *testing.T) {
 	const count = 10 * maxDirect
 	for _, odd := range []int32{-1, 0, 1, count / 2, count - 1} {
 		w := bare(&objects.Notes{Collector: objects.Collector{Known: true}})
-		p := NewWriter(w, nil)
+		p := NewPathWriter(w, nil)
 		for n := range int32(count) {
-			w.Nodes = append(w.Nodes, walk.Node{Parent: n - 1, ID: n, Kind: walk.KindNone})
+			w.Nodes = append(w.Nodes, Node{Parent: n - 1, ID: n, Kind: KindNone})
 			w.Notes.Noted = append(w.Notes.Noted, objects.Note{What: objects.NoteTracked | objects.NoteOld})
 		}
 		for flags, want := range map[uint32]event.Garbage{

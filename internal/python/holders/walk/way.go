@@ -1,16 +1,15 @@
-package paths
+package walk
 
 import (
 	"slices"
 
 	"ipytracer/event"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // path puts the way from a node up to its root into words.
 type path struct {
-	*Writer
+	*PathWriter
 	begins int32    // where the way ends: a node that a frame holds as a local variable; -1 for the root
 	steps  []string // the node's own comes first, the root's last
 	output int      // n, if the root is Out[n]
@@ -18,7 +17,7 @@ type path struct {
 
 // appendStep appends the step of a node. It returns the next node up the way, -1 for none.
 func (y *path) appendStep(at int32) (up int32) {
-	w := y.Writer
+	w := y.PathWriter
 	w.climbs.steps++
 	w.climbs.worded++
 	label, parent := w.LabelOf(at), w.Nodes[at].Parent
@@ -29,7 +28,7 @@ func (y *path) appendStep(at int32) (up int32) {
 	if at == y.begins {
 		return -1
 	}
-	if last := len(y.steps) - 1; begins && last >= 0 && label.Kind == walk.LabelLocal {
+	if last := len(y.steps) - 1; begins && last >= 0 && label.Kind == LabelLocal {
 		y.steps[last] = ".f_locals[" + objects.Quote(y.steps[last]) + "]"
 		if parent >= 0 && w.IsShape(w.Addrs[parent], objects.ShapeGenerator) {
 			y.steps[last] = ".gi_frame" + y.steps[last]
@@ -49,15 +48,15 @@ func (y *path) write(node int32) {
 	}
 	at := node
 	for range most {
-		if at = y.appendStep(at); at < 0 || len(y.steps) > 2*MaxSteps {
+		if at = y.appendStep(at); at < 0 || len(y.steps) > 2*MaxPathSteps {
 			break
 		}
 	}
 	if at >= 0 {
 		y.writeEnd(at, int32(most))
 	}
-	if len(y.steps) > 2*MaxSteps {
-		y.cutMiddle(y.steps[len(y.steps)-MaxSteps+1:])
+	if len(y.steps) > 2*MaxPathSteps {
+		y.cutMiddle(y.steps[len(y.steps)-MaxPathSteps+1:])
 	}
 }
 
@@ -76,7 +75,7 @@ func (y *path) writeEnd(at, most int32) {
 			return
 		}
 		end := y.upperEnd(c.above(&y.Reached, at, begins+size-1), size)
-		const shown = MaxSteps - 1
+		const shown = MaxPathSteps - 1
 		if len(end.steps) >= shown || size >= most {
 			y.output = end.output
 			y.cutMiddle(end.steps[max(0, len(end.steps)-shown):])
@@ -99,7 +98,7 @@ func (y *path) upperEnd(from, size int32) pathEnd {
 	if last := c.far; last.size > 0 && last.from == from && last.begins == y.begins {
 		return last
 	}
-	upper := path{Writer: y.Writer, begins: y.begins}
+	upper := path{PathWriter: y.PathWriter, begins: y.begins}
 	upper.writeRest(from)
 	c.far = pathEnd{size, from, y.begins, upper.steps, upper.output}
 	return c.far
@@ -107,13 +106,13 @@ func (y *path) upperEnd(from, size int32) pathEnd {
 
 // cutMiddle keeps the first MaxSteps steps, and puts those of the upper end behind them.
 func (y *path) cutMiddle(upper []string) {
-	y.steps = slices.Concat(y.steps[:min(len(y.steps), MaxSteps)], []string{"…"}, upper)
+	y.steps = slices.Concat(y.steps[:min(len(y.steps), MaxPathSteps)], []string{"…"}, upper)
 }
 
 // Describe fills in the holder of a node: its path, and the facts about its root and its frame.
-func (p *Writer) Describe(holder *event.Holder, node int32) {
+func (p *PathWriter) Describe(holder *event.Holder, node int32) {
 	addr := p.Addrs[node]
-	holder.Kind = walk.Kinds[p.Nodes[node].Kind]
+	holder.Kind = Kinds[p.Nodes[node].Kind]
 	holder.References = p.References(addr)
 	holder.Probable = p.Nodes[node].Probable
 	holder.Root = p.rootOf(node)
@@ -132,7 +131,7 @@ func (p *Writer) Describe(holder *event.Holder, node int32) {
 	if holder.Kind != event.HeldByTraceback && holder.Kind != event.HeldByThread {
 		begins = -1 // the path goes on above the frame
 	}
-	y := path{Writer: p, begins: begins}
+	y := path{PathWriter: p, begins: begins}
 	y.write(node)
 	holder.Output = y.output
 	slices.Reverse(y.steps)
@@ -140,7 +139,7 @@ func (p *Writer) Describe(holder *event.Holder, node int32) {
 }
 
 // Holders describes the holder of each block that a walk has looked for, in the order of the blocks.
-func (p *Writer) Holders(f *walk.Finder) []event.Holder {
+func (p *PathWriter) Holders(f *Finder) []event.Holder {
 	holders := make([]event.Holder, len(f.Blocks))
 	cycles := newOutputCycles(p.Walker)
 	for i, b := range f.Blocks {
@@ -162,10 +161,10 @@ func (p *Writer) Holders(f *walk.Finder) []event.Holder {
 }
 
 // Unseen returns the holders of the arrays that are none of the blocks, each array once.
-func (p *Writer) Unseen(f *walk.Finder) (out []event.Holder) {
+func (p *PathWriter) Unseen(f *Finder) (out []event.Holder) {
 	known := map[uint64]bool{}
 	for _, u := range f.Unseen {
-		if known[u.Address] || f.Nodes[u.Node].Kind == walk.KindNone {
+		if known[u.Address] || f.Nodes[u.Node].Kind == KindNone {
 			continue
 		}
 		known[u.Address] = true
