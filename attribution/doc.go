@@ -20,8 +20,7 @@
 //   - rows: the rows of a report, made of windows, which they do not change;
 //   - blocks: the keeper of blocks of a [Tracker], and what a report lists of them;
 //   - audit: the keeper of blocks of an [Auditor], and its verdicts;
-//   - timeline: the curves of meters;
-//   - glance: the present state of a session.
+//   - timeline: the curves of meters.
 //
 // newCore makes the parts of a session, each with all that it needs: nothing is set afterwards.
 //

@@ -4,7 +4,6 @@ import (
 	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/audit"
 	"ipytracer/attribution/internal/blocks"
-	"ipytracer/attribution/internal/glance"
 	"ipytracer/attribution/internal/timeline"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -20,7 +19,7 @@ type Tracker struct {
 	lister      *blocks.Lister
 	reader      *windowReader
 	certifier   *certifier
-	glancer     *glance.Glancer
+	glancer     *glancer
 }
 
 // New returns a Tracker that has seen nothing.
@@ -50,7 +49,7 @@ func newTracker(a *blocks.Blocks, l activity.Blocks, audited *auditedBlocks) *Tr
 		core: c, allocations: a, audited: audited, timeline: chart, lister: list,
 		reader:    &windowReader{Rows: c.Rows, lister: list},
 		certifier: &certifier{State: s, activity: c.activity, allocations: a},
-		glancer:   glance.New(c.Rows, list, a, c.activity),
+		glancer:   newGlancer(c.Rows, list, a, c.activity),
 	}
 }
 

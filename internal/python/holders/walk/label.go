@@ -22,7 +22,7 @@ const (
 	LabelLocal                      // arg: address of a str, the name of a frame's variable
 	LabelTemporary                  // a value on the evaluation stack of a frame
 	LabelFlat                       // arg: index of an array's element
-	LabelLater                      // not known yet: found out when it is asked for, see paths.Writer.LabelOf
+	LabelLater                      // not known yet: found out when it is asked for, see [PathWriter.LabelOf]
 )
 
 // Fixed are the texts of labels of kind LabelFixed.

@@ -1,5 +1,4 @@
-// Package glance reports on a session while it goes on.
-package glance
+package attribution
 
 import (
 	"cmp"
@@ -22,8 +21,8 @@ const (
 	maxGlancedAt = 50  // children, and variables, of one process
 )
 
-// Glancer reports on a session while it goes on.
-type Glancer struct {
+// glancer reports on a session while it goes on.
+type glancer struct {
 	*rows.Rows
 	lister      *blocks.Lister
 	allocations *blocks.Blocks
@@ -31,13 +30,13 @@ type Glancer struct {
 	marked      *blocks.Baseline // nil for none
 }
 
-// New returns a glancer at a session.
-func New(r *rows.Rows, l *blocks.Lister, a *blocks.Blocks, ac *activity.Activity) *Glancer {
-	return &Glancer{Rows: r, lister: l, allocations: a, activity: ac}
+// newGlancer returns a glancer at a session.
+func newGlancer(r *rows.Rows, l *blocks.Lister, a *blocks.Blocks, ac *activity.Activity) *glancer {
+	return &glancer{Rows: r, lister: l, allocations: a, activity: ac}
 }
 
 // Mark records the current holdings, or drops the mark, for [Tracker.Mark].
-func (gl *Glancer) Mark(now bool) {
+func (gl *glancer) Mark(now bool) {
 	gl.marked = nil
 	if now {
 		gl.marked = gl.allocations.Baseline()
@@ -45,7 +44,7 @@ func (gl *Glancer) Mark(now bool) {
 }
 
 // Glance returns the current state of the session.
-func (gl *Glancer) Glance() *model.Glance {
+func (gl *glancer) Glance() *model.Glance {
 	g := &model.Glance{Schema: model.GlanceSchema, Host: gl.Session.Host(),
 		ElapsedNS: gl.Session.Since(gl.Session.Last),
 		Cells:     gl.Processes.Cells(), Kernels: []model.Kernel{}, Lacks: gl.Lacks()}
@@ -64,7 +63,7 @@ func (gl *Glancer) Glance() *model.Glance {
 	return g
 }
 
-func (gl *Glancer) kernel(process *windows.Process) model.Kernel {
+func (gl *glancer) kernel(process *windows.Process) model.Kernel {
 	k := model.Kernel{
 		PID: int(process.Info.PID), Command: process.Info.Command, Python: process.Info.Python,
 		IPython: process.Info.IPython, Frontend: process.Info.Frontend, Ended: process.Ended,
@@ -89,7 +88,7 @@ func (gl *Glancer) kernel(process *windows.Process) model.Kernel {
 }
 
 // glanceAtCell adds the cell that runs, or ran last, and the allocations in it.
-func (gl *Glancer) glanceAtCell(process *windows.Process, kernel *model.Kernel) {
+func (gl *glancer) glanceAtCell(process *windows.Process, kernel *model.Kernel) {
 	window := process.LastCell
 	if len(process.Open) > 0 {
 		window, kernel.Running = process.Open[0], true
@@ -116,7 +115,7 @@ func (gl *Glancer) glanceAtCell(process *windows.Process, kernel *model.Kernel) 
 }
 
 // grownIn lists the allocations in a cell, those that grew most first, with the coverage by meter.
-func (gl *Glancer) grownIn(
+func (gl *glancer) grownIn(
 	window *windows.Window, kernel *model.Kernel,
 ) ([]model.Allocation, map[string]model.Coverage) {
 	coverage := map[string]model.Coverage{}
@@ -140,8 +139,8 @@ func (gl *Glancer) grownIn(
 	return slices.Clip(all), coverage
 }
 
-// grownSince lists the stacks of a process whose memory has changed since [Glancer.Mark], with the change.
-func (gl *Glancer) grownSince(process *windows.Process, kernel *model.Kernel) {
+// grownSince lists the stacks of a process whose memory has changed since [glancer.Mark], with the change.
+func (gl *glancer) grownSince(process *windows.Process, kernel *model.Kernel) {
 	window := gl.Processes.SessionOf(process)
 	if window == nil {
 		return
@@ -189,7 +188,7 @@ func (gl *Glancer) grownSince(process *windows.Process, kernel *model.Kernel) {
 }
 
 // glanceAtChildren lists the live processes below a process.
-func (gl *Glancer) glanceAtChildren(process *windows.Process, kernel *model.Kernel) {
+func (gl *glancer) glanceAtChildren(process *windows.Process, kernel *model.Kernel) {
 	for _, child := range gl.Processes.Tree(process.Root).Living {
 		if child == process || !gl.Processes.IsBelow(child, process) {
 			continue
@@ -207,7 +206,7 @@ func (gl *Glancer) glanceAtChildren(process *windows.Process, kernel *model.Kern
 }
 
 // glanceAtVariables lists the largest variables by name, as of the last search.
-func (gl *Glancer) glanceAtVariables(process *windows.Process, kernel *model.Kernel) {
+func (gl *glancer) glanceAtVariables(process *windows.Process, kernel *model.Kernel) {
 	i := slices.IndexFunc(gl.Namespaces.Early, func(e *event.Variables) bool { return e.PID == process.Info.PID })
 	if i < 0 || process.Ended {
 		return
@@ -220,7 +219,7 @@ func (gl *Glancer) glanceAtVariables(process *windows.Process, kernel *model.Ker
 }
 
 // Lacks returns the losses that are known so far.
-func (gl *Glancer) Lacks() model.Lacks {
+func (gl *glancer) Lacks() model.Lacks {
 	l := model.Lacks{Reasons: []string{}, SteppedDown: []string{}}
 	add := func(text string) { l.Reasons = append(l.Reasons, text) }
 	paused := map[string]bool{}
