@@ -9,7 +9,6 @@ import (
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/tracer/internal/budget"
-	"ipytracer/tracer/internal/gpus"
 	"ipytracer/tracer/internal/lastlook"
 	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
@@ -21,7 +20,7 @@ type intake struct {
 	*trace
 	examiner  *examiner
 	budget    *budget.Budget
-	devices   *gpus.Devices
+	devices   *tracee.Devices
 	watches   *tracee.Watches
 	live      *lastlook.Live
 	limits    *limits

@@ -5,7 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
-	"ipytracer/tracer/internal/gpus"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // TestMIG: the memory of a process on a MIG device is limited by that of the device, not of the GPU.
@@ -40,7 +40,7 @@ func TestMIG(t *testing.T) {
 			}
 		})
 	}
-	var several gpus.Shares
+	var several tracee.Shares
 	several.Note([]gpu.Device{{MIG: gpu.MIGOn, Instances: []gpu.Instance{small, large}}},
 		gpu.Ordinals{Places: []gpu.Place{{Instance: 0}, {Instance: 1}, {Instance: 1}}})
 	named := event.GPU{Name: "Stand-in", Memory: 140 * gib}

@@ -17,7 +17,6 @@ import (
 	"ipytracer/internal/gpu/gputest"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
-	"ipytracer/tracer/internal/gpus"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -80,7 +79,7 @@ func missing() string {
 }
 
 func askConfined(t *testing.T) {
-	var c gpus.Charges
+	var c tracee.Charges
 	c.Start(nil)
 	if err := Withdraw(Remains{}, nil, rules(Remains{}), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
@@ -126,7 +125,7 @@ func (k *devicesKernel) SetDevices(_ uint32, d ledger.Devices) error {
 
 // gpuSession is the GPU part of a session: a target with an environment, on a machine with some devices.
 type gpuSession struct {
-	gpus.Devices
+	tracee.Devices
 	report tracee.Certificate
 	kernel devicesKernel
 	nvml   *fakeNVML
@@ -148,7 +147,7 @@ func newGPUSession(t *testing.T, environment string, minors []string, says ...an
 	}
 	t.Setenv(gputest.DevicesVariable, nodes)
 	s := &gpuSession{nvml: &fakeNVML{says: says}, target: &tracee.Target{PID: gpuTarget}}
-	s.Devices = gpus.Devices{FS: process.FS{Root: proc}, Kernel: &s.kernel, Log: slog.New(slog.DiscardHandler),
+	s.Devices = tracee.Devices{FS: process.FS{Root: proc}, Kernel: &s.kernel, Log: slog.New(slog.DiscardHandler),
 		Report: &s.report}
 	if len(says) > 0 {
 		s.Helper, s.Patience = s.nvml, time.Hour // a machine may be busy

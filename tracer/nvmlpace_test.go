@@ -10,7 +10,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
-	"ipytracer/tracer/internal/gpus"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -80,7 +79,7 @@ func TestNVMLTwentieth(t *testing.T) {
 					s.bounds(event.CellClose, gpuTarget, 0)
 					time.Sleep(10 * time.Millisecond)
 				}
-				if most := 10*time.Minute/gpus.NVMLShare + 2*took; slow.total > most || slow.asked < 25 {
+				if most := 10*time.Minute/tracee.NVMLShare + 2*took; slow.total > most || slow.asked < 25 {
 					t.Errorf("asked %d times, for %v of %v", slow.asked, slow.total, most)
 				}
 			})
@@ -101,7 +100,7 @@ func TestNVMLAtTheEnd(t *testing.T) {
 		for pid := range int32(50) {
 			s.bounds(event.Detached, 5000+pid, 0)
 		}
-		if ends := slow.total - before; ends > gpus.NVMLEnding+took {
+		if ends := slow.total - before; ends > tracee.NVMLEnding+took {
 			t.Errorf("the ends took %v", ends)
 		}
 	})

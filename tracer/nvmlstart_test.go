@@ -7,7 +7,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
-	"ipytracer/tracer/internal/gpus"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -15,7 +14,7 @@ import (
 func startingSession(t *testing.T, environment string, takes time.Duration, says ...any) (*gpuSession, *slowNVML) {
 	s := newGPUSession(t, environment, []string{"0"}, says...)
 	slow := &slowNVML{fakeNVML: fakeNVML{says: says}, takes: []time.Duration{takes, 0}}
-	s.Helper, s.Patience = slow, gpus.NVMLStart
+	s.Helper, s.Patience = slow, tracee.NVMLStart
 	return s, slow
 }
 
@@ -34,7 +33,7 @@ func within(t *testing.T, most time.Duration, what string, do func()) {
 func TestNVMLStartsBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=0\x00", 20*time.Second, using(700), using(800), using(900))
-		within(t, gpus.NVMLStart, "what needs it first", func() { s.Identify(s.target, true) })
+		within(t, tracee.NVMLStart, "what needs it first", func() { s.Identify(s.target, true) })
 		within(t, 0, "what comes next", func() {
 			s.Identify(&tracee.Target{PID: gpuTarget + 1}, false)
 			for range 100 {
@@ -62,7 +61,7 @@ func TestNVMLStartsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 			MIG: gpu.MIGNotSupported}
-		s, _ := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", gpus.NVMLStart/2, using(700, second))
+		s, _ := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", tracee.NVMLStart/2, using(700, second))
 		s.Identify(s.target, true)
 		if told := s.kernel.told[0].Physical; len(told) != 2 || told[0] != 1 || len(s.report.Trouble) > 0 {
 			t.Errorf("told %v, %q", told, s.report.Trouble)
@@ -93,13 +92,13 @@ func TestNVMLNeverStarts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, slow := startingSession(t, "", time.Hour, using(700))
 			s.Identify(s.target, true)
-			within(t, gpus.NVMLEnding, "the end of the targets", func() {
+			within(t, tracee.NVMLEnding, "the end of the targets", func() {
 				for pid := range int32(50) {
 					s.bounds(event.Detached, gpuTarget+pid, driver)
 				}
 			})
 			s.Conclude()
-			if s.says(gpus.ErrStarting.Error()) != (driver > 0) || len(s.report.Trouble) > 1 {
+			if s.says(tracee.ErrStarting.Error()) != (driver > 0) || len(s.report.Trouble) > 1 {
 				t.Errorf("%d bytes: %q", driver, s.report.Trouble)
 			}
 			s.Close()

@@ -7,7 +7,6 @@ import (
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/budget"
-	"ipytracer/tracer/internal/gpus"
 	"ipytracer/tracer/internal/instruments"
 	"ipytracer/tracer/internal/lastlook"
 	"ipytracer/tracer/internal/tracee"
@@ -28,7 +27,7 @@ type Session struct {
 	intake    intake
 	examiner  examiner
 	budget    *budget.Budget
-	devices   gpus.Devices
+	devices   tracee.Devices
 	watches   tracee.Watches
 	live      lastlook.Live
 	limits    limits
@@ -46,7 +45,7 @@ func newSessionOn(fs process.FS, o Options) *Session {
 	t := newTrace(fs, o)
 	s := &Session{
 		trace:   t,
-		devices: gpus.Devices{FS: fs, Kernel: t.ledger, Log: t.log, Report: &t.certificate},
+		devices: tracee.Devices{FS: fs, Kernel: t.ledger, Log: t.log, Report: &t.certificate},
 		watches: tracee.Watches{FS: fs, Now: tracee.Now},
 		limits:  limits{fs: fs, size: o.Limit, mayLimit: o.MayLimit, report: &t.certificate},
 		budget:  budget.New(t.ledger, t.log, &t.certificate),

@@ -62,7 +62,7 @@ type Witness interface {
 	CountUnseen()
 }
 
-// GPUFinder determines which GPUs a target uses; package gpus implements it. late: the target may have used them
+// GPUFinder determines which GPUs a target uses; [tracee.Devices] does. late: the target may have used them
 // before.
 type GPUFinder interface {
 	Identify(t *tracee.Target, late bool)

@@ -1,4 +1,4 @@
-package gpus
+package tracee
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package gpus
+package tracee
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
-	"ipytracer/tracer/internal/tracee"
 )
 
 // gpuUsers are the processes that have the CUDA driver mapped.
@@ -66,12 +65,12 @@ func (all *gpuUsers) forget(pid int32) {
 }
 
 // markStale reports, once for each process, that NVML did not answer and that its last answer is used instead.
-func (all *gpuUsers) markStale(report *tracee.Certificate, since event.Nanoseconds, err error) {
+func (all *gpuUsers) markStale(report *Certificate, since event.Nanoseconds, err error) {
 	for _, pid := range slices.Sorted(maps.Keys(all.alive)) {
 		if u := all.alive[pid]; !u.stale {
 			u.stale = true
-			report.Misses(int(pid), since, tracee.MetersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s",
-				pid, tracee.Clean(err.Error()))
+			report.Misses(int(pid), since, MetersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s",
+				pid, Clean(err.Error()))
 		}
 	}
 }
@@ -84,7 +83,7 @@ func (all *gpuUsers) doubt(text string) {
 }
 
 // sayDoubts reports the messages that were kept.
-func (all *gpuUsers) sayDoubts(report *tracee.Certificate) {
+func (all *gpuUsers) sayDoubts(report *Certificate) {
 	for _, text := range all.doubts {
 		report.Problem("%s", text)
 	}
@@ -171,7 +170,7 @@ func (s Shares) Limit(g *gpu.Device, named *event.GPU) {
 		if len(used) != 1 || instance.UUID != used[0] {
 			continue
 		}
-		named.Name = tracee.Clean(g.Name + " " + instance.Name)
+		named.Name = Clean(g.Name + " " + instance.Name)
 		if instance.Memory.Known {
 			named.Memory = event.Bytes(instance.Memory.Total)
 		}

@@ -1,5 +1,4 @@
-// Package gpus knows which GPUs targets use, and the memory that NVML says they take.
-package gpus
+package tracee
 
 import (
 	"cmp"
@@ -13,16 +12,15 @@ import (
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
-	"ipytracer/tracer/internal/tracee"
 )
 
 // Devices has the facts that a session knows about the machine's GPUs. It asks NVML once the first target has mapped a
 // CUDA driver. If NVML does not answer, it takes the GPUs from /dev.
 type Devices struct {
 	FS     process.FS
-	Kernel tracee.Processes
+	Kernel Processes
 	Log    *slog.Logger
-	Report *tracee.Certificate
+	Report *Certificate
 	Charges
 
 	opened  bool // NVML was asked for the first time
@@ -79,7 +77,7 @@ func (d *Devices) continueWithout(err error) {
 	if d.isAlone() { // they are the same
 		numbers = ""
 	}
-	d.Report.Problem("gpu.N.unattributed is not measured%s: %s", numbers, tracee.Clean(err.Error()))
+	d.Report.Problem("gpu.N.unattributed is not measured%s: %s", numbers, Clean(err.Error()))
 }
 
 func (d *Devices) isAlone() bool { return gpu.IsAlone(cmp.Or(d.FS.Root, "/proc")) }
@@ -99,8 +97,8 @@ func (d *Devices) Close() { d.End(nil) }
 // Named lists the devices, once NVML has listed them.
 func (d *Devices) Named() (out []event.GPU) {
 	for _, g := range d.Last.Devices {
-		named := event.GPU{Index: g.Index, UUID: tracee.Clean(g.UUID), PCIBusID: tracee.Clean(g.PCIBusID),
-			Name: tracee.Clean(g.Name)}
+		named := event.GPU{Index: g.Index, UUID: Clean(g.UUID), PCIBusID: Clean(g.PCIBusID),
+			Name: Clean(g.Name)}
 		if g.Memory.Known {
 			named.Memory = event.Bytes(g.Memory.Total)
 		}
@@ -198,7 +196,7 @@ func (d *Devices) Sample(b *event.Boundary) {
 
 // Identify tells the ledger which GPU each CUDA device of a target is. CUDA numbers devices anew for each process.
 // late: the target had the driver mapped already.
-func (d *Devices) Identify(t *tracee.Target, late bool) {
+func (d *Devices) Identify(t *Target, late bool) {
 	if t.Identified {
 		return
 	}
@@ -217,7 +215,7 @@ func (d *Devices) Identify(t *tracee.Target, late bool) {
 			devices.Physical = append(devices.Physical, d.Last.Devices[place.Device].Index)
 		}
 		if found.Doubt != "" {
-			d.Report.Misses(t.PID, 0, tracee.MetersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s",
+			d.Report.Misses(t.PID, 0, MetersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s",
 				t.PID, found.Doubt)
 		}
 		devices.Only = d.onlyDevice(t, devices.Physical)
@@ -233,13 +231,13 @@ func (d *Devices) Identify(t *tracee.Target, late bool) {
 		}
 	}
 	if err := d.Kernel.SetDevices(t.Slot, devices); err != nil {
-		d.Report.Misses(t.PID, 0, tracee.MetersOfGPU, "pid %d: %v", t.PID, err)
+		d.Report.Misses(t.PID, 0, MetersOfGPU, "pid %d: %v", t.PID, err)
 	}
 }
 
 // unnamedDevice returns CUDA's number of the only GPU that a target can use; -1 if there may be several. It is for
 // targets where NVML gives no answer. doubt is the message for the case that NVML never answers.
-func (d *Devices) unnamedDevice(t *tracee.Target, environment gpu.Environment) (only int, doubt string) {
+func (d *Devices) unnamedDevice(t *Target, environment gpu.Environment) (only int, doubt string) {
 	held, _ := d.FS.Proc(t.PID).GPUs() // the tracer may live in a container with one GPU, the target outside
 	if d.isAlone() && !slices.ContainsFunc(held, func(minor int) bool { return minor != 0 }) {
 		return 0, ""
@@ -248,7 +246,7 @@ func (d *Devices) unnamedDevice(t *tracee.Target, environment gpu.Environment) (
 		return -1, ""
 	}
 	doubt = fmt.Sprintf("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: "+
-		"gpu.0 is its CUDA device 0", t.PID, tracee.Clean(environment.VisibleDevices))
+		"gpu.0 is its CUDA device 0", t.PID, Clean(environment.VisibleDevices))
 	if strings.Contains(environment.VisibleDevices, ",") {
 		return -1, doubt
 	}
@@ -257,7 +255,7 @@ func (d *Devices) unnamedDevice(t *tracee.Target, environment gpu.Environment) (
 
 // onlyDevice returns the only GPU that a target can use or, if the target uses CUDA already, does use; -1 if there may
 // be several.
-func (d *Devices) onlyDevice(t *tracee.Target, physical []int) int {
+func (d *Devices) onlyDevice(t *Target, physical []int) int {
 	if len(physical) == 1 {
 		return physical[0]
 	}
