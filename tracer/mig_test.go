@@ -40,7 +40,7 @@ func TestMIG(t *testing.T) {
 			}
 		})
 	}
-	var several tracee.Shares
+	var several tracee.MIGShares
 	several.Note([]gpu.Device{{MIG: gpu.MIGOn, Instances: []gpu.Instance{small, large}}},
 		gpu.Ordinals{Places: []gpu.Place{{Instance: 0}, {Instance: 1}, {Instance: 1}}})
 	named := event.GPU{Name: "Stand-in", Memory: 140 * gib}

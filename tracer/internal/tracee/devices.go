@@ -25,7 +25,7 @@ type Devices struct {
 
 	opened  bool // NVML was asked for the first time
 	counted bool // a target has had memory of a GPU
-	shares  Shares
+	shares  MIGShares
 	users   gpuUsers
 	// rest has, by pid, the part of NVML's charges that the ledger did not know at the process's last boundary.
 	rest map[int32]*unattributed

@@ -92,7 +92,7 @@ func (all *gpuUsers) sayDoubts(report *Certificate) {
 
 // compare is called when NVML answers for the first time. It fails if the GPUs of any process may have other numbers in
 // CUDA than in NVML. Otherwise it records the MIG devices that the processes use.
-func (all *gpuUsers) compare(devices []gpu.Device, used *Shares) error {
+func (all *gpuUsers) compare(devices []gpu.Device, used *MIGShares) error {
 	if len(all.ended) >= maxEnded {
 		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended",
 			maxEnded)
@@ -117,7 +117,7 @@ func (all *gpuUsers) compare(devices []gpu.Device, used *Shares) error {
 	return nil
 }
 
-func compare(devices []gpu.Device, pid int32, environment gpu.Environment, used *Shares) error {
+func compare(devices []gpu.Device, pid int32, environment gpu.Environment, used *MIGShares) error {
 	found := gpu.MapOrdinals(devices, environment)
 	if found.Doubt != "" {
 		return fmt.Errorf("NVML answered after pid %d had loaded the CUDA driver, and it is not certain that GPUs "+
@@ -133,12 +133,12 @@ func compare(devices []gpu.Device, pid int32, environment gpu.Environment, used 
 	return nil
 }
 
-// Shares maps a GPU's index to the UUIDs of those of its MIG devices that targets use. A process that uses a MIG device
+// MIGShares maps a GPU's index to the UUIDs of those of its MIG devices that targets use. A process that uses a MIG device
 // has only the memory of that device.
-type Shares map[int][]string
+type MIGShares map[int][]string
 
 // Note records the MIG devices among a target's CUDA ordinals, unless they are in doubt.
-func (s *Shares) Note(devices []gpu.Device, found gpu.Ordinals) {
+func (s *MIGShares) Note(devices []gpu.Device, found gpu.Ordinals) {
 	if found.Doubt != "" {
 		return
 	}
@@ -148,7 +148,7 @@ func (s *Shares) Note(devices []gpu.Device, found gpu.Ordinals) {
 			continue
 		}
 		if *s == nil {
-			*s = Shares{}
+			*s = MIGShares{}
 		}
 		(*s)[g.Index] = append((*s)[g.Index], g.Instances[place.Instance].UUID)
 	}
@@ -156,7 +156,7 @@ func (s *Shares) Note(devices []gpu.Device, found gpu.Ordinals) {
 
 // Limit adds the MIG device that targets use to a GPU's name, and sets the GPU's memory to that of the device. If
 // targets use several devices of the GPU, or it is not known which, the memory is unknown.
-func (s Shares) Limit(g *gpu.Device, named *event.GPU) {
+func (s MIGShares) Limit(g *gpu.Device, named *event.GPU) {
 	if g.MIG != gpu.MIGOn {
 		return
 	}
