@@ -3,7 +3,7 @@
 //
 // A rule looks for a pattern in the source, and for blocks at a high moment that calls on these lines made; either
 // alone is no evidence. Rules are about names that hold memory longer than it is needed, IPython's history of outputs,
-// functions of rows of pandas, NumPy's arrays (package arrays), and graphs of PyTorch.
+// functions of rows of pandas, NumPy's arrays (temporaries of expressions, dtypes, views), and graphs of PyTorch.
 package advice
 
 import (
@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/internal/advice/arrays"
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -28,7 +27,7 @@ type Options = notebook.Options
 
 // allRules returns every rule of advice.
 func allRules() []notebook.Rule {
-	return []notebook.Rule{names, outputs, rowFunctions, arrays.Find, gradients, keptGraphs}
+	return []notebook.Rule{names, outputs, rowFunctions, arrays, gradients, keptGraphs}
 }
 
 // Reading is the state of a session at the time of [Read]. Later events of the session do not change it.

@@ -13,15 +13,15 @@ import (
 
 // elsewhere are the files of attribution and event that may have phrases, with the reason.
 var elsewhere = map[string]string{
-	"internal/advice/arrays/functions.go": "names of functions",
-	"internal/advice/notebook/tables.go":  "names of functions",
-	"internal/advice/tables.go":           "names of methods",
-	"internal/freeing/fix.go":             "code to paste",
-	"internal/freeing/lost.go":            "code to paste",
-	"internal/freeing/views.go":           "code to paste",
-	"internal/freeing/typed.go":           "code to paste",
-	"event/loss.go":                       "reasons of losses, which recordings have",
-	"event/meters.go":                     "the table of meters, with sources that recordings have",
+	"internal/advice/functions.go":       "names of functions",
+	"internal/advice/notebook/tables.go": "names of functions",
+	"internal/advice/tables.go":          "names of methods",
+	"internal/freeing/fix.go":            "code to paste",
+	"internal/freeing/lost.go":           "code to paste",
+	"internal/freeing/views.go":          "code to paste",
+	"internal/freeing/typed.go":          "code to paste",
+	"event/loss.go":                      "reasons of losses, which recordings have",
+	"event/meters.go":                    "the table of meters, with sources that recordings have",
 }
 
 // TestPhrasesAreHere: attribution and event have no phrase of three words or more. They find facts; this package has

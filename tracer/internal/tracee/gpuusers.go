@@ -133,8 +133,8 @@ func compare(devices []gpu.Device, pid int32, environment gpu.Environment, used 
 	return nil
 }
 
-// MIGShares maps a GPU's index to the UUIDs of those of its MIG devices that targets use. A process that uses a MIG device
-// has only the memory of that device.
+// MIGShares maps a GPU's index to the UUIDs of those of its MIG devices that targets use. A process that uses a MIG
+// device has only the memory of that device.
 type MIGShares map[int][]string
 
 // Note records the MIG devices among a target's CUDA ordinals, unless they are in doubt.

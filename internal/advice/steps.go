@@ -1,4 +1,4 @@
-package arrays
+package advice
 
 import (
 	"strings"
@@ -104,11 +104,11 @@ func (t *inPlaceSteps) buildOthers(operands []syntax.Expr, spine int) bool {
 // isNumber reports whether an operand is a number or a reduction: never a view of the target.
 func (t *inPlaceSteps) isNumber(expr syntax.Expr) bool {
 	if call, ok := expr.(*syntax.Call); ok && t.valueOf(expr, t.p).sort != array {
-		if _, name, _ := t.method(call); reductions[name] || copying[name] {
+		if _, name, _ := t.method(call); reductions[name] || arrayCopying[name] {
 			return true
 		}
 		name := t.numpyName(call.Func)
-		return reductions[name] || copying[name]
+		return reductions[name] || arrayCopying[name]
 	}
 	return t.valueOf(expr, t.p).sort == scalar
 }

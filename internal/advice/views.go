@@ -1,4 +1,4 @@
-package arrays
+package advice
 
 import (
 	"ipytracer/internal/advice/notebook"
@@ -123,4 +123,19 @@ func (s *finder) wholeFreedAt(part *syntax.Subscript, b bind, name string) (orde
 			return 0, false
 		}
 	}
+}
+
+// arrays returns the candidates of all rules about arrays.
+func arrays(book *notebook.Notebook) (found []notebook.Candidate) {
+	if book.Peak == nil {
+		return nil
+	}
+	s := &finder{&values{scene: newScene(book)}, places(book, book.Peak)}
+	for _, rule := range []func() []notebook.Candidate{s.temporaries, s.views, dtypeRule{s}.dtypes} {
+		found = append(found, rule()...)
+	}
+	if s.steps > maxSteps { // nodes that were not visited could disprove a candidate
+		return nil
+	}
+	return found
 }

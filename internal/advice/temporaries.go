@@ -1,4 +1,4 @@
-package arrays
+package advice
 
 import (
 	"ipytracer/internal/advice/notebook"
@@ -45,7 +45,7 @@ func (s *finder) module() string {
 }
 
 // inPlace returns the candidate about an assignment whose operations can write into one array.
-func (s *finder) inPlace(p *place) (c notebook.Candidate, ok bool) {
+func (s *finder) inPlace(p *arrayPlace) (c notebook.Candidate, ok bool) {
 	name, expr, ok := assigned(p.Stmt)
 	if !ok || s.global[name] || s.module() == "" {
 		return c, false

@@ -1,4 +1,4 @@
-package arrays
+package advice
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ const maxElements = 1 << 44
 type sort int
 
 const (
-	unknown sort = iota
+	unknownSort sort = iota
 	scalar
 	array
 )
@@ -152,7 +152,7 @@ func (s *values) attribute(x *syntax.Attribute, p position, depth int) value {
 
 // operation returns what is known about the result of an arithmetic operation.
 func (s *values) operation(a, b value, op string) value {
-	if a.sort == unknown || b.sort == unknown || op == "@" {
+	if a.sort == unknownSort || b.sort == unknownSort || op == "@" {
 		return value{}
 	}
 	out := value{sort: scalar, dtype: promoted(a, b, op), fresh: true, fromSource: a.fromSource || b.fromSource}

@@ -1,4 +1,4 @@
-package arrays
+package advice
 
 import (
 	"fmt"
@@ -32,26 +32,26 @@ func TestHostileSources(t *testing.T) {
 		{"a long chain of attributes", "x = x * x" + strings.Repeat(".T.x", 20_000)},
 	} {
 		t.Run(of.name, func(t *testing.T) {
-			n := session(t, both(variable("z", "float64", 5*million)), setup, ran{names, lines},
+			n := session(t, both(arrayVariable("z", "float64", 5*mebi)), setup, ran{names, lines},
 				ran{of.last, []line{peaks(1, 80, 40)}})
-			check(t, n, "", 0, "")
+			checkArrays(t, n, "", 0, "")
 		})
 	}
 }
 
 // loop makes 20 parts of 4 MiB in a list.
 var loop = ran{"import numpy as np\nparts = []\nfor i in range(20):\n    parts.append(np.ones(524_288) * i)",
-	[]line{{1, 1, 1, nil}, {2, 0, 0, nil}, {3, 80, 80, []blocks{{made: 80, kept: 80, live: 80, count: 20}}}}}
+	[]line{{1, 1, 1, nil}, {2, 0, 0, nil}, {3, 80, 80, []arrayBlocks{{made: 80, kept: 80, live: 80, count: 20}}}}}
 
 // TestHostileFigures: figures of a recording that cannot be do not make a rule fail.
 func TestHostileFigures(t *testing.T) {
-	views := variable("x", "float64", -1, 1<<62)
+	views := arrayVariable("x", "float64", -1, 1<<62)
 	views.ViewBytes, views.BaseBytes = -1, 1<<62
-	for _, v := range []model.Variable{variable("x", "float64", -5, 3), variable("x", "float64", 1<<62, 1<<62),
-		variable("x", "object"), views, fitting(variable("x", "int64", 1<<62, 8), "int8", "NaN", "")} {
+	for _, v := range []model.Variable{arrayVariable("x", "float64", -5, 3), arrayVariable("x", "float64", 1<<62, 1<<62),
+		arrayVariable("x", "object"), views, fitting(arrayVariable("x", "int64", 1<<62, 8), "int8", "NaN", "")} {
 		for _, source := range []string{"x = np.exp(x - 1)", "x = np.stack(parts)", "x = x[0]", "x = np.zeros(3)"} {
 			n := session(t, []model.Variable{v}, setup, loop, ran{source, []line{peaks(1, 80, 40)}})
-			for _, c := range Find(n) {
+			for _, c := range arrays(n) {
 				if saved := n.Saves(c.Falls); saved < 0 || saved > n.Peak.Peak {
 					t.Errorf("%s of %+v saves %d", source, v, saved)
 				}

@@ -1,4 +1,4 @@
-package arrays
+package advice
 
 import (
 	"cmp"
@@ -12,12 +12,12 @@ import (
 // finder finds the candidates of this package's rules.
 type finder struct {
 	*values
-	places []*place // with arrays at the highest moment
+	places []*arrayPlace // with arrays at the highest moment
 }
 
-// place is a simple statement that allocated arrays during a statement at the top of a cell: that statement itself, or
-// one in a loop or a function that it ran.
-type place struct {
+// arrayPlace is a simple statement that allocated arrays during a statement at the top of a cell: that statement
+// itself, or one in a loop or a function that it ran.
+type arrayPlace struct {
 	notebook.Spot
 	running *notebook.Statement // the statement at the top of a cell
 	moment  *notebook.Moment
@@ -30,11 +30,13 @@ type place struct {
 const maxPlaces = 256
 
 // position returns the position of the statement in the notebook.
-func (p *place) position() position { return position{p.running.Order, p.Stmt.Place().Start.Offset} }
+func (p *arrayPlace) position() position {
+	return position{p.running.Order, p.Stmt.Place().Start.Offset}
+}
 
 // places returns the simple statements whose arrays lived at a moment, of those that the running statement allocated,
 // the largest first.
-func places(book *notebook.Notebook, moment *notebook.Moment) []*place {
+func places(book *notebook.Notebook, moment *notebook.Moment) []*arrayPlace {
 	if moment == nil || moment.Statement == nil {
 		return nil
 	}
@@ -42,8 +44,8 @@ func places(book *notebook.Notebook, moment *notebook.Moment) []*place {
 		cell   *notebook.Cell
 		number int
 	}
-	var all []*place
-	on := map[line]*place{}
+	var all []*arrayPlace
+	on := map[line]*arrayPlace{}
 	for site, live := range moment.Live {
 		f := site.Innermost()
 		if site.Meter != numpyMeter || f == nil || moment.Made[site] == 0 {
@@ -59,10 +61,10 @@ func places(book *notebook.Notebook, moment *notebook.Moment) []*place {
 			if !ok {
 				continue
 			}
-			i := slices.IndexFunc(all, func(p *place) bool { return p.Cell == at.cell && p.Stmt == spot.Stmt })
+			i := slices.IndexFunc(all, func(p *arrayPlace) bool { return p.Cell == at.cell && p.Stmt == spot.Stmt })
 			if i < 0 {
 				i = len(all)
-				all = append(all, &place{Spot: spot, running: moment.Statement, moment: moment})
+				all = append(all, &arrayPlace{Spot: spot, running: moment.Statement, moment: moment})
 			}
 			p = all[i]
 			on[at] = p
@@ -74,7 +76,7 @@ func places(book *notebook.Notebook, moment *notebook.Moment) []*place {
 		p.kept += moment.Kept[site]
 		p.sites = append(p.sites, site)
 	}
-	slices.SortFunc(all, func(a, b *place) int {
+	slices.SortFunc(all, func(a, b *arrayPlace) int {
 		return cmp.Or(cmp.Compare(b.live, a.live),
 			cmp.Compare(a.Stmt.Place().Start.Offset, b.Stmt.Place().Start.Offset))
 	})
@@ -96,7 +98,7 @@ func falls(moment *notebook.Moment, bytes int64) func(*notebook.Moment) int64 {
 // limitedByOthers returns how much of a saving remains if the statement is one of several lines that run as one
 // statement, under %%time. The session has no peak for each line. A line cannot have been higher than the memory of the
 // lines before it and all that it allocated itself.
-func (p *place) limitedByOthers(saves int64) int64 {
+func (p *arrayPlace) limitedByOthers(saves int64) int64 {
 	from, to := p.cellAsStatement()
 	if to == 0 || !p.isOnce() {
 		return saves
@@ -125,7 +127,7 @@ func (p *place) limitedByOthers(saves int64) int64 {
 }
 
 // cellAsStatement returns the first and last line of the magic of a whole cell around a place; 0 if there is none.
-func (p *place) cellAsStatement() (from, to int) {
+func (p *arrayPlace) cellAsStatement() (from, to int) {
 	for _, b := range p.Blocks {
 		if m, ok := b.Owner.(*syntax.Magic); ok && len(m.Body) > 1 {
 			from, to = m.Start.Line, m.End.Line
@@ -146,7 +148,7 @@ func lineIn(site *notebook.Site, cell *notebook.Cell, from, to int) int {
 
 // saves returns by how many bytes the place's memory falls if its statement needs only needs bytes. In a loop the array
 // of the previous round lives, too: target is its size.
-func (p *place) saves(needs, target int64) int64 {
+func (p *arrayPlace) saves(needs, target int64) int64 {
 	if p.isOnce() {
 		return p.live - needs
 	}
@@ -157,7 +159,7 @@ func (p *place) saves(needs, target int64) int64 {
 }
 
 // largest returns the mean size of the arrays of the place's site with the largest ones.
-func (p *place) largest() (most int64) {
+func (p *arrayPlace) largest() (most int64) {
 	for _, site := range p.sites {
 		if n := p.moment.Count[site]; n > 0 {
 			most = max(most, p.moment.Made[site]/n)
@@ -167,7 +169,7 @@ func (p *place) largest() (most int64) {
 }
 
 // isOnce reports whether the running statement ran the place only once: no loop or function is around it.
-func (p *place) isOnce() bool {
+func (p *arrayPlace) isOnce() bool {
 	return !p.Inside(func(stmt syntax.Stmt) bool {
 		switch x := stmt.(type) {
 		case *syntax.If, *syntax.With:

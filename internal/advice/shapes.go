@@ -1,4 +1,4 @@
-package arrays
+package advice
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package arrays
+package advice
 
 import (
 	"strings"
@@ -8,8 +8,6 @@ import (
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/model"
 )
-
-const mib = advicetest.MiB
 
 // ran is a cell, and what its statements did. Sizes are MiB.
 type ran struct {
@@ -21,12 +19,12 @@ type ran struct {
 type line struct {
 	number      int
 	rise, keeps int64
-	blocks      []blocks
+	blocks      []arrayBlocks
 }
 
-// blocks are arrays of one stack: the functions between them and the statement, the innermost first, each with its line
-// in the same cell.
-type blocks struct {
+// arrayBlocks are arrays of one stack: the functions between them and the statement, the innermost first, each with its
+// line in the same cell.
+type arrayBlocks struct {
 	made, kept, live, count int64
 	calls                   []call
 }
@@ -61,14 +59,14 @@ func session(t *testing.T, variables []model.Variable, cells ...ran) *notebook.N
 	return advicetest.Notebook(variables, all...)
 }
 
-// variable is an array of the end.
-func variable(name, dtype string, shape ...int64) model.Variable {
+// arrayVariable is an array of the end.
+func arrayVariable(name, dtype string, shape ...int64) model.Variable {
 	return model.Variable{Name: name, DType: dtype, Shape: shape}
 }
 
 // makes is a statement that makes one array and keeps it.
 func makes(number int, size int64) line {
-	return line{number, size, size, []blocks{{made: size, kept: size, live: size}}}
+	return line{number, size, size, []arrayBlocks{{made: size, kept: size, live: size}}}
 }
 
 // patched returns the source of the cells with a candidate's edits.
@@ -77,11 +75,11 @@ func patched(n *notebook.Notebook, c notebook.Candidate) string {
 	return strings.Join(sources, "\n")
 }
 
-// check compares the best advice for a session: its kind, its saving in MiB, and the changed cell; "" for none.
-func check(t *testing.T, n *notebook.Notebook, kind string, saves int64, source string) {
+// checkArrays compares the best advice for a session: its kind, its saving in MiB, and the changed cell; "" for none.
+func checkArrays(t *testing.T, n *notebook.Notebook, kind string, saves int64, source string) {
 	t.Helper()
 	var best *notebook.Candidate
-	for _, c := range Find(n) {
+	for _, c := range arrays(n) {
 		if n.Saves(c.Falls) < 4*mib { // as Make does
 			continue
 		}

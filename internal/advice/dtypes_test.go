@@ -1,4 +1,4 @@
-package arrays
+package advice
 
 import (
 	"encoding/json"
@@ -14,8 +14,8 @@ func fitting(v model.Variable, fits string, least, greatest json.Number) model.V
 }
 
 func TestDTypes(t *testing.T) {
-	floats := fitting(variable("x", "float64", 10*million), "float16", "0", "9")
-	integers := fitting(variable("x", "int64", 10*million), "int8", "0", "20")
+	floats := fitting(arrayVariable("x", "float64", 10*mebi), "float16", "0", "9")
+	integers := fitting(arrayVariable("x", "int64", 10*mebi), "int8", "0", "20")
 	for _, of := range []struct {
 		name, source, use string
 		v                 model.Variable
@@ -46,18 +46,18 @@ func TestDTypes(t *testing.T) {
 			begin := ran{"import numpy as np\nrng = np.random.default_rng(1)", []line{{1, 1, 1, nil}, {2, 0, 0, nil}}}
 			n := session(t, []model.Variable{of.v}, begin, ran{of.source, []line{makes(1, 80)}},
 				ran{of.use, []line{peaks(1, 40, 0)}})
-			check(t, n, kind, of.saves, of.want)
+			checkArrays(t, n, kind, of.saves, of.want)
 		})
 	}
 }
 
 // TestDTypeOfSample: where not all numbers were looked at, the advice is a guess and says so.
 func TestDTypeOfSample(t *testing.T) {
-	v := fitting(variable("x", "int64", 10*million), "int8", "0", "20")
+	v := fitting(arrayVariable("x", "int64", 10*mebi), "int8", "0", "20")
 	v.Contents.Elements = 2
 	n := session(t, []model.Variable{v}, ran{"import numpy as np\nx = np.arange(10_485_760)", []line{{1, 1, 1, nil},
 		makes(2, 80)}}, ran{"plt.hist(x)", []line{peaks(1, 40, 0)}})
-	all := Find(n)
+	all := arrays(n)
 	if len(all) != 1 || all[0].Accuracy != model.SavesGuess || len(all[0].Unknown) != 2 {
 		t.Errorf("%+v", all)
 	}
