@@ -59,8 +59,8 @@ func session(t *testing.T, variables []model.Variable, cells ...ran) *notebook.N
 	return advicetest.Notebook(variables, all...)
 }
 
-// arrayVariable is an array of the end.
-func arrayVariable(name, dtype string, shape ...int64) model.Variable {
+// ndarray is an array of the end.
+func ndarray(name, dtype string, shape ...int64) model.Variable {
 	return model.Variable{Name: name, DType: dtype, Shape: shape}
 }
 

@@ -40,7 +40,7 @@ func (s *values) resultOf(call *syntax.Call, p position, depth int) value {
 			v.bytes = elements(v) * itemSize(v.dtype)
 		}
 		return v
-	case (reductions[name] || arrayCopying[name]) && len(call.Args) == 0 && len(call.Keywords) == 0:
+	case (reductions[name] || copiers[name]) && len(call.Args) == 0 && len(call.Keywords) == 0:
 		return value{sort: scalar, dtype: scalarOf(v.dtype, name)}
 	}
 	return value{}
@@ -48,7 +48,7 @@ func (s *values) resultOf(call *syntax.Call, p position, depth int) value {
 
 // scalarOf returns the dtype of the number that a reduction of a whole array returns.
 func scalarOf(dtype, name string) string {
-	if isInteger(dtype) && name != "mean" && !arrayCopying[name] {
+	if isInteger(dtype) && name != "mean" && !copiers[name] {
 		return "int"
 	}
 	return "float"
@@ -104,7 +104,7 @@ func (s *values) numpyCall(name string, call *syntax.Call, p position, depth int
 	case name == "clip" || name == "round" || name == "around":
 		first.fresh = true
 		return first
-	case (reductions[name] || arrayCopying[name]) && first.sort == array && len(call.Keywords) == 0 && len(call.Args) == 1:
+	case (reductions[name] || copiers[name]) && first.sort == array && len(call.Keywords) == 0 && len(call.Args) == 1:
 		return value{sort: scalar, dtype: scalarOf(first.dtype, name)}
 	}
 	return value{}

@@ -87,7 +87,7 @@ func (s *values) costOfParts(expr syntax.Expr, p position, parts ...syntax.Expr)
 
 func (s *values) costOfCall(call *syntax.Call, p position) (c cost, ok bool) {
 	if name := s.numpyName(call.Func); name != "" {
-		if (reductions[name] || arrayCopying[name]) && len(call.Args) > 0 {
+		if (reductions[name] || copiers[name]) && len(call.Args) > 0 {
 			return s.costOfReduction(name, call.Args[0], call, p)
 		}
 		if (unary[name] || binary[name]) && len(call.Keywords) == 0 {
@@ -100,7 +100,7 @@ func (s *values) costOfCall(call *syntax.Call, p position) (c cost, ok bool) {
 		return s.costOfParts(call, p, call.Args...)
 	}
 	object, name, _ := s.method(call)
-	if object != nil && (reductions[name] || arrayCopying[name]) {
+	if object != nil && (reductions[name] || copiers[name]) {
 		return s.costOfReduction(name, object, call, p)
 	}
 	return s.costOfNew(call, p)
@@ -175,7 +175,7 @@ func (s *values) costOfReduction(name string, object syntax.Expr, call *syntax.C
 		return cost{}, false
 	}
 	duringReduction := c.held
-	if arrayCopying[name] {
+	if copiers[name] {
 		duringReduction += v.bytes
 	}
 	out := cost{peak: max(c.peak, duringReduction)}

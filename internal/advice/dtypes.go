@@ -225,7 +225,7 @@ func (s dtypeRule) useInCall(u *uses, st *notebook.Statement, call *syntax.Call,
 		return
 	}
 	switch name := s.numpyName(call.Func); {
-	case reductions[name] || arrayCopying[name] || name == "unique" || name == "isnan":
+	case reductions[name] || copiers[name] || name == "unique" || name == "isnan":
 	case name == "bincount" || name == "take" || name == "add.at":
 		u.indexes[st] = true
 	case name != "":

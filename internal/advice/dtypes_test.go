@@ -14,8 +14,8 @@ func fitting(v model.Variable, fits string, least, greatest json.Number) model.V
 }
 
 func TestDTypes(t *testing.T) {
-	floats := fitting(arrayVariable("x", "float64", 10*mebi), "float16", "0", "9")
-	integers := fitting(arrayVariable("x", "int64", 10*mebi), "int8", "0", "20")
+	floats := fitting(ndarray("x", "float64", 10*mebi), "float16", "0", "9")
+	integers := fitting(ndarray("x", "int64", 10*mebi), "int8", "0", "20")
 	for _, of := range []struct {
 		name, source, use string
 		v                 model.Variable
@@ -53,7 +53,7 @@ func TestDTypes(t *testing.T) {
 
 // TestDTypeOfSample: where not all numbers were looked at, the advice is a guess and says so.
 func TestDTypeOfSample(t *testing.T) {
-	v := fitting(arrayVariable("x", "int64", 10*mebi), "int8", "0", "20")
+	v := fitting(ndarray("x", "int64", 10*mebi), "int8", "0", "20")
 	v.Contents.Elements = 2
 	n := session(t, []model.Variable{v}, ran{"import numpy as np\nx = np.arange(10_485_760)", []line{{1, 1, 1, nil},
 		makes(2, 80)}}, ran{"plt.hist(x)", []line{peaks(1, 40, 0)}})

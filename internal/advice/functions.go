@@ -24,8 +24,8 @@ var (
 	reductions = notebook.Set("sum mean max min amax amin prod any all argmax argmin count_nonzero vdot ptp " +
 		"size ndim")
 
-	// arrayCopying are reductions that make one other array of the size of their argument.
-	arrayCopying = notebook.Set("std var median percentile quantile nanmean nansum nanstd nanvar nanmax nanmin " +
+	// copiers are reductions that make one other array of the size of their argument.
+	copiers = notebook.Set("std var median percentile quantile nanmean nansum nanstd nanvar nanmax nanmin " +
 		"nanmedian")
 
 	// harmless are builtins that keep no reference to an array.

@@ -32,7 +32,7 @@ func TestHostileSources(t *testing.T) {
 		{"a long chain of attributes", "x = x * x" + strings.Repeat(".T.x", 20_000)},
 	} {
 		t.Run(of.name, func(t *testing.T) {
-			n := session(t, both(arrayVariable("z", "float64", 5*mebi)), setup, ran{names, lines},
+			n := session(t, both(ndarray("z", "float64", 5*mebi)), setup, ran{names, lines},
 				ran{of.last, []line{peaks(1, 80, 40)}})
 			checkArrays(t, n, "", 0, "")
 		})
@@ -45,10 +45,10 @@ var loop = ran{"import numpy as np\nparts = []\nfor i in range(20):\n    parts.a
 
 // TestHostileFigures: figures of a recording that cannot be do not make a rule fail.
 func TestHostileFigures(t *testing.T) {
-	views := arrayVariable("x", "float64", -1, 1<<62)
+	views := ndarray("x", "float64", -1, 1<<62)
 	views.ViewBytes, views.BaseBytes = -1, 1<<62
-	for _, v := range []model.Variable{arrayVariable("x", "float64", -5, 3), arrayVariable("x", "float64", 1<<62, 1<<62),
-		arrayVariable("x", "object"), views, fitting(arrayVariable("x", "int64", 1<<62, 8), "int8", "NaN", "")} {
+	for _, v := range []model.Variable{ndarray("x", "float64", -5, 3), ndarray("x", "float64", 1<<62, 1<<62),
+		ndarray("x", "object"), views, fitting(ndarray("x", "int64", 1<<62, 8), "int8", "NaN", "")} {
 		for _, source := range []string{"x = np.exp(x - 1)", "x = np.stack(parts)", "x = x[0]", "x = np.zeros(3)"} {
 			n := session(t, []model.Variable{v}, setup, loop, ran{source, []line{peaks(1, 80, 40)}})
 			for _, c := range arrays(n) {

@@ -104,11 +104,11 @@ func (t *inPlaceSteps) buildOthers(operands []syntax.Expr, spine int) bool {
 // isNumber reports whether an operand is a number or a reduction: never a view of the target.
 func (t *inPlaceSteps) isNumber(expr syntax.Expr) bool {
 	if call, ok := expr.(*syntax.Call); ok && t.valueOf(expr, t.p).sort != array {
-		if _, name, _ := t.method(call); reductions[name] || arrayCopying[name] {
+		if _, name, _ := t.method(call); reductions[name] || copiers[name] {
 			return true
 		}
 		name := t.numpyName(call.Func)
-		return reductions[name] || arrayCopying[name]
+		return reductions[name] || copiers[name]
 	}
 	return t.valueOf(expr, t.p).sort == scalar
 }

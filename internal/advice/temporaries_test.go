@@ -14,7 +14,7 @@ var setup = ran{"import numpy as np\nrng = np.random.default_rng(1)\nx = rng.nor
 	"y = rng.normal(size=5_242_880)", []line{{1, 1, 1, nil}, {2, 0, 0, nil}, makes(3, 40), makes(4, 40)}}
 
 func both(more ...model.Variable) []model.Variable {
-	return append([]model.Variable{arrayVariable("x", "float64", 5*mebi), arrayVariable("y", "float64", 5*mebi)}, more...)
+	return append([]model.Variable{ndarray("x", "float64", 5*mebi), ndarray("y", "float64", 5*mebi)}, more...)
 }
 
 // peaks is a statement whose arrays live at its highest moment, and one of whose results stays.
@@ -36,20 +36,20 @@ func TestInPlace(t *testing.T) {
 		{name: "from the right", source: "x = 1 / (1 + np.exp(-x))", last: peaks(1, 80, 40), saves: 40,
 			want: "x = -x\nnp.exp(x, out=x)\nx += 1\nx = np.divide(1, x, out=x)"},
 		{name: "a new array", source: "z = np.exp(-(x - 1) ** 2 / 2)",
-			more: []model.Variable{arrayVariable("z", "float64", 5*mebi)}, last: peaks(1, 80, 40), saves: 40,
+			more: []model.Variable{ndarray("z", "float64", 5*mebi)}, last: peaks(1, 80, 40), saves: 40,
 			want: "z = x - 1\nz **= 2\nnp.negative(z, out=z)\nz /= 2\nz = np.exp(z, out=z)"},
 		{name: "limits", source: "z = np.clip(x - y, 0, 1)",
-			more: []model.Variable{arrayVariable("z", "float64", 5*mebi)}, last: peaks(1, 80, 40),
+			more: []model.Variable{ndarray("z", "float64", 5*mebi)}, last: peaks(1, 80, 40),
 			saves: 40, want: "z = x - y\nz = np.clip(z, 0, 1, out=z)"},
 		{name: "random numbers", source: "z = np.random.standard_normal((640, 8192)).round(4)",
-			more: []model.Variable{arrayVariable("z", "float64", 640, 8192)}, last: peaks(1, 80, 40), saves: 40,
+			more: []model.Variable{ndarray("z", "float64", 640, 8192)}, last: peaks(1, 80, 40), saves: 40,
 			want: "z = np.random.standard_normal((640, 8192))\nz = np.round(z, 4, out=z)"},
 		{name: "a line that is timed", source: "%time z = np.random.standard_normal((640, 2 * 4096)).round(4)",
-			more: []model.Variable{arrayVariable("z", "float64", 640, 8192)}, last: peaks(1, 80, 40), saves: 40,
+			more: []model.Variable{ndarray("z", "float64", 640, 8192)}, last: peaks(1, 80, 40), saves: 40,
 			want: "%time z = np.random.standard_normal((640, 2 * 4096)); z = np.round(z, 4, out=z)"},
 		{name: "random numbers of a size with a name", source: "z = np.exp(rng.random(size=n) - 1)",
 			before: []ran{{"n = 5 * 2**20", []line{{1, 0, 0, nil}}}},
-			more:   []model.Variable{arrayVariable("z", "float64", 5*mebi)}, last: peaks(1, 80, 40), saves: 40,
+			more:   []model.Variable{ndarray("z", "float64", 5*mebi)}, last: peaks(1, 80, 40), saves: 40,
 			want: "z = rng.random(size=n)\nz -= 1\nz = np.exp(z, out=z)"},
 	} {
 		t.Run(of.name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestDrawnAtOnce(t *testing.T) {
 
 // TestNoInPlace: the same expressions where in-place steps would change something else, fail, or save nothing.
 func TestNoInPlace(t *testing.T) {
-	z := arrayVariable("z", "float64", 5*mebi)
+	z := ndarray("z", "float64", 5*mebi)
 	alias := func(source string) ran { return ran{source, []line{{1, 0, 0, nil}}} }
 	for _, of := range []struct {
 		name   string
@@ -90,10 +90,10 @@ func TestNoInPlace(t *testing.T) {
 			last: peaks(1, 80, 40)},
 		{name: "in memory that was free", more: []model.Variable{z}, source: "z = np.exp(x - 1)",
 			last: line{1, 1, 1, []arrayBlocks{{made: 80, kept: 40, live: 80}}}},
-		{name: "integers", more: []model.Variable{arrayVariable("k", "int64", 5*mebi), z},
+		{name: "integers", more: []model.Variable{ndarray("k", "int64", 5*mebi), z},
 			before: []ran{{"k = rng.integers(0, 9, size=5_242_880)", []line{makes(1, 40)}}},
 			source: "z = np.exp(k - 1)", last: peaks(1, 80, 40)},
-		{name: "of another size", more: []model.Variable{arrayVariable("z", "float64", 5*mebi, 2)},
+		{name: "of another size", more: []model.Variable{ndarray("z", "float64", 5*mebi, 2)},
 			source: "z = np.exp(x - offsets)", last: peaks(1, 160, 80)},
 		{name: "an unknown function", more: []model.Variable{z}, source: "z = np.exp(shifted(x) - 1)",
 			last: peaks(1, 80, 40)},
@@ -132,7 +132,7 @@ func TestOtherLinesMayBeAsHigh(t *testing.T) {
 		{"one before made as much", []arrayBlocks{at(2, 120, 40), at(3, 80, 80), at(4, 4, 0)}, 0},
 	} {
 		t.Run(of.name, func(t *testing.T) {
-			b := arrayVariable("b", "float64", 5*mebi)
+			b := ndarray("b", "float64", 5*mebi)
 			n := session(t, both(b), setup, ran{source, []line{{1, 120, 0, of.blocks}}})
 			kind, want := InPlace, changed
 			if of.saves == 0 {

@@ -9,7 +9,7 @@ import (
 func TestViewKeepsItsBase(t *testing.T) {
 	begin := "import numpy as np\nrng = np.random.default_rng(1)\ndata = rng.normal(size=(1_310_720, 8))"
 	made := ran{begin, []line{{1, 1, 1, nil}, {2, 0, 0, nil}, makes(3, 80)}}
-	view := arrayVariable("first", "float64", mebi+mebi/4)
+	view := ndarray("first", "float64", mebi+mebi/4)
 	view.ViewBytes, view.BaseBytes = 10*mib, 80*mib
 	view.Execution, view.Line = 1, 3
 	other := ran{"y = rng.normal(size=5_242_880)", []line{makes(1, 40)}}
