@@ -78,7 +78,7 @@ var layers = []rule{
 	{figures, []string{"event/recording"}, effects, nil, "the same events give the same figures, on any machine"},
 	{figures, nil, live, nil, "a recording is read without the live half"},
 	{[]string{"report", "internal/report"}, nil, live, nil, "a report is printed without the live half"},
-	{[]string{"report", "internal/report"}, []string{"internal/report/viewers"},
+	{[]string{"report", "internal/report"}, nil,
 		[]string{"attribution", "event"}, nil, "printers know the model alone"},
 	{append([]string{"internal/code"}, live...), nil, []string{"attribution", "report",
 		"internal/advice", "internal/compare", "internal/merge", "internal/plan", "internal/syntax"}, nil,

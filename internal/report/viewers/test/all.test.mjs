@@ -12,7 +12,7 @@ import * as perfetto from "./perfetto.mjs";
 import * as speedscope from "./speedscope.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "ipytracer-viewers-"));
-execFileSync("go", ["run", "./internal/report/viewers/files", "exports", folder], {
+execFileSync("go", ["run", "./bench", "exports", folder], {
   cwd: fileURLToPath(new URL("../../../..", import.meta.url)),
   stdio: "inherit",
 });

@@ -2,7 +2,7 @@
 
 The figures are still there, and those of the JSON.
 
-python3 notebook.py FOLDER VIEWERS: FOLDER has what internal/report/viewers/files writes, VIEWERS what
+python3 notebook.py FOLDER VIEWERS: FOLDER has what `go run ./bench exports` writes, VIEWERS what
 scripts/viewers.sh gets.
 """
 

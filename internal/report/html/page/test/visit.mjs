@@ -9,7 +9,7 @@ import { complete, open } from "../browser.mjs";
 import { written } from "./truth.mjs";
 
 export const folder = mkdtempSync(join(tmpdir(), "ipytracer-pages-"));
-execFileSync("go", ["run", "./internal/report/viewers/files", "pages", folder], {
+execFileSync("go", ["run", "./bench", "pages", folder], {
   cwd: fileURLToPath(new URL("../../../../..", import.meta.url)),
   stdio: "inherit",
 });

@@ -21,7 +21,8 @@ var formats = map[string]func(io.Writer, *model.Report) error{
 }
 
 // exports writes the fixtures in every format that another tool reads.
-func exports(folder string) {
+func exports(arguments []string) {
+	folder := folderOf(arguments)
 	for name, make := range reporttest.Reports {
 		writeExports(folder, name, make())
 	}

@@ -1,7 +1,3 @@
-// Command reports reads one of the program's recordings, in which each block is streamed. It makes a recording in the
-// format of recordings.py that has only the reports of PyTorch's allocator:
-//
-//	go run ./testdata/gpu/replay/reports NAME FILE.arrows > NAME.jsonl
 package main
 
 import (
@@ -9,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"log"
 	"os"
 	"strings"
 
@@ -18,7 +14,7 @@ import (
 	"ipytracer/event/recording"
 )
 
-const report = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+const reportMemory = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 
 type cell struct {
 	Source string         `json:"source"`
@@ -29,15 +25,13 @@ type cell struct {
 	rows     [][]any
 }
 
-func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: reports NAME FILE.arrows")
-		os.Exit(2)
+// reports reads one of the program's recordings, in which each block is streamed. It prints a recording in the format
+// of testdata/gpu/replay/recordings.py that has only the reports of PyTorch's allocator.
+func reports(arguments []string) {
+	if len(arguments) != 2 {
+		log.Fatal("usage: bench reports NAME FILE.arrows > NAME.jsonl")
 	}
-	if err := convert(os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	check(convert(arguments[0], arguments[1]))
 }
 
 func convert(name, path string) error {
@@ -49,7 +43,7 @@ func convert(name, path string) error {
 	out := bufio.NewWriter(os.Stdout)
 	lines := json.NewEncoder(out)
 	err = lines.Encode(map[string]any{"recording": name, "libraries": []string{"libc10.so"},
-		"functions": []string{report}, "threads": 1, "truth_from": "reports", "cells": cells})
+		"functions": []string{reportMemory}, "threads": 1, "truth_from": "reports", "cells": cells})
 	for _, c := range cells {
 		for _, row := range c.rows {
 			err = errors.Join(err, lines.Encode(row))

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"log"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -17,7 +20,8 @@ import (
 
 // pages writes pages for the tests in a browser: the fixtures, a made-up notebook with a timeline, and a session in
 // which every text tries to be more than text.
-func pages(folder string) {
+func pages(arguments []string) {
+	folder := folderOf(arguments)
 	for name, make := range reporttest.Reports {
 		writePage(folder, name, make(), nil)
 	}
@@ -69,4 +73,22 @@ func sizes(text []byte) map[string]string {
 		}
 	}
 	return written
+}
+
+// folderOf returns the only argument of a command that writes into a folder.
+func folderOf(arguments []string) string {
+	if len(arguments) != 1 {
+		log.Fatal("usage: bench pages|exports DIR")
+	}
+	return arguments[0]
+}
+
+func put(folder, name string, data []byte) {
+	check(os.WriteFile(filepath.Join(folder, name), data, 0o644))
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
 }
