@@ -18,7 +18,6 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/cmd/tracer/internal/selftest"
 	"ipytracer/internal/code/cuda"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/host/confine"
@@ -72,8 +71,8 @@ func runWorkload(c console.Console, name string) error {
 	if name == "costs" {
 		return doctor.PrintCosts(c.Out)
 	}
-	err := selftest.RunWorkload(name)
-	if errors.Is(err, selftest.ErrNoWorkload) {
+	err := doctor.RunWorkload(name)
+	if errors.Is(err, doctor.ErrNoWorkload) {
 		return console.Usage(err)
 	}
 	return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/selftest"
+	"ipytracer/cmd/tracer/internal/doctor"
 )
 
 // needBPF skips where tracing is not permitted, unless it must be.
@@ -38,11 +38,11 @@ func TestSelftest(t *testing.T) {
 	if err != nil {
 		t.Fatalf("selftest: %v\n%s%s", err, errs.String(), out.String())
 	}
-	var r selftest.Result
+	var r doctor.SelftestResult
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Passed || r.Failure != "" || r.Schema != selftest.Schema || len(r.Workloads) < len(selftest.Workloads)+1 {
+	if !r.Passed || r.Failure != "" || r.Schema != doctor.SelftestSchema || len(r.Workloads) < len(doctor.Workloads)+1 {
 		t.Errorf("passed %v, failure %q, schema %q, %d workloads", r.Passed, r.Failure, r.Schema, len(r.Workloads))
 	}
 	for _, w := range append(r.Workloads, r.Cells...) {
@@ -66,7 +66,7 @@ func TestSelftestGPU(t *testing.T) {
 	if err != nil {
 		t.Fatalf("selftest: %v\n%s", err, out)
 	}
-	var r selftest.Result
+	var r doctor.SelftestResult
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatal(err)
 	}

@@ -11,20 +11,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/cmd/tracer/internal/selftest"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 )
 
-// doctorOptions are the flags of `tracer doctor`.
-type doctorOptions struct {
+// doctorFlags are the flags of `tracer doctor`.
+type doctorFlags struct {
 	Format string
 	Quick  bool
 }
 
 func newDoctorCommand(c console.Console) *cobra.Command {
-	var o doctorOptions
+	var o doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor [PID]",
 		Short: "Check whether this machine can trace, what that costs, and how to fix problems",
@@ -50,7 +49,7 @@ func newDoctorCommand(c console.Console) *cobra.Command {
 }
 
 // runDoctor examines everything, or the machine and the Python pid unless that is 0.
-func runDoctor(ctx context.Context, o doctorOptions, c console.Console, pid int) error {
+func runDoctor(ctx context.Context, o doctorFlags, c console.Console, pid int) error {
 	if err := console.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
@@ -81,15 +80,15 @@ func Commands(c console.Console) []*cobra.Command {
 	return []*cobra.Command{newDoctorCommand(c), newSelftestCommand(c)}
 }
 
-// selftestOptions are the flags of `tracer selftest`.
-type selftestOptions struct {
+// selftestFlags are the flags of `tracer selftest`.
+type selftestFlags struct {
 	Format string
 	Python string
 	Only   []string
 }
 
 func newSelftestCommand(c console.Console) *cobra.Command {
-	var o selftestOptions
+	var o selftestFlags
 	cmd := &cobra.Command{
 		Use:   "selftest",
 		Short: "Prove that the figures are exact on this machine",
@@ -112,7 +111,7 @@ found, cells of known truth are compared as well. It ends with status 1 at the f
 // noPython is the value of --python for no cells.
 const noPython = "none"
 
-func runSelftest(ctx context.Context, o selftestOptions, c console.Console) error {
+func runSelftest(ctx context.Context, o selftestFlags, c console.Console) error {
 	if err := console.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
@@ -128,20 +127,20 @@ func runSelftest(ctx context.Context, o selftestOptions, c console.Console) erro
 	if err != nil {
 		return err
 	}
-	options := selftest.Options{Tracer: c.Version, Only: o.Only, Python: python, WithoutCells: o.Python == noPython}
+	options := SelftestOptions{Tracer: c.Version, Only: o.Only, Python: python, WithoutCells: o.Python == noPython}
 	if o.Format == "text" {
 		options.Text, options.Color = c.Out, console.Colored(c.Out)
 		options.Progress = func(doing string) func() { return console.StartProgress(c.Err, false, doing).Stop }
 	}
-	result, err := selftest.Run(ctx, options)
+	result, err := Prove(ctx, options)
 	if errors.Is(err, ledger.ErrNotPermitted) || errors.Is(err, ledger.ErrNotSupported) {
 		return err
 	}
 	if o.Format == "json" {
 		err = errors.Join(err, console.PrintJSON(c.Out, result))
 	}
-	if err != nil && !errors.Is(err, selftest.ErrFailed) {
-		err = fmt.Errorf("%w: %w", selftest.ErrFailed, err)
+	if err != nil && !errors.Is(err, ErrSelftest) {
+		err = fmt.Errorf("%w: %w", ErrSelftest, err)
 	}
 	if err != nil {
 		return console.WithStatus(console.Failed, err)
@@ -151,7 +150,7 @@ func runSelftest(ctx context.Context, o selftestOptions, c console.Console) erro
 
 // checkNames finds a mistyped name before any test runs.
 func checkNames(only []string) error {
-	known := selftest.Names()
+	known := SelftestNames()
 	for _, name := range only {
 		if !slices.Contains(known, name) {
 			return console.Usagef("--only %q: the tests are %s", name, strings.Join(known, ", "))
@@ -162,12 +161,12 @@ func checkNames(only []string) error {
 
 // choosePython returns the named Python, or else an installed one if a test needs one, which takes a second to find. It
 // returns nil if there is none, or none is needed.
-func choosePython(ctx context.Context, named string, only []string) (*selftest.Python, error) {
+func choosePython(ctx context.Context, named string, only []string) (*CellPython, error) {
 	switch named {
 	case noPython:
 		return nil, nil
 	case "":
-		if !selftest.WantsCells(only) {
+		if !WantsCells(only) {
 			return nil, nil
 		}
 		var paths []string
@@ -176,9 +175,9 @@ func choosePython(ctx context.Context, named string, only []string) (*selftest.P
 				paths = append(paths, installed.Path)
 			}
 		}
-		return selftest.FindPython(ctx, paths), nil
+		return FindPython(ctx, paths), nil
 	}
-	p, err := selftest.AskPython(ctx, named)
+	p, err := AskPython(ctx, named)
 	if err != nil {
 		return nil, console.Usagef("--python %s: %w", named, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 
-	"ipytracer/cmd/tracer/internal/selftest"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/words"
 )
@@ -42,8 +41,8 @@ const costPairs = 15
 // ledger's probes and without. It takes turns, so that other work of the machine affects all measurements.
 func (d *Diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 	for root, m := range []struct{ loop, id, name string }{
-		{selftest.LoopFaults, "page_fault", "page fault"},
-		{selftest.LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
+		{LoopFaults, "page_fault", "page fault"},
+		{LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
 	} {
 		samples, err := measureLoop(ctx, l, uint32(root), m.loop)
 		if err != nil {
@@ -82,9 +81,9 @@ func quantile(values []float64, q float64) float64 {
 
 // measureLoop returns the pairs of a traced process and of an untraced one.
 func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name string) (out [2]pairs, err error) {
-	var loops [2]*selftest.Loop
+	var loops [2]*Loop
 	for i := range loops {
-		if loops[i], err = selftest.StartLoop(ctx, name); err != nil {
+		if loops[i], err = StartLoop(ctx, name); err != nil {
 			return out, err
 		}
 		defer loops[i].Close()
@@ -112,7 +111,7 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 
 // askEach measures both loops, after a collection of garbage. It discards the first answer of each loop, because caches
 // are cold.
-func askEach(loops [2]*selftest.Loop, report func(i int, ns float64)) error {
+func askEach(loops [2]*Loop, report func(i int, ns float64)) error {
 	runtime.GC()
 	for i, l := range loops {
 		if _, err := l.Ask(); err != nil {
@@ -145,11 +144,11 @@ func PrintCosts(w io.Writer) error {
 		loop string
 		work func() (ledger.Work, error)
 	}{
-		{selftest.LoopFaults, l.Tracepoints.ResidentWork},
-		{selftest.LoopFalls, l.Tracepoints.ResidentWork},
-		{selftest.LoopMaps, l.Tracepoints.MappedWork},
+		{LoopFaults, l.Tracepoints.ResidentWork},
+		{LoopFalls, l.Tracepoints.ResidentWork},
+		{LoopMaps, l.Tracepoints.MappedWork},
 	} {
-		loop, err := selftest.StartLoop(context.Background(), c.loop)
+		loop, err := StartLoop(context.Background(), c.loop)
 		if err != nil {
 			return err
 		}
@@ -171,7 +170,7 @@ func PrintCosts(w io.Writer) error {
 }
 
 // perEvent returns the time of an operation, and the time that the program took for each event meanwhile, in ns.
-func perEvent(l *selftest.Loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
+func perEvent(l *Loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
 	if _, err = l.Ask(); err != nil { // warm up
 		return 0, 0, err
 	}

@@ -1,4 +1,4 @@
-package selftest
+package doctor
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 	"ipytracer/internal/words"
 )
 
-// Options say what to test, and where to print.
-type Options struct {
-	Tracer       string   // the tracer's version
-	Only         []string // of [Names]; nil: all
-	Python       *Python  // runs the cells; nil: none was found, which the result notes
-	WithoutCells bool     // skip the cells
+// SelftestOptions say what to test, and where to print.
+type SelftestOptions struct {
+	Tracer       string      // the tracer's version
+	Only         []string    // of [SelftestNames]; nil: all
+	Python       *CellPython // runs the cells; nil: none was found, which the result notes
+	WithoutCells bool        // skip the cells
 	// Text receives a line for each finished test; nil for none.
 	Text  io.Writer
 	Color bool // of Text
@@ -23,7 +23,7 @@ type Options struct {
 	Progress func(doing string) (stop func())
 }
 
-func (o *Options) progress(doing string) (stop func()) {
+func (o *SelftestOptions) progress(doing string) (stop func()) {
 	if o.Progress == nil {
 		return func() {}
 	}
@@ -32,8 +32,8 @@ func (o *Options) progress(doing string) (stop func()) {
 
 // selftest is one run of the tests.
 type selftest struct {
-	Options
-	result Result
+	SelftestOptions
+	result SelftestResult
 }
 
 // step runs one test unless Only excludes it, adds its result to into, and prints its line.

@@ -1,4 +1,4 @@
-package selftest
+package doctor
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"ipytracer/internal/host/invoker"
 )
 
-// Python is an interpreter with the versions of its packages; "" for a missing one.
-type Python struct {
+// CellPython is an interpreter with the versions of its packages; "" for a missing one.
+type CellPython struct {
 	Path    string
 	Version string `json:"python"`
 	IPython string `json:"ipython"`
@@ -30,7 +30,7 @@ print(json.dumps(out))`
 
 // FindPython returns the first Python that has IPython and NumPy, else the first that has IPython, nil if there is
 // none.
-func FindPython(ctx context.Context, paths []string) (best *Python) {
+func FindPython(ctx context.Context, paths []string) (best *CellPython) {
 	for _, path := range paths {
 		p, err := AskPython(ctx, path)
 		if err != nil || p.IPython == "" {
@@ -47,7 +47,7 @@ func FindPython(ctx context.Context, paths []string) (best *Python) {
 }
 
 // AskPython runs a Python, as the invoking user, and asks it for its packages.
-func AskPython(ctx context.Context, path string) (*Python, error) {
+func AskPython(ctx context.Context, path string) (*CellPython, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // an emulated machine takes one
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-c", askVersions)
@@ -62,7 +62,7 @@ func AskPython(ctx context.Context, path string) (*Python, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Python{Path: path}
+	p := &CellPython{Path: path}
 	if err := json.Unmarshal(out, p); err != nil {
 		return nil, fmt.Errorf("the program that answers is no Python: %w", err)
 	}

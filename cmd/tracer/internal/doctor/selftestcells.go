@@ -1,4 +1,4 @@
-package selftest
+package doctor
 
 import (
 	"context"
@@ -41,7 +41,7 @@ var continued = regexp.MustCompile(` *\\\n *`)
 
 // traceCells runs the script in a traced IPython, which reads each line from standard input as a cell. IPython gets a
 // new directory, so that it does not read the user's start-up files and history.
-func (t *selftest) traceCells(ctx context.Context, python *Python) (*cellRun, error) {
+func (t *selftest) traceCells(ctx context.Context, python *CellPython) (*cellRun, error) {
 	who, err := invoker.Find()
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (r *cellRun) cell(text string) (*model.Window, error) {
 	for _, w := range slices.Backward(cells) {
 		switch {
 		case strings.HasPrefix(w.Source, text) && w.Status != model.OK:
-			return nil, fmt.Errorf("%w: the cell %q ended with status %s", ErrFailed, text, w.Status)
+			return nil, fmt.Errorf("%w: the cell %q ended with status %s", ErrSelftest, text, w.Status)
 		case strings.HasPrefix(w.Source, text):
 			return w, nil
 		case w.Source == "":
@@ -123,7 +123,7 @@ func (r *cellRun) cell(text string) (*model.Window, error) {
 		}
 	}
 	return nil, fmt.Errorf("%w: the cell %q is not among the %d of the report (%d without source)",
-		ErrFailed, text, len(cells), sourceless)
+		ErrSelftest, text, len(cells), sourceless)
 }
 
 // compareCells runs cells of known truth in a real IPython, as the invoking user, and compares their figures.

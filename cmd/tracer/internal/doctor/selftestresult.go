@@ -1,4 +1,4 @@
-package selftest
+package doctor
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"ipytracer/event"
 )
 
-// Schema is the version of the JSON object ([Result]).
-const Schema = "ipytracer/selftest/v1"
+// SelftestSchema is the version of the JSON object ([SelftestResult]).
+const SelftestSchema = "ipytracer/selftest/v1"
 
-// Result is the result of a self-test.
-type Result struct {
+// SelftestResult is the result of a self-test.
+type SelftestResult struct {
 	Schema    string   `json:"schema"`
 	Tracer    string   `json:"tracer"`
 	Kernel    string   `json:"kernel"`
@@ -50,8 +50,8 @@ func newFigure(meter, of string, expected, found, bound int64) Figure {
 
 func (f Figure) right() bool { return max(f.Difference, -f.Difference) <= f.Bound }
 
-// ErrFailed is a failed self-test: a figure that differs from the truth, or a certificate with a fault.
-var ErrFailed = errors.New("selftest failed")
+// ErrSelftest is a failed self-test: a figure that differs from the truth, or a certificate with a fault.
+var ErrSelftest = errors.New("selftest failed")
 
 // mismatch is a figure that differs from the truth.
 type mismatch struct {
@@ -65,7 +65,7 @@ func (m *mismatch) Error() string {
 }
 
 // Is makes every mismatch a failed self-test.
-func (m *mismatch) Is(target error) bool { return target == ErrFailed }
+func (m *mismatch) Is(target error) bool { return target == ErrSelftest }
 
 // The meters of cells beside those of workloads.
 var (

@@ -1,4 +1,4 @@
-package selftest
+package doctor
 
 import (
 	"bytes"
@@ -10,11 +10,11 @@ import (
 // TestSaysWhatIsWrong makes a figure wrong by one byte.
 func TestSaysWhatIsWrong(t *testing.T) {
 	var out bytes.Buffer
-	s := &selftest{Options: Options{Text: &out}}
+	s := &selftest{SelftestOptions: SelftestOptions{Text: &out}}
 	err := s.step(&s.result.Workloads, "spike", "about", func() (Test, error) {
 		return Test{Figures: []Figure{newFigure(Resident, "process", 4096, 4097, 0)}}, nil
 	})
-	if !errors.Is(err, ErrFailed) {
+	if !errors.Is(err, ErrSelftest) {
 		t.Fatalf("error %v", err)
 	}
 	for _, want := range []string{"spike", Resident, "4096", "4097", "+1"} {

@@ -1,4 +1,4 @@
-package selftest
+package doctor
 
 import (
 	"bytes"
@@ -122,7 +122,7 @@ func compareWorkload(w Workload, truths []Truth, r *model.Report) (out Test, err
 		}
 		at := slices.IndexFunc(r.Processes, func(p model.Process) bool { return p.PID == truth.PID })
 		if at < 0 {
-			return out, fmt.Errorf("%w: process %d of workload %s is not in the report", ErrFailed, truth.PID, w.Name)
+			return out, fmt.Errorf("%w: process %d of workload %s is not in the report", ErrSelftest, truth.PID, w.Name)
 		}
 		for _, meter := range w.Meters {
 			f := r.Processes[at].Meters[meter]
@@ -133,7 +133,7 @@ func compareWorkload(w Workload, truths []Truth, r *model.Report) (out Test, err
 	}
 	at := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == model.Session })
 	if at < 0 {
-		return out, fmt.Errorf("%w: the report of workload %s has no session", ErrFailed, w.Name)
+		return out, fmt.Errorf("%w: the report of workload %s has no session", ErrSelftest, w.Name)
 	}
 	session := &r.Windows[at]
 	for _, meter := range w.Meters {
@@ -163,29 +163,29 @@ func boundOf(f model.Figure) int64 {
 func checkCertificate(r *model.Report, lossy bool) error {
 	c := r.Certificate
 	if c.BoundariesLost != 0 {
-		return fmt.Errorf("%w: %d boundaries are missing", ErrFailed, c.BoundariesLost)
+		return fmt.Errorf("%w: %d boundaries are missing", ErrSelftest, c.BoundariesLost)
 	}
 	if made := c.Delivered + uint64(lostChanges(r)); made != c.Made {
 		return fmt.Errorf("%w: %d changes were made, but %d delivered and %d counted as lost",
-			ErrFailed, c.Made, c.Delivered, lostChanges(r))
+			ErrSelftest, c.Made, c.Delivered, lostChanges(r))
 	}
 	if lossy && event.Bytes(smallestRing) > event.UsualPage {
 		lossy = c.Delivered != c.Made
 	}
 	if !lossy && !c.Complete && len(c.Problems) > 0 {
-		return fmt.Errorf("%w: the certificate is not complete: %s", ErrFailed, strings.Join(c.Problems, "; "))
+		return fmt.Errorf("%w: the certificate is not complete: %s", ErrSelftest, strings.Join(c.Problems, "; "))
 	}
 	if lossy != (c.Delivered != c.Made) || c.Complete == lossy {
-		return fmt.Errorf("%w: %d of %d changes were delivered", ErrFailed, c.Delivered, c.Made)
+		return fmt.Errorf("%w: %d of %d changes were delivered", ErrSelftest, c.Delivered, c.Made)
 	}
 	for _, p := range c.Meters {
 		if p.Agreed != p.Compared {
 			return fmt.Errorf("%w: certificate: %s: the peaks of %d of %d windows differ from the recomputed "+
 				"ones, by up to %d bytes",
-				ErrFailed, p.ID, p.Compared-p.Agreed, p.Compared, p.Difference)
+				ErrSelftest, p.ID, p.Compared-p.Agreed, p.Compared, p.Difference)
 		}
 		if !lossy && p.Skipped > 0 && p.ID != meterNumPy {
-			return fmt.Errorf("%w: certificate: %s: %d windows could not be compared", ErrFailed, p.ID, p.Skipped)
+			return fmt.Errorf("%w: certificate: %s: %d windows could not be compared", ErrSelftest, p.ID, p.Skipped)
 		}
 	}
 	return nil

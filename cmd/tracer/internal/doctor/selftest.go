@@ -1,7 +1,8 @@
-// Package selftest runs programs and cells of known truth under the tracer and compares its figures, to the byte, with
-// their own readings. It has the programs: each takes memory in a way of its own and reads its page tables at its peak,
-// or measures the time of an operation (package doctor). Flags, rights and exit statuses are the command's.
-package selftest
+package doctor
+
+// The self-test runs programs and cells of known truth under the tracer and compares its figures, to the byte, with
+// their own readings. Each program takes memory in a way of its own and reads its page tables at its peak, or measures
+// the time of an operation.
 
 import (
 	"context"
@@ -12,8 +13,8 @@ import (
 	"ipytracer/internal/ledger"
 )
 
-// Names returns the names of all tests.
-func Names() []string {
+// SelftestNames returns the names of all tests.
+func SelftestNames() []string {
 	names := []string{smallRing}
 	for _, w := range Workloads {
 		names = append(names, w.Name)
@@ -24,11 +25,11 @@ func Names() []string {
 	return names
 }
 
-// Run runs the tests up to the first that fails. Its error is that test's ([ErrFailed]), or the reason why nothing
+// Prove runs the tests up to the first that fails. Its error is that test's ([ErrSelftest]), or the reason why nothing
 // could be compared. It returns the earlier results with the error.
-func Run(ctx context.Context, o Options) (Result, error) {
-	t := &selftest{Options: o, result: Result{
-		Schema: Schema, Tracer: o.Tracer, Kernel: ledger.KernelRelease(), CPUs: runtime.NumCPU(),
+func Prove(ctx context.Context, o SelftestOptions) (SelftestResult, error) {
+	t := &selftest{SelftestOptions: o, result: SelftestResult{
+		Schema: SelftestSchema, Tracer: o.Tracer, Kernel: ledger.KernelRelease(), CPUs: runtime.NumCPU(),
 		Workloads: []Test{}, Cells: []Test{}, Notes: []string{},
 	}}
 	defer ledger.KeepSources()()

@@ -1,4 +1,4 @@
-package selftest
+package doctor
 
 import (
 	"fmt"
@@ -120,7 +120,7 @@ func compareStatements(r *cellRun) (out Test, err error) {
 	}
 	s := slices.DeleteFunc(r.windows(model.Statement), func(s *model.Window) bool { return s.Parent != w.ID })
 	if len(s) != 3 {
-		return out, fmt.Errorf("%w: the cell has 3 statements, the report %d", ErrFailed, len(s))
+		return out, fmt.Errorf("%w: the cell has 3 statements, the report %d", ErrSelftest, len(s))
 	}
 	out.Figures = append(r.peaks("statement 1", s[0], "first", Mapped, Resident),
 		r.peaks("statement 3", s[2], "third", Mapped, Resident)...)
@@ -132,7 +132,7 @@ func compareExperiments(r *cellRun) (out Test, err error) {
 		experiments := r.windows(model.Experiment)
 		at := slices.IndexFunc(experiments, func(w *model.Window) bool { return w.Name == name })
 		if at < 0 {
-			return out, fmt.Errorf("%w: the experiment %q is not in the report", ErrFailed, name)
+			return out, fmt.Errorf("%w: the experiment %q is not in the report", ErrSelftest, name)
 		}
 		out.Figures = append(out.Figures, r.peaks(name, experiments[at], name, Mapped, Resident)...)
 	}
