@@ -20,6 +20,9 @@ case $* in
 all) names=("${ci[@]}" "${builds[@]}") ;;
 esac
 mkdir -p "$dir"
+# Two at a time would build in the same trees.
+exec 9>"$dir/.lock"
+flock 9
 # A mirror may lag behind a suite that moves, and the packages of these trees were chosen long before.
 apt=(-o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false)
 
