@@ -39,7 +39,7 @@ export PYTHONS_DIR SKIPPED AGAIN COUNTS RERUN MAY_SKIP
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/tracer and bin/tracer-agent (needs Go only; with a C compiler they get NVML too)

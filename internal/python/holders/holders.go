@@ -1,6 +1,7 @@
-// Package holders finds the holders of blocks of memory in a live Python: the variable, output, traceback, frame or
-// module, and the path from there by which each block is reached; the Python's objects by name; and the memory that
-// only views hold. Others (tracer, attribution) decide which blocks are asked for, and what follows for an audit.
+// Package holders finds the holders of blocks of memory in a live Python, and its objects by name. A holder is the
+// variable, output, traceback, frame or module, with the path from there by which a block is reached. The package also
+// finds memory that only views hold. Others (tracer, attribution) decide which blocks are asked for, and what follows
+// for an audit.
 //
 // It reads the process's objects from outside, through its memory, while the process runs. A [Survey] does that once,
 // and its notes answer all questions. From the roots (see [event.HolderKind]), in their order, it goes breadth first

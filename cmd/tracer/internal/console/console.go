@@ -1,6 +1,6 @@
-// Package console has what a command is typed at and prints to: its input, arguments and flags, messages and progress,
-// the formats of reports and the places that documents go to, the rights that this takes, and the signals and errors
-// that end it. Only here do errors become exit statuses and sentences for people.
+// Package console has the inputs and outputs of commands: arguments and flags, messages and progress, the formats of
+// reports and the places that documents go to, the rights that this takes, and the signals and errors that end a
+// command. Only here do errors become exit statuses and sentences for people.
 package console
 
 import (

@@ -1,6 +1,6 @@
-// Package doctor finds out whether a machine can trace: its kernel, privileges, GPUs, C library, NumPys and Pythons,
-// the cost of a probe there, and how to get missing parts. Its self-test ([Prove]) runs programs and cells of known
-// truth under the tracer, and compares the figures with their own readings.
+// Package doctor finds out whether a machine can trace. It checks the machine's kernel, privileges, GPUs, C library,
+// NumPys and Pythons, the cost of a probe there, and how to get missing parts. Its self-test ([Prove]) runs programs
+// and cells of known truth under the tracer, and compares the figures with their own readings.
 package doctor
 
 import (

@@ -1,5 +1,5 @@
 // Package session has the commands that act on running programs: attach, run, top and limit. It runs one session of the
-// tracer: it attaches, records, answers notebooks, looks at objects in the end, and prints the report.
+// tracer for each. A session attaches, records, answers notebooks, looks at objects in the end, and prints the report.
 package session
 
 import (

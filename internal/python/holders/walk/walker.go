@@ -1,9 +1,9 @@
-// Package walk goes over the objects of a Python from its roots, breadth first and each object once, along the
-// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A census
-// is the visitor that notes all objects and counts the references to each: [Findings] has its results, and later walks
-// replay its notes. A [PathWriter] says what holds an object: the path by which a walk has reached it, as an expression
-// of Python, or the cycle that it is in. For that there are algorithms on graphs of very many vertices: depth-first
-// orders, dominators, strongly connected components.
+// Package walk goes over the objects of a Python from its roots. It goes breadth first, to each object once, along the
+// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A census is
+// the visitor that notes all objects and counts the references to each: [Findings] has its results, and later walks
+// replay its notes. A [PathWriter] finds what holds an object: the path by which a walk has reached it, as an
+// expression of Python, or the cycle that it is in. For that there are algorithms on graphs of very many vertices:
+// depth-first orders, dominators, strongly connected components.
 package walk
 
 import (
