@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/internal/code/native"
+	"ipytracer/internal/code/elffile"
 	"ipytracer/model"
 )
 
@@ -142,8 +142,8 @@ func compareNative(t *testing.T, want block, stack []model.Frame, python string)
 			return
 		}
 		f := stack[i]
-		if !f.Native || f.Module != w.module || w.symbol != "" && f.Function != native.Demangle(w.symbol) {
-			t.Errorf("%d bytes: frame %d is %+v, want %s in %s", want.size, i, f, native.Demangle(w.symbol), w.module)
+		if !f.Native || f.Module != w.module || w.symbol != "" && f.Function != elffile.Demangle(w.symbol) {
+			t.Errorf("%d bytes: frame %d is %+v, want %s in %s", want.size, i, f, elffile.Demangle(w.symbol), w.module)
 		}
 		if w.symbol != "" && (filepath.Base(f.File) != "calls.cpp" || f.Line == 0) {
 			t.Errorf("%d bytes: frame %d is at %q line %d", want.size, i, f.File, f.Line)

@@ -18,7 +18,6 @@ import (
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/code/libc"
-	"ipytracer/internal/code/native"
 	"ipytracer/internal/python/numpy"
 	"ipytracer/tracer/internal/instruments"
 	"ipytracer/tracer/internal/running"
@@ -46,12 +45,12 @@ var fileReaders = []struct {
 	{"torch", func(r io.ReaderAt) string { _, err := cuda.Find(r, cuda.Torch); return fmt.Sprint(err) }},
 	{"stacks", func(r io.ReaderAt) string {
 		room := elffile.Room{Bytes: running.MaxNativeBytes}
-		m, err := native.Open(r, nil, &room)
+		m, err := elffile.OpenModule(r, nil, &room)
 		if err != nil {
 			return err.Error()
 		}
 		m.Prepare(func() bool { return false })
-		place := native.Place{}
+		place := elffile.Place{}
 		for at := uint64(0x1000); at < 0x1000+1000; at++ {
 			m.Rule(at)
 			place = m.Place(at)

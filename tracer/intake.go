@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/code/native"
+	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/tracer/internal/budget"
@@ -297,18 +297,18 @@ func (i *intake) StackCopy(c *ledger.StackCopy) {
 	if !inPython(c.IP) { // as in bpf/native.h
 		out.PCs, out.Leaf = append(out.PCs, c.IP), true
 	}
-	registers := native.Registers{IP: c.IP, SP: c.SP, BP: c.BP, Link: c.Link}
-	calls, end := native.Unwind(registers, c.Memory, ledger.MaxNative-len(out.PCs),
-		func(pc uint64, leaf bool) native.Rule { return i.code.Natives.Rule(t, pc, leaf) },
+	registers := elffile.Registers{IP: c.IP, SP: c.SP, BP: c.BP, Link: c.Link}
+	calls, end := elffile.Unwind(registers, c.Memory, ledger.MaxNative-len(out.PCs),
+		func(pc uint64, leaf bool) elffile.Rule { return i.code.Natives.Rule(t, pc, leaf) },
 		func(pc uint64) bool { return c.Python != 0 && inPython(pc) })
 	out.PCs, out.End = append(out.PCs, calls...), nativeEnds[end]
 	i.NativeStack(&out)
 }
 
 var nativeEnds = [...]ledger.NativeEnd{
-	native.EndFull: ledger.NativeFull, native.EndOutermost: ledger.NativeOutermost,
-	native.EndStopped: ledger.NativePython,
-	native.EndUnknown: ledger.NativeUnknown,
+	elffile.EndFull: ledger.NativeFull, elffile.EndOutermost: ledger.NativeOutermost,
+	elffile.EndStopped: ledger.NativePython,
+	elffile.EndUnknown: ledger.NativeUnknown,
 }
 
 // NativeStack queues a native stack. It looks up the files of the code at once: the library may be unloaded soon.

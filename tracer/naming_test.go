@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/code/native"
+	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/running"
 )
@@ -36,7 +36,7 @@ func (f *slowFile) ReadAt(p []byte, at int64) (int, error) {
 
 // slowLibc returns the opened C library of this program, and its file. From now on, reads of the file block until the
 // gate is open.
-func slowLibc(t *testing.T) (*native.Module, *slowFile) {
+func slowLibc(t *testing.T) (*elffile.Module, *slowFile) {
 	t.Helper()
 	libc, err := os.Open(thisLibc(t))
 	if err != nil {
@@ -44,7 +44,7 @@ func slowLibc(t *testing.T) (*native.Module, *slowFile) {
 	}
 	t.Cleanup(func() { libc.Close() })
 	file := &slowFile{ReaderAt: libc, gate: make(chan struct{}), waiting: make(chan struct{}, 1)}
-	module, err := native.Open(file, nil, nil)
+	module, err := elffile.OpenModule(file, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/internal/code/native"
+	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/host/process"
 	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
@@ -84,7 +84,7 @@ func TestRulesAheadHoldNothingUp(t *testing.T) {
 	all := &running.Natives{FS: process.FS{}, Kernel: idleRules{}}
 	reads, gate, over := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
 	first := true
-	all.Ahead.Ready = func(_ *native.Module, isOver func() bool) {
+	all.Ahead.Ready = func(_ *elffile.Module, isOver func() bool) {
 		if !first {
 			return
 		}
@@ -115,7 +115,7 @@ func TestRulesAheadHoldNothingUp(t *testing.T) {
 	all.Ahead.Waited = running.MaxWalkWait
 	target.Natives.Code = []tracee.CodeMapping{{Mapping: slow, Number: 1}}
 	at := tracee.Place{PC: slow.Start + 0x1000, Leaf: true}
-	if r := all.Rule(target, at.PC, at.Leaf); r != (native.Rule{}) || target.Natives.Places[at].Ruled {
+	if r := all.Rule(target, at.PC, at.Leaf); r != (elffile.Rule{}) || target.Natives.Places[at].Ruled {
 		t.Errorf("its rule is %+v, for good", r)
 	}
 	p := all.Ahead.Modules[slow.File]

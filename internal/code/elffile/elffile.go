@@ -1,12 +1,13 @@
-// Package elffile reads ELF files. It reads headers, segments, symbols, relocations, notes, the load bias, call frame
-// information and lines. Package internal/code/machine analyses the code of functions, internal/code/native walks
-// stacks, and internal/python/cpython and others know what a file is for.
+// Package elffile reads ELF files, and explains stacks of machine code by them. It reads headers, segments, symbols,
+// relocations, notes, the load bias, call frame information and lines. A [Module] has the rule that leads from an
+// instruction to its caller, the instruction's function, and its line if the file has DWARF. Package
+// internal/code/machine analyses the code of functions, and internal/python/cpython and others know what a file is for.
 //
-// The package's only effect is to read through [io.ReaderAt]. A file may be hostile: the sizes of its tables and names,
-// all counts, and the total number of bytes read are bounded, a little above the largest known libraries. A claimed
-// size is checked against the file before memory is allocated for it, compressed sections are not read, and nothing
-// panics. Of the standard library's reader, made for files that can be trusted, the package uses only the constants.
-// Addresses are the file's virtual addresses; add the load bias for an address in a process.
+// The package's only effect is to read through [io.ReaderAt]. A file, and a copy of a stack, may be hostile: the sizes
+// of its tables and names, all counts, and the total number of bytes read are bounded, a little above the largest known
+// libraries. A claimed size is checked against the file before memory is allocated for it, compressed sections are not
+// read, and nothing panics. Of the standard library's reader, made for files that can be trusted, the package uses only
+// the constants. Addresses are the file's virtual addresses; add the load bias for an address in a process.
 package elffile
 
 import (

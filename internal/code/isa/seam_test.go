@@ -21,7 +21,7 @@ var (
 var may = map[string]string{
 	"internal/code/isa/seam_test.go":           "looks for them",
 	"internal/code/machine/architectures.go":   "lists the architectures",
-	"internal/code/native/processors.go":       "lists the processors",
+	"internal/code/elffile/processors.go":      "lists the processors",
 	"internal/code/elffile/relocationkinds.go": "lists the kinds of relocations of each",
 	"internal/report/reporttest/notebook.go":   "has the path of a library, which goldens show",
 	"scripts/packages/layers.go":               "names a library",

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/code/native"
+	"ipytracer/internal/code/elffile"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -44,7 +44,7 @@ func (s *UnnamedStack) size() int { return len(s.Places) + len(s.Rest) }
 
 // CodePlace is a place in the code of a file, or a function with a known name.
 type CodePlace struct {
-	Module   *native.Module // nil: only function and name are known
+	Module   *elffile.Module // nil: only function and name are known
 	Function string
 	Name     string // of the file
 	VAddr    uint64 // the return address in the file, or the instruction

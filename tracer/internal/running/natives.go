@@ -11,7 +11,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/code/elffile"
-	"ipytracer/internal/code/native"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/tracee"
@@ -24,7 +23,7 @@ type Natives struct {
 	Log    *slog.Logger
 	Target func(pid int) *tracee.Target // returns a traced process that has not ended
 
-	Modules map[process.FileID]*native.Module // nil where a file cannot be used
+	Modules map[process.FileID]*elffile.Module // nil where a file cannot be used
 	Ahead   RulesAhead
 	Room    elffile.Room
 	places  int        // of all targets
@@ -81,12 +80,12 @@ func (n *Natives) CloseLater(f io.Closer) {
 
 // Module opens the file behind a mapping, once. It returns nil if the file cannot be opened or is no ELF file, and also
 // where pending is true: then the file is still being read.
-func (all *Natives) Module(t *tracee.Target, m process.Mapping) (found *native.Module, pending bool) {
+func (all *Natives) Module(t *tracee.Target, m process.Mapping) (found *elffile.Module, pending bool) {
 	if known, ok := all.Modules[m.File]; ok || len(all.Modules) >= MaxModules {
 		return known, false
 	}
 	if all.Modules == nil {
-		all.Modules = map[process.FileID]*native.Module{}
+		all.Modules = map[process.FileID]*elffile.Module{}
 	}
 	module, known, pending := all.Ahead.Take(m.File)
 	if pending {
@@ -101,7 +100,7 @@ func (all *Natives) Module(t *tracee.Target, m process.Mapping) (found *native.M
 	if err != nil {
 		return nil, false
 	}
-	module, err = native.Open(file.File, all.DebugFiles(t), &all.Room)
+	module, err = elffile.OpenModule(file.File, all.DebugFiles(t), &all.Room)
 	if err != nil {
 		_ = file.File.Close()
 		return nil, false
@@ -234,7 +233,7 @@ func (all *Natives) known(t *tracee.Target, at tracee.Place) (*tracee.Known, tra
 }
 
 // Rule determines how to unwind from a place, and passes the rule to the kernel.
-func (all *Natives) Rule(t *tracee.Target, pc uint64, leaf bool) native.Rule {
+func (all *Natives) Rule(t *tracee.Target, pc uint64, leaf bool) elffile.Rule {
 	at := tracee.Place{PC: pc, Leaf: leaf}
 	k, m := all.known(t, at)
 	if k.Ruled {
@@ -242,7 +241,7 @@ func (all *Natives) Rule(t *tracee.Target, pc uint64, leaf bool) native.Rule {
 	}
 	module, pending := all.moduleOf(t, m.Mapping)
 	if pending { // the next copy of the stack may find it
-		return native.Rule{}
+		return elffile.Rule{}
 	}
 	if module != nil {
 		if bias, ok := module.Bias(m.Start, m.Offset); ok {
@@ -258,13 +257,13 @@ func (all *Natives) Rule(t *tracee.Target, pc uint64, leaf bool) native.Rule {
 }
 
 var ledgerBases = [...]ledger.Base{
-	native.Unknown: ledger.BaseUnknown, native.Outermost: ledger.BaseOutermost, native.SP: ledger.BaseSP,
-	native.BP:      ledger.BaseBP,
-	native.BPDeref: ledger.BaseBPDeref,
+	elffile.UnknownBase: ledger.BaseUnknown, elffile.Outermost: ledger.BaseOutermost, elffile.SP: ledger.BaseSP,
+	elffile.BP:      ledger.BaseBP,
+	elffile.BPDeref: ledger.BaseBPDeref,
 }
 
 // moduleOf returns the ELF file of a mapping, nil if there is none or, with pending true, if it is not known yet.
-func (all *Natives) moduleOf(t *tracee.Target, m process.Mapping) (found *native.Module, pending bool) {
+func (all *Natives) moduleOf(t *tracee.Target, m process.Mapping) (found *elffile.Module, pending bool) {
 	if m.File.Inode == 0 {
 		return nil, false
 	}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ipytracer/internal/code/native"
+	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/host/process"
 	"ipytracer/tracer/internal/tracee"
 )
@@ -28,7 +28,7 @@ type RulesAhead struct {
 	stopped chan struct{} // closed when nothing more must be read
 	Spent   atomic.Int64  // nanoseconds spent on reading
 	Waited  time.Duration // time for which stack walks have waited for modules
-	Ready   func(*native.Module, func() bool)
+	Ready   func(*elffile.Module, func() bool)
 }
 
 // PreparedModule is a large library, which is prepared unless a file server serves it.
@@ -37,7 +37,7 @@ type PreparedModule struct {
 	Wanted chan struct{} // closed when a walk needs the library, which then need not wait for its turn
 	Asked  bool          // Wanted is closed
 	Opened bool          // the preparation has finished, and Module is its result
-	Module *native.Module
+	Module *elffile.Module
 }
 
 const (
@@ -60,7 +60,7 @@ func (a *RulesAhead) Begin() {
 	a.once.Do(func() {
 		a.Modules, a.turn, a.stopped = map[process.FileID]*PreparedModule{}, make(chan struct{}, 1), make(chan struct{})
 		if a.Ready == nil {
-			a.Ready = (*native.Module).Prepare
+			a.Ready = (*elffile.Module).Prepare
 		}
 	})
 }
@@ -98,7 +98,7 @@ func (a *RulesAhead) Deadline() (isOver func() bool) {
 // Take returns a prepared library, nil if its preparation failed. known is false if the library was not prepared, or
 // not completely. pending is true if it is still being prepared: Take waits for that, for at most [MaxWalkWait] in all
 // calls together.
-func (a *RulesAhead) Take(id process.FileID) (module *native.Module, known, pending bool) {
+func (a *RulesAhead) Take(id process.FileID) (module *elffile.Module, known, pending bool) {
 	p := a.Modules[id]
 	if p == nil || p.Done == nil {
 		return nil, false, false
@@ -207,7 +207,7 @@ func (all *Natives) Prepare(t *tracee.Target, m process.Mapping) {
 		if isOver() {
 			return
 		}
-		if module, err := native.Open(file.File, find, &all.Room); err == nil {
+		if module, err := elffile.OpenModule(file.File, find, &all.Room); err == nil {
 			a.Ready(module, isOver)
 			p.Module = module
 		}

@@ -4,7 +4,7 @@ import (
 	"sort"
 	"time"
 
-	"ipytracer/internal/code/native"
+	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/host/process"
 )
 
@@ -33,7 +33,7 @@ type CodeMapping struct {
 // Known is the rule of a place, and the mapping in which it was found.
 type Known struct {
 	In    uint32
-	Rule  native.Rule
+	Rule  elffile.Rule
 	Ruled bool // the kernel has the rule
 }
 

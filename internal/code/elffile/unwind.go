@@ -1,24 +1,22 @@
-package native
+package elffile
 
 import (
 	"encoding/binary"
-
-	"ipytracer/internal/code/elffile"
 )
 
 // Registers are the registers of a thread that unwinding needs. Link is the register with the return address, on
 // processors that have such a register.
 type Registers struct{ IP, SP, BP, Link uint64 }
 
-// End is the reason why a chain of calls ends.
-type End uint8
+// UnwindEnd is the reason why a chain of calls ends.
+type UnwindEnd uint8
 
 // The reasons.
 const (
-	EndFull      End = iota // the limit of calls, or the end of the copy of the stack
-	EndOutermost            // the first function of the thread
-	EndStopped              // the caller's stop returned true
-	EndUnknown              // there is no rule for the address
+	EndFull      UnwindEnd = iota // the limit of calls, or the end of the copy of the stack
+	EndOutermost                  // the first function of the thread
+	EndStopped                    // the caller's stop returned true
+	EndUnknown                    // there is no rule for the address
 )
 
 // Unwind returns the return addresses of a thread's calls, the innermost first, at most limit. stack is a copy of the
@@ -26,13 +24,13 @@ const (
 // is the instruction pointer, and not a return address. stop reports whether the chain ends at a return address. Unwind
 // does the same as next_native_frame in bpf/native.h.
 func Unwind(r Registers, stack []byte, limit int,
-	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
-	return processors[elffile.Native].unwind(r, stack, limit, rule, stop)
+	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end UnwindEnd) {
+	return processors[Native].unwind(r, stack, limit, rule, stop)
 }
 
 // unwind does what [Unwind] does, for a thread on a processor.
 func (p *processor) unwind(r Registers, stack []byte, limit int,
-	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
+	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end UnwindEnd) {
 	at := r // the registers in the current frame
 	word := func(address uint64) (uint64, bool) {
 		if address < r.SP || address-r.SP > uint64(len(stack)) || uint64(len(stack))-(address-r.SP) < 8 {
@@ -69,7 +67,7 @@ func (p *processor) unwind(r Registers, stack []byte, limit int,
 // returnAddress reads the return address of the frame at an address, which a rule has led to. Only in the leaf, the
 // innermost frame, can the return address be in a register. end is EndStopped if there is a return address.
 func (p *processor) returnAddress(rule Rule, frame uint64, r Registers, leaf bool,
-	word func(uint64) (uint64, bool)) (pc uint64, end End) {
+	word func(uint64) (uint64, bool)) (pc uint64, end UnwindEnd) {
 	below := uint64(rule.Return)
 	switch {
 	case below == 0 && !p.linked:
@@ -89,7 +87,7 @@ func (p *processor) returnAddress(rule Rule, frame uint64, r Registers, leaf boo
 // caller applies a rule to the registers of a frame. It returns the frame's address and the caller's frame pointer. A
 // frame is empty if the function has put nothing on the stack yet. end is EndStopped if there is a caller.
 func (r Registers) caller(rule Rule, mayBeEmpty bool,
-	word func(uint64) (uint64, bool)) (frame, bp uint64, end End) {
+	word func(uint64) (uint64, bool)) (frame, bp uint64, end UnwindEnd) {
 	bp = r.BP
 	var ok bool
 	switch rule.Base {

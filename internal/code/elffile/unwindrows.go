@@ -1,6 +1,4 @@
-package native
-
-import "ipytracer/internal/code/elffile"
+package elffile
 
 // The call frame instructions of DWARF 5, section 6.4.2, as far as they concern the frame's address, the frame
 // pointer and the return address.
@@ -47,8 +45,8 @@ func newState(p *processor) *state { return &state{processor: p, row: row{cfaReg
 
 // run executes instructions until s.row is the row of address target. start is the address of the first row. ok is
 // false if an instruction is not known. run ends, because every instruction takes at least a byte of the program.
-func (s *state) run(c *elffile.Common, program []byte, start, target uint64) (ok bool) {
-	r := elffile.Numbers{Data: program}
+func (s *state) run(c *Common, program []byte, start, target uint64) (ok bool) {
+	r := Numbers{Data: program}
 	at := start
 	for len(r.Data) > 0 && !r.Failed {
 		op := r.U8()
@@ -106,7 +104,7 @@ const (
 )
 
 // extended executes an instruction whose opcode is a whole byte, and returns by how many bytes the address advances.
-func (s *state) extended(c *elffile.Common, r *elffile.Numbers, op byte) (advance uint64, known bool) {
+func (s *state) extended(c *Common, r *Numbers, op byte) (advance uint64, known bool) {
 	switch op {
 	case cfaNop:
 	case cfaAdvance1:
@@ -137,7 +135,7 @@ func (s *state) extended(c *elffile.Common, r *elffile.Numbers, op byte) (advanc
 }
 
 // defineCFA executes an instruction that defines the frame's address. It returns false for any other instruction.
-func (s *state) defineCFA(c *elffile.Common, r *elffile.Numbers, op byte) bool {
+func (s *state) defineCFA(c *Common, r *Numbers, op byte) bool {
 	deref := false
 	switch op {
 	case cfaDefCFA:
@@ -164,7 +162,7 @@ func (s *state) defineCFA(c *elffile.Common, r *elffile.Numbers, op byte) bool {
 
 // defineRegister executes an instruction that says where the caller's value of a register is kept. It returns false for
 // any other instruction.
-func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) bool {
+func (s *state) defineRegister(c *Common, r *Numbers, op byte) bool {
 	register := r.ULEB()
 	switch op {
 	case cfaOffsetExtended:
@@ -201,7 +199,7 @@ func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) b
 }
 
 // keep notes where the caller's value of a register is kept, if it is the frame pointer or the return address.
-func (s *state) keep(c *elffile.Common, register uint64, where kept) {
+func (s *state) keep(c *Common, register uint64, where kept) {
 	switch register {
 	case s.bp:
 		s.row.bp = where
@@ -211,7 +209,7 @@ func (s *state) keep(c *elffile.Common, register uint64, where kept) {
 }
 
 // restore undoes what the entry's own instructions have said about a register.
-func (s *state) restore(c *elffile.Common, register uint64) {
+func (s *state) restore(c *Common, register uint64) {
 	switch register {
 	case s.bp:
 		s.row.bp = s.initial.bp
@@ -224,7 +222,7 @@ func (s *state) restore(c *elffile.Common, register uint64) {
 // expression must be the word at that address (DW_OP_deref). ok is false for any other expression.
 func (p *processor) atBP(expression []byte, deref bool) (offset int64, ok bool) {
 	const opBreg0, opDeref = 0x70, 0x06
-	r := elffile.Numbers{Data: expression}
+	r := Numbers{Data: expression}
 	if uint64(r.U8()) != opBreg0+p.bp {
 		return 0, false
 	}

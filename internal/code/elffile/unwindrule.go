@@ -1,6 +1,4 @@
-package native
-
-import "ipytracer/internal/code/elffile"
+package elffile
 
 // Base says how a frame's address is computed. The address is the CFA of DWARF: the value that the stack pointer had
 // before the call.
@@ -8,10 +6,10 @@ type Base uint32
 
 // The bases, in the order of bpf/wire.h.
 const (
-	Unknown   Base = iota // there is no rule
-	Outermost             // the function has no caller, because the thread begins with it
-	SP                    // the stack pointer plus CFAOffset
-	BP                    // the frame pointer plus CFAOffset
+	UnknownBase Base = iota // there is no rule
+	Outermost               // the function has no caller, because the thread begins with it
+	SP                      // the stack pointer plus CFAOffset
+	BP                      // the frame pointer plus CFAOffset
 	// BPDeref is for functions that have realigned their stack: the word in memory at the frame pointer plus CFAOffset.
 	// The caller's frame pointer lies where the frame pointer points. GCC writes this as DW_OP_breg6 -8; DW_OP_deref.
 	BPDeref
@@ -38,7 +36,7 @@ func (m *Module) Rule(vaddr uint64) Rule {
 }
 
 // ruleAt executes an entry's instructions up to an address.
-func (p *processor) ruleAt(entry elffile.Entry, vaddr uint64) Rule {
+func (p *processor) ruleAt(entry Entry, vaddr uint64) Rule {
 	s := newState(p)
 	if !s.run(entry.Common, entry.Common.Program, entry.Start, ^uint64(0)) {
 		return Rule{}

@@ -1,4 +1,4 @@
-package native
+package elffile
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/hostile"
 )
 
@@ -28,7 +27,7 @@ func FuzzELF(f *testing.F) {
 		}
 	}
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, raw []byte, vaddr uint64) {
-		m, err := Open(elffile.AnyMachine{ReaderAt: bytes.NewReader(raw)}, nil, &elffile.Room{Bytes: 64 << 20})
+		m, err := OpenModule(AnyMachine{ReaderAt: bytes.NewReader(raw)}, nil, &Room{Bytes: 64 << 20})
 		if err != nil {
 			return
 		}
@@ -60,9 +59,9 @@ func FuzzUnwind(f *testing.F) {
 
 func fuzzUnwind(t *testing.T, p *processor, common, program, stack []byte, bp uint64, dataAlign int8) {
 	t.Helper()
-	e := elffile.Entry{
-		Span:    elffile.Span{Start: 0x1000, End: 0x1040},
-		Common:  &elffile.Common{CodeAlign: 1, DataAlign: int64(dataAlign), ReturnRegister: p.ra, Program: common},
+	e := Entry{
+		Span:    Span{Start: 0x1000, End: 0x1040},
+		Common:  &Common{CodeAlign: 1, DataAlign: int64(dataAlign), ReturnRegister: p.ra, Program: common},
 		Program: program,
 	}
 	rule := func(pc uint64, _ bool) Rule { return p.ruleAt(e, pc) }

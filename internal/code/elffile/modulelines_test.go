@@ -1,4 +1,4 @@
-package native
+package elffile
 
 import (
 	"debug/dwarf"

@@ -1,4 +1,4 @@
-package native
+package elffile
 
 import (
 	"bytes"
@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ipytracer/internal/code/elffile"
 )
 
 // library builds testdata/small.c.
@@ -20,13 +18,13 @@ func library(t *testing.T, flags ...string) string {
 	return compile(t, "gcc", "small.c", append([]string{"-O2", "-shared", "-fPIC", "-nostdlib"}, flags...)...)
 }
 
-func open(t *testing.T, path string, debug elffile.Finder) *Module {
+func open(t *testing.T, path string, debug Finder) *Module {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(bytes.NewReader(raw), debug, &elffile.Room{Bytes: 1 << 30})
+	m, err := OpenModule(bytes.NewReader(raw), debug, &Room{Bytes: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +134,7 @@ func compareRules(t *testing.T, path string, m *Module) {
 		if got := m.Rule(s.Value); got != (Rule{Base: SP, CFAOffset: 8}) {
 			t.Errorf("%s begins with %+v", name, got)
 		}
-		if got := m.Rule(s.Value + s.Size + 64); got.Base != Unknown && got.Base != SP {
+		if got := m.Rule(s.Value + s.Size + 64); got.Base != UnknownBase && got.Base != SP {
 			t.Errorf("behind %s: %+v", name, got)
 		}
 	}
@@ -174,7 +172,7 @@ func TestNoRoomForNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(bytes.NewReader(raw), nil, &elffile.Room{Bytes: 10})
+	m, err := OpenModule(bytes.NewReader(raw), nil, &Room{Bytes: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +187,7 @@ func TestNoRoomForNames(t *testing.T) {
 
 func TestNotELF(t *testing.T) {
 	for _, text := range []string{"", "#!/bin/sh\n", "\x7fELF", "\x7fELF\x01\x01\x01" + strings.Repeat("\x00", 100)} {
-		if _, err := Open(strings.NewReader(text), nil, &elffile.Room{}); !errors.Is(err, elffile.ErrNotELF) {
+		if _, err := OpenModule(strings.NewReader(text), nil, &Room{}); !errors.Is(err, ErrNotELF) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package native
+package elffile
 
 import (
 	"bufio"
@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"ipytracer/internal/code/elffile"
 )
 
 // snapshot is the output of a chain of testdata/chain.cpp.
@@ -110,7 +108,7 @@ func openSpace(t *testing.T, maps string) *space {
 			}
 			t.Cleanup(func() { file.Close() })
 			debug := func(name string) (io.ReaderAt, error) { return os.Open(name) }
-			m, err = Open(elffile.AnyMachine{ReaderAt: file}, debug, &elffile.Room{Bytes: 1 << 30})
+			m, err = OpenModule(AnyMachine{ReaderAt: file}, debug, &Room{Bytes: 1 << 30})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,13 +168,13 @@ func TestUnwind(t *testing.T) {
 		{"clang++", []string{"-O2", "-fomit-frame-pointer"}},
 	} {
 		t.Run(build.compiler+strings.Join(build.flags, ""), func(t *testing.T) {
-			space := checkUnwind(t, elffile.Native, compile(t, build.compiler, "chain.cpp", build.flags...))
+			space := checkUnwind(t, Native, compile(t, build.compiler, "chain.cpp", build.flags...))
 			for i, n := range space.bases {
 				total[i] += n
 			}
 		})
 	}
-	if slices.Contains(total[Outermost:], 0) || total[Unknown] > 0 {
+	if slices.Contains(total[Outermost:], 0) || total[UnknownBase] > 0 {
 		t.Errorf("rules by what they reckon from: %v", total)
 	}
 }
@@ -185,7 +183,7 @@ func TestUnwind(t *testing.T) {
 // (Debian: g++-aarch64-linux-gnu, qemu-user). The emulator's processor signs return addresses.
 func TestUnwindOther(t *testing.T) {
 	const compiler, emulator = "aarch64-linux-gnu-g++", "qemu-aarch64"
-	if elffile.Native == elf.EM_AARCH64 {
+	if Native == elf.EM_AARCH64 {
 		t.Skip("TestUnwind does it")
 	}
 	for _, tool := range []string{compiler, emulator} {
