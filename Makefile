@@ -183,7 +183,6 @@ lint: ## go vet, staticcheck, mypy, who may import whom, the shape of types and 
 	CGO_ENABLED=0 $(GO) vet ./internal/gpu/... ./cmd/...
 	$(GO) tool staticcheck ./...
 	$(GO) tool staticcheck -tags agent ./cmd/tracer/internal/service
-	$(GO) run ./scripts/packages
 	$(GO) run ./scripts/shape
 	cd python && /usr/bin/python3 -m mypy
 	$(GO) mod tidy -diff

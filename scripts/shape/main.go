@@ -4,7 +4,10 @@
 // sleep, and files that use one another in circles. Limits and exceptions are in limits.txt, which explains their
 // format. The figure of an exception may only fall, and the exception must be lowered then.
 //
+// It also has the page of all packages (docs/packages.md), and fails if the page is not up to date.
+//
 //	go run ./scripts/shape        # in the repository
+//	go run ./scripts/shape -write # writes the page
 package main
 
 import (
@@ -22,7 +25,15 @@ import (
 
 func main() {
 	limits := flag.String("limits", "scripts/shape/limits.txt", "the limits, and their exceptions")
+	write := flag.Bool("write", false, "write "+pagePath+" and measure nothing")
 	flag.Parse()
+	if err := page(*write); err != nil {
+		fmt.Fprintln(os.Stderr, "shape:", err)
+		os.Exit(1)
+	}
+	if *write {
+		return
+	}
 	complaints, err := check(*limits)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "shape:", err)

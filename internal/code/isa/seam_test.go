@@ -24,7 +24,7 @@ var may = map[string]string{
 	"internal/code/elffile/processors.go":      "lists the processors",
 	"internal/code/elffile/relocationkinds.go": "lists the kinds of relocations of each",
 	"internal/report/reporttest/notebook.go":   "has the path of a library, which goldens show",
-	"scripts/packages/layers.go":               "names a library",
+	"scripts/shape/layers.go":                  "names a library",
 	"scripts/shape/types.go":                   "knows the endings of such files",
 	"e2e/storms/align.go":                      "compiles a BPF object for each of them",
 	"internal/ledger/gen.go":                   "compiles a BPF object for each of them",

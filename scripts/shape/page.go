@@ -1,17 +1,14 @@
-// Packages writes docs/packages.md: every Go package of the repository with its purpose and its imports. The purpose is
-// the first sentence of the package's comment. Packages fails if an import breaks a rule of the architecture's layers
-// (layers.go), or if a library has no short name there.
-//
-//	go run ./scripts/packages        # in the repository: reports whether the page is up to date
-//	go run ./scripts/packages -write # writes the page
 package main
+
+// This part writes docs/packages.md: every Go package of the repository with its purpose and its imports. The purpose
+// is the first sentence of the package's comment. It fails if an import breaks a rule of the architecture's layers
+// (layers.go), or if a library has no short name there.
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -21,23 +18,12 @@ import (
 	"strings"
 )
 
-// module is the path of the repository's module.
-const module = "ipytracer"
+// pagePath is the page of packages.
+const pagePath = "docs/packages.md"
 
-const page = "docs/packages.md"
-
-func main() {
-	write := flag.Bool("write", false, "write "+page)
-	flag.Parse()
-	if err := run(*write); err != nil {
-		fmt.Fprintln(os.Stderr, "packages:", err)
-		os.Exit(1)
-	}
-}
-
-// run writes the page, or fails if the page is not up to date.
-func run(write bool) error {
-	packages, err := list()
+// page writes the page, or fails if the page is not up to date.
+func page(write bool) error {
+	packages, err := listPackages()
 	if err != nil {
 		return err
 	}
@@ -46,14 +32,15 @@ func run(write bool) error {
 		return err
 	}
 	if write {
-		return os.WriteFile(page, text, 0o644)
+		return os.WriteFile(pagePath, text, 0o644)
 	}
-	written, err := os.ReadFile(page)
+	written, err := os.ReadFile(pagePath)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(written, text) {
-		return fmt.Errorf("%s is not up to date: go run ./scripts/packages -write, and look at what changes", page)
+		return fmt.Errorf("%s is not up to date: go run ./scripts/shape -write, and look at what changes",
+			pagePath)
 	}
 	return nil
 }
@@ -64,9 +51,9 @@ type goPackage struct {
 	Imports         []string
 }
 
-// list returns the packages of the repository by path. The imports of cmd/tracer/internal/service are those of the
-// build with the tag agent and of the build without.
-func list() (map[string]*goPackage, error) {
+// listPackages returns the packages of the repository by path. The imports of cmd/tracer/internal/service are those of
+// the build with the tag agent and of the build without.
+func listPackages() (map[string]*goPackage, error) {
 	packages := map[string]*goPackage{}
 	for _, args := range [][]string{{"./..."}, {"-tags", "agent", "./cmd/tracer/internal/service"}} {
 		out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Doc,Imports"}, args...)...).Output()
@@ -93,10 +80,10 @@ func list() (map[string]*goPackage, error) {
 
 const head = "# Packages\n\n" +
 	"Every Go package, its purpose, and the packages and libraries that it imports. `go run\n" +
-	"./scripts/packages -write` writes this page from the comments and imports of the packages, and\n" +
+	"./scripts/shape -write` writes this page from the comments and imports of the packages, and\n" +
 	"`make check` fails where the page is not up to date. Events come from the kernel half, go through\n" +
 	"recordings and `attribution` into `model`, and printers show that: the layers are in\n" +
-	"`scripts/packages/layers.go`, and so are the libraries behind the short names. The imports of tests are\n" +
+	"`scripts/shape/layers.go`, and so are the libraries behind the short names. The imports of tests are\n" +
 	"not here.\n\n" +
 	"| package | purpose | imports |\n|---|---|---|\n"
 
@@ -128,7 +115,7 @@ func (p *goPackage) imports() (names []string, err error) {
 				continue // the standard library
 			}
 			if name = shortName(path); name == "" {
-				return nil, fmt.Errorf("%s imports %s, which has no short name in scripts/packages/layers.go",
+				return nil, fmt.Errorf("%s imports %s, which has no short name in scripts/shape/layers.go",
 					p.ImportPath, path)
 			}
 		}
