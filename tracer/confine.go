@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/process"
 )
@@ -25,7 +24,7 @@ type Remains struct {
 // Withdraw makes this program run as r.User and leaves it only some capabilities and some system calls. Of files, it
 // can read only those of the kernel itself and those that are open. It calls absent with each restriction that the
 // kernel does not support.
-func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)) error {
+func Withdraw(r Remains, keep []uint, allowed []invoker.Rule, absent func(error)) error {
 	if r.Overrides {
 		keep = append(slices.Clip(keep), unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
 	}
@@ -35,14 +34,14 @@ func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)
 // GiveUp makes this program run as a user, nil for none, and leaves it only some capabilities, files and system calls.
 // It calls absent with each restriction that the kernel does not support.
 func GiveUp(
-	user *invoker.User, keep []uint, files confine.Paths, allowed []confine.Rule, absent func(error),
+	user *invoker.User, keep []uint, files invoker.Paths, allowed []invoker.Rule, absent func(error),
 ) error {
 	if err := become(user, keep); err != nil {
 		return err
 	}
-	for _, err := range []error{confine.OnlyPaths(files), confine.Allow(allowed)} {
+	for _, err := range []error{invoker.OnlyPaths(files), invoker.Allow(allowed)} {
 		switch {
-		case errors.Is(err, confine.ErrNoLandlock), errors.Is(err, confine.ErrNoFilter):
+		case errors.Is(err, invoker.ErrNoLandlock), errors.Is(err, invoker.ErrNoFilter):
 			absent(err)
 		case err != nil:
 			return err
@@ -55,19 +54,19 @@ func GiveUp(
 // files.
 func become(u *invoker.User, keep []uint) error {
 	if u != nil && len(keep) == 0 {
-		return confine.Become(u.UID, u.GID, u.Groups)
+		return invoker.Become(u.UID, u.GID, u.Groups)
 	}
 	if u != nil {
-		if err := confine.FilesAs(u.UID, u.GID, u.Groups); err != nil {
+		if err := invoker.FilesAs(u.UID, u.GID, u.Groups); err != nil {
 			return err
 		}
 	}
-	return confine.KeepCapabilities(keep...)
+	return invoker.KeepCapabilities(keep...)
 }
 
 // paths returns the files that a session reads and creates by name.
-func paths(r Remains) confine.Paths {
-	return confine.Paths{Make: r.Folders, Read: slices.Concat(process.CgroupMounts(), r.Reads,
+func paths(r Remains) invoker.Paths {
+	return invoker.Paths{Make: r.Folders, Read: slices.Concat(process.CgroupMounts(), r.Reads,
 		[]string{"/proc", "/sys", "/etc", "/dev/null"})}
 }
 
@@ -84,32 +83,32 @@ var probing = []uint32{
 
 // rules returns the system calls that a session makes once the kernel half is loaded. Those for NVML are made by its
 // helper ([gpu.Helper]).
-func rules(r Remains) []confine.Rule {
-	all := slices.Concat(Looking(), confine.Always(
+func rules(r Remains) []invoker.Rule {
+	all := slices.Concat(Looking(), invoker.Always(
 		unix.SYS_PERF_EVENT_OPEN, // a probe, before Linux 6.6
 		unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_DUP3,
-	), []confine.Rule{
-		confine.OneOf(unix.SYS_BPF, 0, probing...),
-		confine.OneOf(unix.SYS_IOCTL, 1, unix.PERF_EVENT_IOC_ENABLE, unix.PERF_EVENT_IOC_DISABLE,
+	), []invoker.Rule{
+		invoker.OneOf(unix.SYS_BPF, 0, probing...),
+		invoker.OneOf(unix.SYS_IOCTL, 1, unix.PERF_EVENT_IOC_ENABLE, unix.PERF_EVENT_IOC_DISABLE,
 			unix.PERF_EVENT_IOC_SET_BPF),
-		confine.OneOf(unix.SYS_PTRACE, 0, unix.PTRACE_DETACH), // of a command that was started stopped
+		invoker.OneOf(unix.SYS_PTRACE, 0, unix.PTRACE_DETACH), // of a command that was started stopped
 	})
 	for _, fd := range r.Terminals {
-		all = append(all, confine.Rule{Call: unix.SYS_IOCTL,
-			When: [][]confine.Test{{confine.Is(0, uint32(fd)), confine.Is(1, unix.TCSETS)}}})
+		all = append(all, invoker.Rule{Call: unix.SYS_IOCTL,
+			When: [][]invoker.Test{{invoker.Is(0, uint32(fd)), invoker.Is(1, unix.TCSETS)}}})
 	}
 	if r.Files {
-		all = append(all, confine.Making()...)
+		all = append(all, invoker.Making()...)
 	}
 	return all
 }
 
 // Looking returns the system calls for examining processes, with a helper that opens files which need privileges.
-func Looking() []confine.Rule {
-	return slices.Concat(confine.Program(), confine.Reading(),
-		confine.Always(unix.SYS_PIDFD_OPEN, unix.SYS_SENDMSG, unix.SYS_RECVMSG), []confine.Rule{
-			confine.OneOf(unix.SYS_KILL, 1, 0), // does the process exist?
-			confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, 0),
+func Looking() []invoker.Rule {
+	return slices.Concat(invoker.Program(), invoker.Reading(),
+		invoker.Always(unix.SYS_PIDFD_OPEN, unix.SYS_SENDMSG, unix.SYS_RECVMSG), []invoker.Rule{
+			invoker.OneOf(unix.SYS_KILL, 1, 0), // does the process exist?
+			invoker.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, 0),
 			{Call: unix.SYS_OPENAT2, Refuse: unix.ENOSYS}, // its flags lie in memory, and openat serves
 		})
 }

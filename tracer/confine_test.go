@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 )
 
@@ -145,7 +144,7 @@ func tryForbidden(t *testing.T) {
 	for name, c := range calls {
 		before[name] = try(c)
 	}
-	if err := errors.Join(confine.NoNewPrivileges(), confine.Allow(rules(Remains{}))); err != nil {
+	if err := errors.Join(invoker.NoNewPrivileges(), invoker.Allow(rules(Remains{}))); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range calls {

@@ -20,7 +20,6 @@ import (
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/code/cuda"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/process"
@@ -152,7 +151,7 @@ func newFilesCommand() *cobra.Command {
 func confineHelper(signals bool, priority *processor.Priority) error {
 	keep := []uint{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH}
 	mapped := process.FS{}.TryMapFiles
-	if confine.WithOnly(keep, mapped) != nil && mapped() == nil {
+	if invoker.WithOnly(keep, mapped) != nil && mapped() == nil {
 		keep = append(keep, unix.CAP_SYS_ADMIN) // before Linux 5.9
 	}
 	if signals {
@@ -161,36 +160,36 @@ func confineHelper(signals bool, priority *processor.Priority) error {
 	if priority != nil {
 		keep = append(keep, unix.CAP_SYS_NICE)
 	}
-	if err := confine.KeepCapabilities(keep...); err != nil {
+	if err := invoker.KeepCapabilities(keep...); err != nil {
 		return err
 	}
-	rules := slices.Concat(confine.Program(), confine.Reading(),
-		confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,
+	rules := slices.Concat(invoker.Program(), invoker.Reading(),
+		invoker.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,
 			unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_GETSOCKOPT),
-		[]confine.Rule{
-			confine.OneOf(unix.SYS_KILL, 1, 0),
+		[]invoker.Rule{
+			invoker.OneOf(unix.SYS_KILL, 1, 0),
 			// The link to a notebook is one end of a socket pair.
-			confine.OneOf(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX),
+			invoker.OneOf(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX),
 			{
 				Call: unix.SYS_SETSOCKOPT,
-				When: [][]confine.Test{{confine.Is(1, unix.SOL_SOCKET), confine.Is(2, unix.SO_PASSRIGHTS)}},
+				When: [][]invoker.Test{{invoker.Is(1, unix.SOL_SOCKET), invoker.Is(2, unix.SO_PASSRIGHTS)}},
 			},
-			confine.OneOf(unix.SYS_IOCTL, 1, unix.TIOCOUTQ),
+			invoker.OneOf(unix.SYS_IOCTL, 1, unix.TIOCOUTQ),
 		})
 	if signals {
 		for _, s := range process.Passed {
-			rules = append(rules, confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(s)))
+			rules = append(rules, invoker.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(s)))
 		}
 	}
 	if priority != nil {
 		usual, raised := priority.Values()
 		for _, nice := range []int{usual, raised} {
-			rules = append(rules, confine.Rule{Call: unix.SYS_SETPRIORITY, When: [][]confine.Test{
-				{confine.Is(0, unix.PRIO_PROCESS), confine.Is(2, uint32(nice))}}})
+			rules = append(rules, invoker.Rule{Call: unix.SYS_SETPRIORITY, When: [][]invoker.Test{
+				{invoker.Is(0, unix.PRIO_PROCESS), invoker.Is(2, uint32(nice))}}})
 		}
 	}
-	err := confine.Allow(rules)
-	if errors.Is(err, confine.ErrNoFilter) {
+	err := invoker.Allow(rules)
+	if errors.Is(err, invoker.ErrNoFilter) {
 		return nil
 	}
 	return err

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 )
 
@@ -87,9 +86,9 @@ func withoutRights(as *invoker.User) error {
 		}
 	}
 	if as != nil {
-		return confine.Become(as.UID, as.GID, as.Groups)
+		return invoker.Become(as.UID, as.GID, as.Groups)
 	}
-	return confine.KeepCapabilities()
+	return invoker.KeepCapabilities()
 }
 
 func (s *helperServer) answer(questions <-chan uint32) {

@@ -7,8 +7,6 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
-
-	"ipytracer/internal/host/confine"
 )
 
 // File is a file that is being written. It belongs to the user, and only the user may read it (mode 0600). It gets its
@@ -198,7 +196,7 @@ func (f *File) NeedsOverride() bool {
 	if f.others {
 		return true
 	}
-	return confine.WithOnly(nil, func() error {
+	return WithOnly(nil, func() error {
 		return unix.Faccessat2(f.place.folder, "", unix.W_OK|unix.X_OK, unix.AT_EMPTY_PATH|unix.AT_EACCESS)
 	}) != nil
 }

@@ -15,8 +15,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"ipytracer/internal/host/confine"
 )
 
 // Invoker is the user who typed the command. Files are opened and commands are started with this user's rights, even if
@@ -200,7 +198,7 @@ func (i *Invoker) Home() string {
 // output and error, but no other descriptor and no capability. It also inherits the umask, the working directory,
 // sudo's PATH, and the terminal: in a session of its own (setsid(2)) it would not get Ctrl-C.
 func (i *Invoker) Dress(cmd *exec.Cmd) error {
-	if err := errors.Join(sealDescriptors(), confine.WithholdCapabilities()); err != nil {
+	if err := errors.Join(sealDescriptors(), WithholdCapabilities()); err != nil {
 		return err
 	}
 	cmd.Env = os.Environ()

@@ -7,8 +7,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"ipytracer/internal/host/confine"
 )
 
 // User is a user with whose rights files are opened.
@@ -52,7 +50,7 @@ func Of(u User) (*Rights, error) {
 	}
 	r.jobs = make(chan job)
 	begun := make(chan error)
-	go confine.OnOwnThread(func() { r.serve(begun) })
+	go OnOwnThread(func() { r.serve(begun) })
 	if err := <-begun; err != nil {
 		return nil, fmt.Errorf("take on the rights of user %d: %w", u.UID, err)
 	}

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event/recording"
-	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
@@ -110,16 +109,16 @@ func (d *Document) Seclude() error {
 
 // Seclude leaves this program, for good, only the rights to read and write open files, to make the further system
 // calls, and to move output to its place unless that is nil. It calls absent with each restriction that Linux lacks.
-func Seclude(who *invoker.Invoker, output *invoker.File, further []confine.Rule, absent func(error)) error {
+func Seclude(who *invoker.Invoker, output *invoker.File, further []invoker.Rule, absent func(error)) error {
 	_, _ = time.Now().Zone() // reads the file of the time zone, which cannot be opened later
 	user, keep := who.Heir(), []uint(nil)
 	if Override(output) {
 		user, keep = nil, []uint{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER}
 	}
-	var paths confine.Paths
-	rules := slices.Concat(confine.Program(), further)
+	var paths invoker.Paths
+	rules := slices.Concat(invoker.Program(), further)
 	if output != nil {
-		paths.Make, rules = []string{output.Folder()}, append(rules, confine.Making()...)
+		paths.Make, rules = []string{output.Folder()}, append(rules, invoker.Making()...)
 	}
 	if err := tracer.GiveUp(user, keep, paths, rules, absent); err != nil {
 		return fmt.Errorf("give up what is not needed: %w", err)

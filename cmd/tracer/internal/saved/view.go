@@ -21,7 +21,6 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/html"
 	"ipytracer/report"
@@ -90,8 +89,8 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 }
 
 // answerCalls are the system calls that answering browsers takes, besides those of reading.
-func answerCalls() []confine.Rule {
-	return confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
+func answerCalls() []invoker.Rule {
+	return invoker.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
 		unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN)
 }
 

@@ -22,7 +22,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/serving"
 )
@@ -162,7 +161,7 @@ func newKeepCommand(c console.Console) *cobra.Command {
 	return console.Hidden(keepCommand+" PATH", "Keep the report of a session; started by tracer itself",
 		cobra.ExactArgs(1),
 		func(_ *cobra.Command, args []string) error {
-			if err := confine.NoNewPrivileges(); err != nil {
+			if err := invoker.NoNewPrivileges(); err != nil {
 				return err
 			}
 			return keepReport(c.In, args[0])

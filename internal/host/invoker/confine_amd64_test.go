@@ -1,4 +1,4 @@
-package confine
+package invoker
 
 import "golang.org/x/sys/unix"
 

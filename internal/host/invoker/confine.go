@@ -6,7 +6,7 @@
 // must not end without its report because a later C library makes another harmless call. An attacker who has taken over
 // the program gains nothing, because the call is not made. Linux logs the failure (audit, type 1326, if the machine
 // keeps such a log).
-package confine
+package invoker
 
 import (
 	"fmt"

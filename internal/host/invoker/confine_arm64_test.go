@@ -1,4 +1,4 @@
-package confine
+package invoker
 
 // otherNumbers are further numbers of calls that are allowed: there are none.
 var otherNumbers []uintptr
