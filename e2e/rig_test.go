@@ -19,7 +19,7 @@ import (
 
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/gpu/gputest"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/tracer"
 )
 
@@ -34,7 +34,7 @@ var (
 // tracer has given up end the tracer; in a release such a call only fails, and tests could miss it. The names of
 // packages come from types, because the linker silently ignores a variable that does not exist.
 func linkedIn() string {
-	flags := "-X " + reflect.TypeFor[invoker.Rule]().PkgPath() + ".denied=trap"
+	flags := "-X " + reflect.TypeFor[privileges.Rule]().PkgPath() + ".denied=trap"
 	startPatience := (time.Minute * slowness()).String()
 	flags += " -X " + reflect.TypeFor[tracer.Session]().PkgPath() + ".startPatience=" + startPatience
 	return flags + " -X " + reflect.TypeFor[gpu.CUDAState]().PkgPath() + ".Folder=$" + gputest.DevicesVariable

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 const confinedVariable = "IPYTRACER_TEST_CONFINED"
@@ -144,7 +144,7 @@ func tryForbidden(t *testing.T) {
 	for name, c := range calls {
 		before[name] = try(c)
 	}
-	if err := errors.Join(invoker.NoNewPrivileges(), invoker.Allow(rules(Remains{}))); err != nil {
+	if err := errors.Join(privileges.NoNewPrivileges(), privileges.AllowCalls(rules(Remains{}))); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range calls {
@@ -198,7 +198,7 @@ func TestFilesOfASession(t *testing.T) {
 func tryFiles(t *testing.T, dir string) {
 	parent := fmt.Sprintf("/proc/%d/", os.Getppid())
 	r := Remains{Files: true, Folders: []string{filepath.Join(dir, "inside")},
-		User: &invoker.User{UID: 65534, GID: 65534}}
+		User: &privileges.User{UID: 65534, GID: 65534}}
 	if err := Withdraw(r, nil, rules(r), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 )
 
@@ -39,7 +39,7 @@ func (s *Session) confine() error {
 	}
 	return Withdraw(*r, keep, rules(*r), func(err error) {
 		level := slog.LevelInfo // the filter forbids nearly all that Landlock does
-		if errors.Is(err, invoker.ErrNoFilter) {
+		if errors.Is(err, privileges.ErrNoFilter) {
 			level = slog.LevelWarn
 		}
 		s.log.Log(context.Background(), level, "the tracer can do more than it needs", "error", err)
@@ -53,7 +53,7 @@ func (s *Session) kept() (keep []uint, why error) {
 	try := func() error { return errors.Join(s.ledger.TryProbe(), s.ledger.Wake()) }
 	for _, keep := range [][]uint{nil, {unix.CAP_BPF, unix.CAP_PERFMON},
 		{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}} {
-		err := invoker.WithOnly(keep, try)
+		err := privileges.WithOnly(keep, try)
 		if err == nil {
 			return keep, why
 		}
@@ -75,7 +75,7 @@ func (s *Session) keepOnly() error {
 	keep = slices.Concat(s.options.Keep, keep, []uint{
 		unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH, unix.CAP_CHECKPOINT_RESTORE,
 	})
-	return invoker.KeepCapabilities(keep...)
+	return privileges.KeepCapabilities(keep...)
 }
 
 // Signal sends SIGTERM, SIGHUP or SIGKILL to a target, if [Remains] permits that.

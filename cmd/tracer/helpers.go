@@ -20,8 +20,8 @@ import (
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/code/cuda"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/host/processor"
 	"ipytracer/internal/ledger"
@@ -57,8 +57,8 @@ func hiddenCommands(c console.Console) []*cobra.Command {
 // guard sets the limits of a session's processes, as the processes' owner, and takes them away when the session has
 // ended.
 func guard(args []string) error {
-	uid, uidErr := invoker.ParseID(args[0])
-	gid, gidErr := invoker.ParseID(args[1])
+	uid, uidErr := privileges.ParseID(args[0])
+	gid, gidErr := privileges.ParseID(args[1])
 	if err := errors.Join(uidErr, gidErr); err != nil {
 		return console.Usage(err)
 	}
@@ -151,7 +151,7 @@ func newFilesCommand() *cobra.Command {
 func confineHelper(signals bool, priority *processor.Priority) error {
 	keep := []uint{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH}
 	mapped := process.FS{}.TryMapFiles
-	if invoker.WithOnly(keep, mapped) != nil && mapped() == nil {
+	if privileges.WithOnly(keep, mapped) != nil && mapped() == nil {
 		keep = append(keep, unix.CAP_SYS_ADMIN) // before Linux 5.9
 	}
 	if signals {
@@ -160,36 +160,36 @@ func confineHelper(signals bool, priority *processor.Priority) error {
 	if priority != nil {
 		keep = append(keep, unix.CAP_SYS_NICE)
 	}
-	if err := invoker.KeepCapabilities(keep...); err != nil {
+	if err := privileges.KeepCapabilities(keep...); err != nil {
 		return err
 	}
-	rules := slices.Concat(invoker.Program(), invoker.Reading(),
-		invoker.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,
+	rules := slices.Concat(privileges.Program(), privileges.Reading(),
+		privileges.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,
 			unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_GETSOCKOPT),
-		[]invoker.Rule{
-			invoker.OneOf(unix.SYS_KILL, 1, 0),
+		[]privileges.Rule{
+			privileges.OneOf(unix.SYS_KILL, 1, 0),
 			// The link to a notebook is one end of a socket pair.
-			invoker.OneOf(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX),
+			privileges.OneOf(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX),
 			{
 				Call: unix.SYS_SETSOCKOPT,
-				When: [][]invoker.Test{{invoker.Is(1, unix.SOL_SOCKET), invoker.Is(2, unix.SO_PASSRIGHTS)}},
+				When: [][]privileges.Test{{privileges.Is(1, unix.SOL_SOCKET), privileges.Is(2, unix.SO_PASSRIGHTS)}},
 			},
-			invoker.OneOf(unix.SYS_IOCTL, 1, unix.TIOCOUTQ),
+			privileges.OneOf(unix.SYS_IOCTL, 1, unix.TIOCOUTQ),
 		})
 	if signals {
 		for _, s := range process.Passed {
-			rules = append(rules, invoker.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(s)))
+			rules = append(rules, privileges.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(s)))
 		}
 	}
 	if priority != nil {
 		usual, raised := priority.Values()
 		for _, nice := range []int{usual, raised} {
-			rules = append(rules, invoker.Rule{Call: unix.SYS_SETPRIORITY, When: [][]invoker.Test{
-				{invoker.Is(0, unix.PRIO_PROCESS), invoker.Is(2, uint32(nice))}}})
+			rules = append(rules, privileges.Rule{Call: unix.SYS_SETPRIORITY, When: [][]privileges.Test{
+				{privileges.Is(0, unix.PRIO_PROCESS), privileges.Is(2, uint32(nice))}}})
 		}
 	}
-	err := invoker.Allow(rules)
-	if errors.Is(err, invoker.ErrNoFilter) {
+	err := privileges.AllowCalls(rules)
+	if errors.Is(err, privileges.ErrNoFilter) {
 		return nil
 	}
 	return err
@@ -217,7 +217,7 @@ func runBare(ctx context.Context, pid int, library, ready string) error {
 	if !ok {
 		return console.Usagef("%s is not a library that sessions put probes on", library)
 	}
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func barePlacements(sites cuda.Sites) []ledger.Placement {
 	return []ledger.Placement{leave, enter}
 }
 
-func createEmpty(rights *invoker.Rights, path string) error {
+func createEmpty(rights *privileges.Rights, path string) error {
 	f, err := rights.Create(path, false)
 	if err != nil {
 		return err

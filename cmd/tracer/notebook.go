@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/report/escape"
 	"ipytracer/python"
 )
@@ -68,7 +68,7 @@ func runNotebook(ctx context.Context, c console.Console, action, interpreter str
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		return console.Usagef("%q is not a program; name the Python with --python", interpreter)
 	}
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,9 @@ func runNotebook(ctx context.Context, c console.Console, action, interpreter str
 }
 
 // install makes an interpreter install the package, or uninstall it, as the user of the command.
-func install(ctx context.Context, who *invoker.Invoker, interpreter, action string) (result installResult, err error) {
+func install(ctx context.Context, who *privileges.Invoker, interpreter, action string) (
+	result installResult, err error,
+) {
 	packed, err := python.Package()
 	if err != nil {
 		return result, err

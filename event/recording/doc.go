@@ -1,6 +1,6 @@
 // Package recording writes and reads recordings. A recording has the events of one run of the tracer, in an append-only
-// file that survives a crash at any byte. Package internal/host/invoker decides the file's place and owner, and package
-// attribution the meaning of the events.
+// file that survives a crash at any byte. Package internal/host/privileges decides the file's place and owner, and
+// package attribution the meaning of the events.
 //
 // A recording is an Arrow IPC stream of one wide table, one row per event, so pandas and everything else that reads
 // Arrow opens it without ipytracer (docs/recording.md). A batch of rows is one message. Every message carries a CRC-32C

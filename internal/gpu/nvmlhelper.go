@@ -31,7 +31,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // HelperCommand is the hidden command by which [StartHelper] starts the process. The command calls [ServeHelper].
@@ -64,7 +64,7 @@ type Helper struct {
 
 // StartHelper starts the process as a user; nil stands for this program's user. The calling program must not be
 // confined yet.
-func StartHelper(as *invoker.User) (*Helper, error) {
+func StartHelper(as *privileges.User) (*Helper, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("start a helper for NVML: %w", err)
@@ -93,7 +93,7 @@ func StartHelper(as *invoker.User) (*Helper, error) {
 }
 
 // arguments returns the arguments of the command for a user. [ParseHelper] parses them.
-func arguments(as *invoker.User) []string {
+func arguments(as *privileges.User) []string {
 	if as == nil {
 		return nil
 	}
@@ -105,7 +105,7 @@ func arguments(as *invoker.User) []string {
 }
 
 // ParseHelper parses the arguments of the command: none, or --user and its value.
-func ParseHelper(arguments []string) (*invoker.User, error) {
+func ParseHelper(arguments []string) (*privileges.User, error) {
 	switch {
 	case len(arguments) == 0:
 		return nil, nil
@@ -117,7 +117,7 @@ func ParseHelper(arguments []string) (*invoker.User, error) {
 
 // ParseHelperUser parses the value of the command's flag --user: the ids of the user, of the group and of further
 // groups. It returns nil for "".
-func ParseHelperUser(text string) (*invoker.User, error) {
+func ParseHelperUser(text string) (*privileges.User, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func ParseHelperUser(text string) (*invoker.User, error) {
 	if len(ids) < 2 {
 		return nil, fmt.Errorf("%q has no group", text)
 	}
-	return &invoker.User{UID: ids[0], GID: ids[1], Groups: ids[2:]}, nil
+	return &privileges.User{UID: ids[0], GID: ids[1], Groups: ids[2:]}, nil
 }
 
 // Snapshot asks NVML for a snapshot. It fails with

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/gpu/gputest"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,7 @@ func standIn(t *testing.T, text string) (description, devices string) {
 	return os.Getenv("NVML_STANDIN"), os.Getenv(gputest.DevicesVariable)
 }
 
-func start(t *testing.T, as *invoker.User) *Helper {
+func start(t *testing.T, as *privileges.User) *Helper {
 	t.Helper()
 	h, err := StartHelper(as)
 	if err != nil {
@@ -172,7 +172,7 @@ func TestHelperHasNoCapability(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(strings.Split(os.Getenv("LD_LIBRARY_PATH"), ":")[0]), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	h := start(t, &invoker.User{UID: 65534, GID: 65534})
+	h := start(t, &privileges.User{UID: 65534, GID: 65534})
 	pid := helperOf(t)
 	s, err := h.Snapshot()
 	says(t, s, err)
@@ -240,7 +240,7 @@ func TestNVMLDoesNotStart(t *testing.T) {
 
 // TestUserIdsArriveAsSent: ids arrive as they were sent.
 func TestUserIdsArriveAsSent(t *testing.T) {
-	for _, u := range []*invoker.User{nil, {UID: 1000, GID: 1001, Groups: []uint32{}},
+	for _, u := range []*privileges.User{nil, {UID: 1000, GID: 1001, Groups: []uint32{}},
 		{UID: 1, GID: 2, Groups: []uint32{4, 4294967294}}} {
 		text := ""
 		if list := arguments(u); len(list) == 2 {

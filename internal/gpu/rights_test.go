@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/gpu/gputest"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 const confinedVariable = "IPYTRACER_TEST_CONFINED"
@@ -110,7 +110,7 @@ func TestCallsOfNVML(t *testing.T) {
 				t.Errorf("%s fails anyway: %v", c.name, before[c.name])
 			}
 		}
-		if err := errors.Join(invoker.NoNewPrivileges(), invoker.Allow(rules())); err != nil {
+		if err := errors.Join(privileges.NoNewPrivileges(), privileges.AllowCalls(rules())); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range byNVML() {
@@ -173,7 +173,7 @@ func TestForbidden(t *testing.T) {
 		for _, c := range calls {
 			before[c.name] = c.try()
 		}
-		if err := errors.Join(invoker.NoNewPrivileges(), invoker.Allow(rules())); err != nil {
+		if err := errors.Join(privileges.NoNewPrivileges(), privileges.AllowCalls(rules())); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range calls {
@@ -202,8 +202,8 @@ func TestHelperOpensTheDriversFilesAlone(t *testing.T) {
 	t.Setenv(gputest.DevicesVariable, folder)
 	alone(t, func(t *testing.T) {
 		own := []string{filepath.Join(folder, "nvidiactl"), filepath.Join(folder, "nvidia0")}
-		err := errors.Join(invoker.NoNewPrivileges(), invoker.OnlyPaths(paths(own)))
-		if errors.Is(err, invoker.ErrNoLandlock) && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
+		err := errors.Join(privileges.NoNewPrivileges(), privileges.OnlyPaths(paths(own)))
+		if errors.Is(err, privileges.ErrNoLandlock) && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
 			t.Skip(err)
 		}
 		if err != nil {

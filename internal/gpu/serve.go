@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // Limits of the process. NVML of driver 580, with libcuda.so.1, maps 14 MiB of writable memory and opens 16 files.
@@ -29,7 +29,7 @@ type helperServer struct {
 
 // ServeHelper answers questions on the program's descriptor 3, as a user; nil stands for the present user. It returns
 // once the other side is gone. The program must then end, even if NVML is still busy.
-func ServeHelper(as *invoker.User) error {
+func ServeHelper(as *privileges.User) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	conn, err := socket()
 	if err != nil {
@@ -73,7 +73,7 @@ func socket() (*net.UnixConn, error) {
 }
 
 // withoutRights makes this program a process of a user, without capabilities, and sets its limits.
-func withoutRights(as *invoker.User) error {
+func withoutRights(as *privileges.User) error {
 	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: maxMemory, unix.RLIMIT_NOFILE: maxFiles,
 		unix.RLIMIT_CORE: 0} {
 		var now unix.Rlimit
@@ -86,9 +86,9 @@ func withoutRights(as *invoker.User) error {
 		}
 	}
 	if as != nil {
-		return invoker.Become(as.UID, as.GID, as.Groups)
+		return privileges.Become(as.UID, as.GID, as.Groups)
 	}
-	return invoker.KeepCapabilities()
+	return privileges.KeepCapabilities()
 }
 
 func (s *helperServer) answer(questions <-chan uint32) {

@@ -1,7 +1,7 @@
 // Package filecache keeps the results of analyses of code in files, for later sessions. A result is a value of some
 // bytes under a key of some bytes. The users of the package define both.
 //
-// A [Cache] is opened as root, because a session gives up its rights (internal/host/confine) before it analyses the
+// A [Cache] is opened as root, because a session gives up its rights (internal/host/privileges) before it analyses the
 // files of a traced process. From then on the cache only appends to one file, and it cannot reach the folder.
 //
 // The files may be hostile: a traced process may take over its session, which then writes anything. Therefore each

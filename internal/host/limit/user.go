@@ -1,7 +1,7 @@
 package limit
 
 import (
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // User is the user and the group of a process whose limits are set. A program may set a limit if its real ids are the
@@ -25,4 +25,4 @@ func UserOf(pid int) (User, error) {
 
 // Become makes this program a program of the user, for good, without further groups and without capabilities. The
 // program must be root's, or the user's.
-func Become(u User) error { return invoker.Become(u.UID, u.GID, nil) }
+func Become(u User) error { return privileges.Become(u.UID, u.GID, nil) }

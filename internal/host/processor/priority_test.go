@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // clock is the processor time of a program that is made up. It reports each look at it before it answers, to whoever
@@ -149,7 +149,7 @@ func TestPriorityIsSpentOnce(t *testing.T) {
 func TestNoRight(t *testing.T) {
 	k, _ := ofOurselves(t)
 	usual, _ := k.Values()
-	if err := invoker.WithOnly(nil, k.Raise); !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EPERM) {
+	if err := privileges.WithOnly(nil, k.Raise); !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EPERM) {
 		t.Errorf("%v", err)
 	}
 	haveAll(t, usual)

@@ -8,7 +8,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // nvml is the part of [gpu.Helper] that a session uses.
@@ -66,7 +66,7 @@ var (
 var startPatience string
 
 // Start starts the helper, if there is a library to load. It must be called before this program is confined.
-func (c *Charges) Start(as *invoker.User) {
+func (c *Charges) Start(as *privileges.User) {
 	if missing := gpu.Missing(); missing != nil {
 		c.Why = missing
 		return

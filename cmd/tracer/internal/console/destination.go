@@ -11,21 +11,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // Destination is the place of a document: standard output, a device, a pipe, or a file that appears only when it is
 // complete.
 type Destination struct {
 	io.Writer
-	File          *invoker.File // without a name until it is complete; nil for any other place
-	special       *os.File      // a device or a named pipe
-	Path          string        // "" for standard output
-	partlyWritten bool          // a part was written
+	File          *privileges.File // without a name until it is complete; nil for any other place
+	special       *os.File         // a device or a named pipe
+	Path          string           // "" for standard output
+	partlyWritten bool             // a part was written
 }
 
 // open opens the destination with the invoker's rights, so that an error is found at once.
-func (o *Options) open(rights *invoker.Rights, stdout io.Writer) (*Destination, error) {
+func (o *Options) open(rights *privileges.Rights, stdout io.Writer) (*Destination, error) {
 	if o.File == "" || o.File == "-" {
 		return &Destination{Writer: stdout}, o.forTerminal(stdout)
 	}
@@ -82,8 +82,8 @@ func Descriptor(path string) *os.File {
 }
 
 // Override reports whether moving the files to their places takes capabilities, as for root in folders of other users.
-func Override(files ...*invoker.File) bool {
-	return slices.ContainsFunc(files, func(f *invoker.File) bool { return f != nil && f.NeedsOverride() })
+func Override(files ...*privileges.File) bool {
+	return slices.ContainsFunc(files, func(f *privileges.File) bool { return f != nil && f.NeedsOverride() })
 }
 
 // Commit puts the file in its place.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event/recording"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/tracer"
@@ -24,8 +24,8 @@ import (
 type Document struct {
 	Options  *Options
 	Console  Console
-	Who      *invoker.Invoker
-	Rights   *invoker.Rights // the invoker's
+	Who      *privileges.Invoker
+	Rights   *privileges.Rights // the invoker's
 	To       *Destination
 	partials []partial // the recordings that are not whole
 	Garbage  garbage
@@ -38,7 +38,7 @@ type Document struct {
 // NewDocument finds the user who typed the command, and opens the place of the output.
 func NewDocument(o *Options, c Console) (d *Document, err error) {
 	d = &Document{Options: o, Console: c}
-	if d.Who, err = invoker.Find(); err != nil {
+	if d.Who, err = privileges.FindInvoker(); err != nil {
 		return nil, err
 	}
 	if d.Rights, err = d.Who.Rights(); err != nil {
@@ -109,16 +109,16 @@ func (d *Document) Seclude() error {
 
 // Seclude leaves this program, for good, only the rights to read and write open files, to make the further system
 // calls, and to move output to its place unless that is nil. It calls absent with each restriction that Linux lacks.
-func Seclude(who *invoker.Invoker, output *invoker.File, further []invoker.Rule, absent func(error)) error {
+func Seclude(who *privileges.Invoker, output *privileges.File, further []privileges.Rule, absent func(error)) error {
 	_, _ = time.Now().Zone() // reads the file of the time zone, which cannot be opened later
 	user, keep := who.Heir(), []uint(nil)
 	if Override(output) {
 		user, keep = nil, []uint{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER}
 	}
-	var paths invoker.Paths
-	rules := slices.Concat(invoker.Program(), further)
+	var paths privileges.Paths
+	rules := slices.Concat(privileges.Program(), further)
 	if output != nil {
-		paths.Make, rules = []string{output.Folder()}, append(rules, invoker.Making()...)
+		paths.Make, rules = []string{output.Folder()}, append(rules, privileges.Making()...)
 	}
 	if err := tracer.GiveUp(user, keep, paths, rules, absent); err != nil {
 		return fmt.Errorf("give up what is not needed: %w", err)

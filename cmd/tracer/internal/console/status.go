@@ -9,8 +9,8 @@ import (
 
 	"ipytracer/event/recording"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
@@ -23,8 +23,8 @@ import (
 func Explain(err error) (status int, message string) {
 	var silent Silent
 	var coded coded
-	var nobody invoker.Error
-	var refused *invoker.Refusal
+	var nobody privileges.InvokerError
+	var refused *privileges.Refusal
 	var elsewhere *elsewhereError
 	var self explainer
 	if errors.As(err, &elsewhere) {

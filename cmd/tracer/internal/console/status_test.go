@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // TestUnknownInvoker: an unknown user cannot trace.
 func TestUnknownInvoker(t *testing.T) {
-	nobody := invoker.Error("PKEXEC_UID is not the number of a user")
+	nobody := privileges.InvokerError("PKEXEC_UID is not the number of a user")
 	if status, message := Explain(fmt.Errorf("attach: %w", nobody)); status != CannotTrace ||
 		message != "attach: "+nobody.Error() {
 		t.Errorf("%d %q", status, message)

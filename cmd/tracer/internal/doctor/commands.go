@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 )
@@ -190,7 +190,7 @@ func choosePython(ctx context.Context, named string, only []string) (*CellPython
 
 // invokerHome returns the home of the user who typed sudo.
 func invokerHome() string {
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return ""
 	}

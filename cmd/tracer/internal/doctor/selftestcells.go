@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/report/escape"
 	"ipytracer/model"
 	"ipytracer/tracer"
@@ -42,7 +42,7 @@ var continued = regexp.MustCompile(` *\\\n *`)
 // traceCells runs the script in a traced IPython, which reads each line from standard input as a cell. IPython gets a
 // new directory, so that it does not read the user's start-up files and history.
 func (t *selftest) traceCells(ctx context.Context, python *CellPython) (*cellRun, error) {
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return nil, err
 	}

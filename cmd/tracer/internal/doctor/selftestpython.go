@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"time"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // CellPython is an interpreter with the versions of its packages; "" for a missing one.
@@ -51,7 +51,7 @@ func AskPython(ctx context.Context, path string) (*CellPython, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // an emulated machine takes one
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-c", askVersions)
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
 )
@@ -70,7 +70,7 @@ func newRestoreCommand(c console.Console) *cobra.Command {
 }
 
 // openMovable opens a process. It fails if the user may not move the process's memory, or the driver cannot.
-func openMovable(who *invoker.Invoker, pid int) (*process.Handle, error) {
+func openMovable(who *privileges.Invoker, pid int) (*process.Handle, error) {
 	h, err := (process.FS{}).Open(pid)
 	var located *process.Error
 	if errors.As(err, &located) && located.Leader != 0 {
@@ -97,8 +97,8 @@ func openMovable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 }
 
 // mayMove returns nil if the user of the command may move a process's memory. Otherwise it returns an
-// [*invoker.Refusal], or [gpu.ErrGained] for a process with more rights than its user.
-func mayMove(who *invoker.Invoker, h *process.Handle) error {
+// [*privileges.Refusal], or [gpu.ErrGained] for a process with more rights than its user.
+func mayMove(who *privileges.Invoker, h *process.Handle) error {
 	pid := h.Identity().PID
 	status, err := (process.FS{}).Proc(pid).Status()
 	if err != nil {
@@ -125,7 +125,7 @@ func runMove(ctx context.Context, c console.Console, options moveOptions, aim gp
 	if options.Timeout <= 0 {
 		return console.Usagef("--timeout must be more than 0")
 	}
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
 )
@@ -30,7 +30,7 @@ func confine(fs process.FS, what LookFor) (home string, err error) {
 	if err := fs.Helper.TakeOver(&process.Scope{}); err != nil {
 		return "", err
 	}
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return "", err
 	}

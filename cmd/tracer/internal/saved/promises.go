@@ -20,7 +20,7 @@ import (
 	"ipytracer/cmd/tracer/internal/session"
 	"ipytracer/event"
 	"ipytracer/event/recording"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 	"ipytracer/model"
 )
@@ -60,7 +60,7 @@ func newRecallCommand(c console.Console) *cobra.Command {
 		cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // the parent ends this process
-			who, err := invoker.Find()
+			who, err := privileges.FindInvoker()
 			if err == nil {
 				err = console.Seclude(who, nil, nil, func(error) {})
 			}

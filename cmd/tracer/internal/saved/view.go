@@ -21,7 +21,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/report/html"
 	"ipytracer/report"
 )
@@ -56,7 +56,7 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 	if o.Port < 0 || o.Port > 65535 {
 		return console.Usagef("--port %d: must be a number from 0 to 65535", o.Port)
 	}
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 }
 
 // answerCalls are the system calls that answering browsers takes, besides those of reading.
-func answerCalls() []invoker.Rule {
-	return invoker.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
+func answerCalls() []privileges.Rule {
+	return privileges.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
 		unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN)
 }
 

@@ -18,19 +18,19 @@ import (
 	"ipytracer/cmd/tracer/internal/agent"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // agentFiles opens the files that the command line and the configuration of an agent name, with the rights of the user
 // who typed the command.
 type agentFiles struct {
 	options agentOptions
-	rights  *invoker.Rights
+	rights  *privileges.Rights
 	keep    []uint // the capabilities with which processes that look for kernels become the invoker
 }
 
 func newAgentFiles(o agentOptions) (*agentFiles, error) {
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return nil, err
 	}

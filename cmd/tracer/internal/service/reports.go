@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/serving"
 )
 
@@ -161,7 +161,7 @@ func newKeepCommand(c console.Console) *cobra.Command {
 	return console.Hidden(keepCommand+" PATH", "Keep the report of a session; started by tracer itself",
 		cobra.ExactArgs(1),
 		func(_ *cobra.Command, args []string) error {
-			if err := invoker.NoNewPrivileges(); err != nil {
+			if err := privileges.NoNewPrivileges(); err != nil {
 				return err
 			}
 			return keepReport(c.In, args[0])
@@ -169,11 +169,11 @@ func newKeepCommand(c console.Console) *cobra.Command {
 }
 
 func keepReport(from io.Reader, path string) error {
-	self, err := invoker.Self()
+	self, err := privileges.Self()
 	if err != nil {
 		return err
 	}
-	rights, err := invoker.Of(self)
+	rights, err := privileges.RightsOf(self)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/serving"
 )
@@ -244,7 +244,7 @@ func TestCrowdedFolder(t *testing.T) {
 		}
 	}
 	err := keepReport(strings.NewReader("x"), filepath.Join(folder, "20260203-040506-7.txt"))
-	if !errors.Is(err, invoker.ErrCrowded) {
+	if !errors.Is(err, privileges.ErrCrowded) {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/event"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/report"
 )
 
@@ -17,8 +17,8 @@ import (
 type recordFile struct {
 	console  console.Console
 	noSource bool
-	file     *invoker.Recording // nil without a recording, and once it is closed
-	failure  error              // the first failure; nothing is written after it, and tracing goes on
+	file     *privileges.Recording // nil without a recording, and once it is closed
+	failure  error                 // the first failure; nothing is written after it, and tracing goes on
 }
 
 // write writes one event, unless an earlier one failed.
@@ -74,12 +74,12 @@ func withoutSource(e event.Event) event.Event {
 // readySign is the ready file of a session, or the pipe that --ready-file names.
 type readySign struct {
 	io.Writer
-	file *invoker.File // nil for a pipe
+	file *privileges.File // nil for a pipe
 }
 
 // newReadySign prepares the file, which appears when [readySign.appear] is called. path may also name a pipe that the
 // program was started with, such as /dev/fd/4.
-func newReadySign(rights *invoker.Rights, path string) (*readySign, error) {
+func newReadySign(rights *privileges.Rights, path string) (*readySign, error) {
 	if f := console.Descriptor(path); f != nil {
 		return &readySign{Writer: f}, nil
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
 	"ipytracer/tracer"
@@ -91,7 +91,7 @@ func becomeOwner(pid int) error {
 	if err != nil {
 		return err
 	}
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err == nil {
 		err = who.MayChange(pid, owner.UID)
 	}

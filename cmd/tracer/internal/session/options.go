@@ -11,8 +11,8 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/host/filecache"
-	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/tracer"
 )
 
@@ -118,7 +118,7 @@ func (o *Options) TracerOptions(c console.Console) (tracer.Options, error) {
 	if err != nil {
 		return tracer.Options{}, err
 	}
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return tracer.Options{}, err
 	}

@@ -13,7 +13,7 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/event"
 	"ipytracer/internal/companion"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -91,7 +91,7 @@ func (s *Session) prepare() (err error) {
 		s.Console.Signals.RemoveOnExit(s.readySign)
 	}
 	if s.Options.Record != "" {
-		s.record.file, err = invoker.CreateRecording(s.Rights, s.Options.Record, invoker.RecordingOptions{
+		s.record.file, err = privileges.CreateRecording(s.Rights, s.Options.Record, privileges.RecordingOptions{
 			Version: s.Console.Version, Force: s.Options.Force,
 		})
 		if err == nil {
@@ -113,7 +113,7 @@ func (s *Session) confinement() *tracer.Remains {
 			r.Terminals = append(r.Terminals, fd)
 		}
 	}
-	files := []*invoker.File{s.To.File}
+	files := []*privileges.File{s.To.File}
 	if s.readySign != nil {
 		files = append(files, s.readySign.file)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 )
 
 // tryOptions are the flags of `tracer try`.
@@ -107,7 +107,7 @@ var errTryAsRoot = console.Usagef("the notebook's code would run as root: " +
 
 // chooseUser makes sure that the notebook does not run as root. It applies --user.
 func (o *tryOptions) chooseUser() error {
-	who, err := invoker.Find()
+	who, err := privileges.FindInvoker()
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (o *tryOptions) chooseUser() error {
 	case who.UID != 0 || os.Geteuid() != 0:
 		return console.Usagef("--user is for root itself: with sudo the notebook runs as the one who typed it")
 	}
-	named, err := invoker.Named(o.user)
+	named, err := privileges.NamedInvoker(o.user)
 	if err != nil {
 		return console.Usage(err)
 	}

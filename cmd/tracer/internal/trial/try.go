@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/report/escape"
 	"ipytracer/model"
 )
@@ -20,7 +20,7 @@ type try struct {
 	variants        []*Variant
 	advice          *model.Advice           // nil without advice
 	cellOfExecution func(execution int) int // see Notebook.Edited; nil if the advice is for another session
-	changed         *invoker.File           // nil unless the changed notebook is to be written
+	changed         *privileges.File        // nil unless the changed notebook is to be written
 	runner          *Runner
 	judged          *Trial
 	done            int // runs that have begun

@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ func own(t *testing.T) *Rights {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rights, err := Of(self)
+	rights, err := RightsOf(self)
 	if err != nil {
 		t.Fatal(err)
 	}

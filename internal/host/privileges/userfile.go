@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 // [Rights] open the files that a user names to a program that runs as root, with that user's rights. Linux itself
 // checks the rights: the files are opened on a thread that has the user's file system ids and groups, and no capability

@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 // A [Recording] is a file that belongs to a user. Package recording writes its contents.
 

@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 import (
 	"errors"
@@ -41,9 +41,9 @@ type job struct {
 	done chan error
 }
 
-// Of returns the rights of a user. It starts a thread that has these rights until Close. If the user is root and the
-// program is root's, it starts none. For any other user, the program must run as root or as that user.
-func Of(u User) (*Rights, error) {
+// RightsOf returns the rights of a user. It starts a thread that has these rights until Close. If the user is root and
+// the program is root's, it starts none. For any other user, the program must run as root or as that user.
+func RightsOf(u User) (*Rights, error) {
 	r := &Rights{user: u}
 	if u.UID == 0 && os.Geteuid() == 0 {
 		return r, nil

@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 import (
 	"errors"
@@ -334,7 +334,7 @@ func TestRootItself(t *testing.T) {
 	r := newRig(t)
 	self, err := Self()
 	r.must(err)
-	rights, err := Of(self)
+	rights, err := RightsOf(self)
 	r.must(err)
 	defer rights.Close()
 	own, err := rights.Create(filepath.Join(filepath.Dir(r.secret), "report"), true)

@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 import (
 	"fmt"
@@ -41,8 +41,8 @@ func setGroups(groups []uint32) error {
 }
 
 // FilesAs gives all threads of a program of root's the rights of a user, with some further groups, on files.
-// Capabilities stay in effect. It is for good once [Allow] forbids to set ids. Signals to the program, and looks into
-// it, still need root's rights.
+// Capabilities stay in effect. It is for good once [AllowCalls] forbids to set ids. Signals to the program, and looks
+// into it, still need root's rights.
 func FilesAs(uid, gid uint32, groups []uint32) error {
 	before, err := capabilities()
 	if err != nil {

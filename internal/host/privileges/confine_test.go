@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 import (
 	"errors"
@@ -88,7 +88,7 @@ func TestAllThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := errors.Join(KeepCapabilities(unix.CAP_KILL, unix.CAP_SYS_PTRACE),
-			Allow(append(Program(), Reading()...))); err != nil {
+			AllowCalls(append(Program(), Reading()...))); err != nil {
 			t.Fatal(err)
 		}
 		defer busyThreads()()
@@ -134,7 +134,7 @@ func TestTestsOfArguments(t *testing.T) {
 			OneOf(unix.SYS_DUP3, 2, 7), Rule{Call: unix.SYS_MKDIRAT, Refuse: unix.ENOSYS}, Rule{Call: unix.SYS_MKDIRAT},
 			Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(2, 6)}, {Is(2, 5), Is(1, 1)}}, Refuse: unix.EXDEV},
 			Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(2, 4)}}, Refuse: unix.EAGAIN})
-		if err := errors.Join(NoNewPrivileges(), Allow(rules)); err != nil {
+		if err := errors.Join(NoNewPrivileges(), AllowCalls(rules)); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
@@ -183,7 +183,7 @@ func TestNoFilter(t *testing.T) {
 				0)); err != nil {
 			t.Fatal(err)
 		}
-		if err := Allow(Program()); !errors.Is(err, ErrNoFilter) {
+		if err := AllowCalls(Program()); !errors.Is(err, ErrNoFilter) {
 			t.Error(err)
 		}
 	})

@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 import (
 	"errors"
@@ -25,8 +25,8 @@ type Rule struct {
 	Refuse unix.Errno
 }
 
-// Test compares one argument of a system call. It cannot compare memory that a pointer points to, because the caller
-// could change that afterwards.
+// Test compares one argument of a system call. It cannot compare memory that a pointer points to, because the
+// caller could change that afterwards.
 type Test struct {
 	Argument int // from 0
 	// Mask has the bits that are compared. The upper half is compared only if Mask has one of its bits, because most
@@ -36,7 +36,9 @@ type Test struct {
 }
 
 // Is returns the test that an int argument has a value.
-func Is(argument int, value uint32) Test { return Test{argument, math.MaxUint32, uint64(value)} }
+func Is(argument int, value uint32) Test {
+	return Test{argument, math.MaxUint32, uint64(value)}
+}
 
 // Without returns the test that an int argument has none of some bits set.
 func Without(argument int, bits uint32) Test { return Test{argument, uint64(bits), 0} }
@@ -48,9 +50,9 @@ func Nil(argument int) Test { return Test{argument, math.MaxUint64, 0} }
 // program then ends and prints the stacks of all goroutines, which shows a call that is missing in the rules.
 var denied = ""
 
-// Allow forbids all threads, also later ones, every system call that no rule allows. It needs CAP_SYS_ADMIN or
+// AllowCalls forbids all threads, also later ones, every system call that no rule allows. It needs CAP_SYS_ADMIN or
 // [NoNewPrivileges]. The error may match [ErrNoFilter].
-func Allow(rules []Rule) error {
+func AllowCalls(rules []Rule) error {
 	// Linux logs all refusals of a filter, or none. Refused calls (Rule.Refuse) must not be logged, so they have a
 	// filter of their own. Of two filters the stricter one counts, so the other filter may allow these calls.
 	var refused, rest []Rule

@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func TestWhoTypedSudo(t *testing.T) {
 			}
 			return ""
 		})
-		var nobody Error
+		var nobody InvokerError
 		switch {
 		case c.uid == refused && !errors.As(err, &nobody):
 			t.Errorf("%s: not refused: %+v %v", c.env, got, err)

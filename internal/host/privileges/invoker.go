@@ -1,6 +1,4 @@
-// Package invoker finds the user who typed the command, even if it runs through sudo, pkexec or doas. It starts
-// commands as that user, and opens and creates files with that user's rights. The callers decide which files.
-package invoker
+package privileges
 
 import (
 	"errors"
@@ -24,19 +22,19 @@ type Invoker struct {
 	entry *user.User // nil if the user has no entry in the database
 }
 
-// Error is the reason why the user who typed the command is not known.
-type Error string
+// InvokerError is the reason why the user who typed the command is not known.
+type InvokerError string
 
-// Error returns the reason, and what to do.
-func (e Error) Error() string {
+// InvokerError returns the reason, and what to do.
+func (e InvokerError) Error() string {
 	return string(e) +
 		": so it is not known whose rights files and commands are to have; type 'sudo tracer …' as yourself, " +
 		"or unset the variable as root"
 }
 
-// Find finds the user who typed the command. If root runs this program, it is the user whom sudo, pkexec or doas names,
-// or else root. If another user runs this program, it is that user.
-func Find() (*Invoker, error) {
+// FindInvoker finds the user who typed the command. If root runs this program, it is the user whom sudo, pkexec or doas
+// names, or else root. If another user runs this program, it is that user.
+func FindInvoker() (*Invoker, error) {
 	self, err := Self()
 	if err != nil {
 		return nil, err
@@ -64,7 +62,7 @@ func behindRoot(getenv func(string) string) (*Invoker, error) {
 	}
 	for _, other := range found[min(1, len(found)):] {
 		if other.UID != found[0].UID {
-			return nil, Error(fmt.Sprintf("the environment names the users %d and %d", found[0].UID, other.UID))
+			return nil, InvokerError(fmt.Sprintf("the environment names the users %d and %d", found[0].UID, other.UID))
 		}
 	}
 	if len(found) > 0 && found[0].UID != 0 {
@@ -80,7 +78,7 @@ func bySudo(getenv func(string) string) (*Invoker, error) {
 	if id == "" {
 		for _, other := range []string{"SUDO_USER", "SUDO_GID", "SUDO_COMMAND"} {
 			if getenv(other) != "" {
-				return nil, Error(other + " is set and SUDO_UID is not")
+				return nil, InvokerError(other + " is set and SUDO_UID is not")
 			}
 		}
 		return nil, nil
@@ -100,7 +98,7 @@ func byPkexec(getenv func(string) string) (*Invoker, error) {
 	}
 	i, err := newInvoker("PKEXEC_UID", id)
 	if err == nil && i.UID != 0 && i.entry == nil {
-		err = Error("PKEXEC_UID=" + id + " has no entry in the user database")
+		err = InvokerError("PKEXEC_UID=" + id + " has no entry in the user database")
 	}
 	return i, err
 }
@@ -113,7 +111,7 @@ func byDoas(getenv func(string) string) (*Invoker, error) {
 	}
 	entry, err := user.Lookup(name)
 	if err != nil {
-		return nil, Error(fmt.Sprintf("DOAS_USER=%q has no entry in the user database", name))
+		return nil, InvokerError(fmt.Sprintf("DOAS_USER=%q has no entry in the user database", name))
 	}
 	return newInvoker("DOAS_USER", entry.Uid)
 }
@@ -123,14 +121,14 @@ func byDoas(getenv func(string) string) (*Invoker, error) {
 func newInvoker(variable, number string) (*Invoker, error) {
 	uid, err := ParseID(number)
 	if err != nil {
-		return nil, Error(fmt.Sprintf("%s=%q is not the number of a user", variable, number))
+		return nil, InvokerError(fmt.Sprintf("%s=%q is not the number of a user", variable, number))
 	}
 	i := &Invoker{User: User{UID: uid}}
 	if i.entry, err = user.LookupId(number); err != nil {
 		return i, nil
 	}
 	if i.GID, err = ParseID(i.entry.Gid); err != nil {
-		return nil, Error(fmt.Sprintf("the group of user %s is %q", i.entry.Username, i.entry.Gid))
+		return nil, InvokerError(fmt.Sprintf("the group of user %s is %q", i.entry.Username, i.entry.Gid))
 	}
 	groups, _ := i.entry.GroupIds() // none if they cannot be read, so never more than the user has
 	for _, g := range groups {
@@ -149,11 +147,11 @@ func (i *Invoker) setGroup(number string) error {
 	}
 	gid, err := ParseID(number)
 	if err != nil {
-		return Error(fmt.Sprintf("SUDO_GID=%q is not the number of a group", number))
+		return InvokerError(fmt.Sprintf("SUDO_GID=%q is not the number of a group", number))
 	}
 	had := append([]uint32{i.GID}, i.Groups...)
 	if gid == 0 && (i.entry == nil || !slices.Contains(had, 0)) {
-		return Error(fmt.Sprintf("SUDO_GID=0 is root's group, and user %d is not in it", i.UID))
+		return InvokerError(fmt.Sprintf("SUDO_GID=0 is root's group, and user %d is not in it", i.UID))
 	}
 	if i.entry != nil {
 		i.Groups = slices.DeleteFunc(had, func(g uint32) bool { return g == gid })
@@ -283,12 +281,12 @@ func shellOf(name string) string {
 
 // Rights returns the invoker's rights on files. The caller closes them.
 func (i *Invoker) Rights() (*Rights, error) {
-	return Of(i.User)
+	return RightsOf(i.User)
 }
 
-// Named finds a user by name, if root wants a command to run as that user. It fails for root. Callers must check that
-// this program is root's.
-func Named(name string) (*Invoker, error) {
+// NamedInvoker finds a user by name, if root wants a command to run as that user. It fails for root. Callers must check
+// that this program is root's.
+func NamedInvoker(name string) (*Invoker, error) {
 	entry, err := user.Lookup(name)
 	if err != nil {
 		return nil, fmt.Errorf("there is no user %q", name)
@@ -300,8 +298,8 @@ func Named(name string) (*Invoker, error) {
 	return i, err
 }
 
-// Lend makes i the user whom [Find] returns, by setting the variables that sudo sets. Only a program of root's may call
-// it, and before Find.
+// Lend makes i the user whom [FindInvoker] returns, by setting the variables that sudo sets. Only a program of root's
+// may call it, and before FindInvoker.
 func (i *Invoker) Lend() error {
 	err := errors.Join(os.Unsetenv("PKEXEC_UID"), os.Unsetenv("DOAS_USER"), os.Unsetenv("SUDO_COMMAND"))
 	for name, value := range map[string]string{

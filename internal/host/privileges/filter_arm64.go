@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 import "golang.org/x/sys/unix"
 

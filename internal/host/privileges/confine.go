@@ -1,4 +1,8 @@
-// Package confine gives up rights that this process no longer needs. All its threads lose capabilities, files, and
+// Package privileges has the rights with which the program acts: those of the user who typed the command, and those
+// that it gives up. It finds that user, even if the command runs through sudo, pkexec or doas. It starts commands as
+// that user, and opens and creates files with that user's rights. The callers decide which files.
+//
+// The package also gives up rights that this process no longer needs. All its threads lose capabilities, files, and
 // system calls, for good. It is for a program that is about to read hostile data, so that a mistake does little harm.
 // Package tracer lists the rights that a session keeps.
 //
@@ -6,7 +10,7 @@
 // must not end without its report because a later C library makes another harmless call. An attacker who has taken over
 // the program gains nothing, because the call is not made. Linux logs the failure (audit, type 1326, if the machine
 // keeps such a log).
-package invoker
+package privileges
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package invoker
+package privileges
 
 import (
 	"errors"
@@ -41,7 +41,7 @@ func newRig(t *testing.T) *rig {
 	r.must(os.Mkdir(r.dir, 0o755), os.Chown(r.dir, alice, alice), os.Mkdir(vault, 0o700),
 		os.WriteFile(r.secret, []byte(r.content), 0o600), os.WriteFile(r.nearby, []byte(r.content), 0o600))
 	var err error
-	if r.rights, err = Of(User{UID: alice, GID: alice}); err != nil {
+	if r.rights, err = RightsOf(User{UID: alice, GID: alice}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.rights.Close)
