@@ -120,6 +120,11 @@ static __always_inline bool ends_with_call(__u64 bytes)
 #define NR_BRK		 12
 #define NR_MREMAP	 25
 #define NR_PKEY_MPROTECT 329
+#define NR_READ		 0
+#define NR_PREAD64	 17
+#define NR_MADVISE	 28
+#define NR_RECVFROM	 45
+#define NR_GETRANDOM	 318
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -285,6 +290,11 @@ static __always_inline bool ends_with_call(__u64 bytes)
 #define NR_MMAP		 222
 #define NR_MPROTECT	 226
 #define NR_PKEY_MPROTECT 288
+#define NR_READ		 63
+#define NR_PREAD64	 67
+#define NR_MADVISE	 233
+#define NR_RECVFROM	 207
+#define NR_GETRANDOM	 278
 
 #else
 #error "no registers are known of this processor"

@@ -32,6 +32,8 @@
  *   frames.h     Python stacks
  *   native.h     native stacks
  *   mappings.h   cpu.mapped, range by range
+ *   operand.h    the memory that an instruction works on: depends on the processor, too
+ *   touched.h    cpu.resident, page by page
  *   modules.h    libraries that a process maps
  *   blocks.h     meters that move by blocks, and which blocks have records
  *   numpy*.h     cpu.numpy
@@ -89,6 +91,8 @@
 #include "frames.h"
 #include "native.h"
 #include "mappings.h"
+#include "operand.h"
+#include "touched.h"
 #include "modules.h"
 #include "blocks.h"
 #include "numpy.h"
@@ -124,7 +128,7 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (r)
-		part_changed(p, r, slot, member);
+		touched(p, slot, part_changed(p, r, slot, member) * page_size);
 	return 0;
 }
 
