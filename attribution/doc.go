@@ -1,6 +1,6 @@
-// Package attribution turns events into a session's findings: windows with their peaks, the code that allocated,
-// verdicts, the proof. It is pure (no I/O, no clocks, no goroutines; the same events give the same report). Package
-// words writes the text of a figure; package report prints it.
+// Package attribution turns events into a session's findings. Findings are windows with their peaks, the code that
+// allocated, verdicts, the proof. The package is pure (no I/O, no clocks, no goroutines; the same events give the same
+// report). Package words writes the text of a figure; package report prints it.
 //
 // The kernel half cuts time into segments (see bpf/ledger.h). A window is a run of whole segments, so its peak is the
 // largest of its segments' maxima, and windows may nest and overlap freely. In addition, the peak of each window is

@@ -1,5 +1,5 @@
-// Package python has the notebook's companion as it is embedded in the tracer, so that a binary can put it where an
-// interpreter finds it.
+// Package python has the notebook's companion, embedded in the tracer. So a binary can put it where an interpreter
+// finds it.
 //
 // It has the package's files and packs them. It runs no interpreter, and knows nothing of users.
 package python

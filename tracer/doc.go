@@ -1,4 +1,4 @@
-// Package tracer attaches to processes and is the live [event.Source]: it owns everything with a side effect, and
+// Package tracer attaches to processes and is the live [event.Source]. It owns everything with a side effect, and
 // orders the packages below it. It knows neither windows nor peaks (attribution) nor words for people (cmd/tracer).
 //
 // A [Session] finds the interpreter of each target, seeds the kernel ledger, places the probes, and hands out events

@@ -1,5 +1,5 @@
 // Command tracer attaches to running Jupyter and IPython kernels and reports the exact memory peak of every
-// cell, statement and experiment, with nothing installed in the target and nothing sampled.
+// cell, statement and experiment. Nothing is installed in the target, and nothing is sampled.
 package main
 
 import (

@@ -1,7 +1,7 @@
-// Storms runs programs with processes and threads that begin, fork, execute programs and end at the same time
-// (c/storm.c) under the tracer, and compares its figures with their own. Every process ends once, no boundary is
-// missing, and every process's, the session's and the tree's peak is the known one. With -aligned, a program that only
-// delays makes them meet at the tracer's tracepoints (c/align.bpf.c), which two CPUs otherwise seldom do.
+// Storms runs storms of processes and threads under the tracer, and compares its figures with their own. They begin,
+// fork, execute programs and end at the same time (c/storm.c). Every process ends once, no boundary is missing, and
+// every process's, the session's and the tree's peak is the known one. With -aligned, a program that only delays makes
+// them meet at the tracer's tracepoints (c/align.bpf.c), which two CPUs otherwise seldom do.
 //
 //	storms -program storm [-aligned] [-percent N] [-only exits,execs]   prints a JSON object a storm
 //	storms -beside tracer,python3 -- tracer selftest                    runs a command while such threads meet

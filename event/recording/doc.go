@@ -1,5 +1,5 @@
-// Package recording writes and reads recordings: the events of one run of the tracer in an append-only file that
-// survives a crash at any byte. Package internal/host/invoker decides the file's place and owner, and package
+// Package recording writes and reads recordings. A recording has the events of one run of the tracer, in an append-only
+// file that survives a crash at any byte. Package internal/host/invoker decides the file's place and owner, and package
 // attribution the meaning of the events.
 //
 // A recording is an Arrow IPC stream of one wide table, one row per event, so pandas and everything else that reads

@@ -1,5 +1,6 @@
-// Package advice finds what to change in a notebook so that it needs less memory, and how much lower its highest moment
-// would be. It is pure: it runs nothing, and knows a notebook by its source and by what a session recorded.
+// Package advice finds what to change in a notebook so that it needs less memory. It also finds how much lower the
+// highest moment would be. It is pure: it runs nothing, and knows a notebook by its source and by what a session
+// recorded.
 //
 // A rule looks for a pattern in the source, and for blocks at a high moment that calls on these lines made; either
 // alone is no evidence. Rules are about names that hold memory longer than it is needed, IPython's history of outputs,

@@ -1,6 +1,6 @@
-// Package attributiontest makes up sessions for tests and benchmarks: events as the kernel half sends them, of
-// notebooks of any size and of targets that try to exhaust the tracer's memory. It makes the same session for the same
-// arguments, and checks no result.
+// Package attributiontest makes up sessions for tests and benchmarks. They have events as the kernel half sends them,
+// of notebooks of any size and of targets that try to exhaust the tracer's memory. It makes the same session for the
+// same arguments, and checks no result.
 package attributiontest
 
 import (

@@ -1,5 +1,5 @@
-// Package companion answers requests of notebooks on the lines that they have made to the tracer: with figures of their
-// own process, and with nothing else.
+// Package companion answers requests of notebooks on their lines to the tracer. It answers with figures of their own
+// process, and with nothing else.
 //
 // A line is one end of a pair of sockets; the notebook's process was sent the other end (docs/line.md). The talk on the
 // line belongs here. The sources of figures, and the way in which the socket got here, do not.

@@ -1,4 +1,4 @@
-// Package compare compares two sessions: it matches their cells, finds which grew and shrank, by which line, which are
+// Package compare compares two sessions. It matches their cells, finds which grew and shrank, by which line, which are
 // causes and which only follow, and whether that is over a limit. It is pure. Package report shows a comparison.
 package compare
 

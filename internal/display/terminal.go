@@ -1,5 +1,6 @@
-// Package display puts the screens of internal/report/live onto the terminal that the tracer was started from, and
-// takes keys. Everything that touches a terminal belongs here. The contents of a screen and the meaning of keys do not.
+// Package display puts the screens of internal/report/live onto the terminal, and takes keys. The terminal is the one
+// that the tracer was started from. Everything that touches a terminal belongs here. The contents of a screen and the
+// meaning of keys do not.
 package display
 
 import (

@@ -1,5 +1,5 @@
-// Package freeing generates the code to type in a notebook to free memory: of names, of the ends of paths, and of the
-// bases of views. It is pure: the same look gives the same code.
+// Package freeing generates the code to type in a notebook to free memory. The memory is that of names, of the ends of
+// paths, and of the bases of views. It is pure: the same look gives the same code.
 package freeing
 
 import (

@@ -1,7 +1,8 @@
-// Package gpu reads the facts that NVML, NVIDIA's management library, has about the GPUs of this machine: the devices,
-// how much of their memory is taken, by which processes, and which of them a process knows under which CUDA ordinal.
-// NVML does not know the allocations of a process: the probes on CUDA are internal/code/cuda's. The package also has
-// the calls of the CUDA driver by which one process suspends another ([Checkpoints]); a [Mover] makes them in order.
+// Package gpu reads NVML's facts about the GPUs of this machine. NVML is NVIDIA's management library. It knows the
+// devices, how much of their memory is taken, by which processes, and which of them a process knows under which CUDA
+// ordinal. NVML does not know the allocations of a process: the probes on CUDA are internal/code/cuda's. The package
+// also has the calls of the CUDA driver by which one process suspends another ([Checkpoints]); a [Mover] makes them in
+// order.
 //
 // NVML is loaded when it is asked for, from the driver's libnvidia-ml.so.1. That takes cgo. A build without cgo may
 // carry a small program that has it ([Command]). A build without either, and a machine without the library or the

@@ -1,4 +1,4 @@
-// Package heapcounts has a command count malloc's blocks itself: it has the library that does, and lets the command's
+// Package heapcounts has a command count malloc's blocks itself. It has the library that does, and lets the command's
 // dynamic linker load it. See library/heap.h, and bpf/counts.h for the page in which it counts.
 //
 // It starts nothing. It looks into the command's file, which is the user's, through [elffile].

@@ -1,4 +1,4 @@
-// Package ledger loads the BPF object (bpf/) and communicates with it: it attaches the kernel-wide probes, seeds
+// Package ledger loads the BPF object (bpf/) and communicates with it. It attaches the kernel-wide probes, seeds
 // processes, places uprobes, and turns the records of the rings into events. Package tracer decides which places are
 // probed.
 //

@@ -1,5 +1,6 @@
-// Package plan finds the machine that a notebook needs, from recordings of it: how high it goes, which cell and line
-// decides that, and which changes would lower it. It is pure; how a plan is shown is package report's business.
+// Package plan finds the machine that a notebook needs, from recordings of it. It finds how high the notebook goes,
+// which cell and line decides that, and which changes would lower it. It is pure; how a plan is shown is package
+// report's business.
 package plan
 
 import (

@@ -1,4 +1,4 @@
-// Package serving starts sessions for kernels that ask for one on a Unix socket: each session is of the process that
+// Package serving starts sessions for kernels that ask for one on a Unix socket. Each session is of the process that
 // asks, and of no other, and has that user's rights. This package decides who may ask, and how often. It knows neither
 // the contents of a session nor the answers to a notebook.
 //

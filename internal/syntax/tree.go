@@ -1,6 +1,6 @@
-// Package syntax reads the source of notebook cells into Python's syntax tree, without Python and without running
-// anything. Nodes have the names and the fields of CPython's module ast (3.15), so that its documentation holds here.
-// Sources are hostile: every size and depth is bounded.
+// Package syntax reads the source of notebook cells into Python's syntax tree. It needs no Python and runs nothing.
+// Nodes have the names and the fields of CPython's module ast (3.15), so that its documentation holds here. Sources are
+// hostile: every size and depth is bounded.
 package syntax
 
 import "fmt"

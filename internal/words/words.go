@@ -1,6 +1,6 @@
-// Package words is the text beside ipytracer's figures: sizes and times, the reason why a figure is not exact, the
-// evidence and the advice of a verdict. Every sentence that is made from facts belongs here, once, so that text, JSON
-// and the live lines agree. It does not decide the facts, and it lays out no page.
+// Package words is the text beside ipytracer's figures. It has sizes and times, the reason why a figure is not exact,
+// the evidence and the advice of a verdict. Every sentence that is made from facts belongs here, once, so that text,
+// JSON and the live lines agree. It does not decide the facts, and it lays out no page.
 package words
 
 import (

@@ -1,5 +1,5 @@
-// Package activity opens and closes the windows of a session: cells, statements, experiments, and the time between
-// cells. It compares the windows with IPython's own counts.
+// Package activity opens and closes the windows of a session. Windows are cells, statements, experiments, and the time
+// between cells. The package compares the windows with IPython's own counts.
 package activity
 
 import (

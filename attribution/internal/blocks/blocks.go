@@ -1,5 +1,5 @@
-// Package blocks knows who allocated: it keeps the live blocks of a session, in each window the stacks that allocated,
-// and lists both for a report.
+// Package blocks keeps the live blocks of a session, and the stacks that allocated in each window. It lists both for a
+// report.
 package blocks
 
 import (

@@ -1,5 +1,5 @@
-// Package rows makes the rows of a report from the windows and processes of a session: figures with their exactness,
-// stacks as a report shows them, and named variables. It changes nothing.
+// Package rows makes the rows of a report from the windows and processes of a session. They have figures with their
+// exactness, stacks as a report shows them, and named variables. It changes nothing.
 package rows
 
 import "ipytracer/attribution/internal/windows"

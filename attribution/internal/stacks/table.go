@@ -1,5 +1,5 @@
-// Package stacks keeps the stacks that allocated, and by stack the bytes that processes hold and that windows saw
-// allocated and freed.
+// Package stacks keeps the stacks that allocated. For each stack it has the bytes that processes hold and that windows
+// saw allocated and freed.
 package stacks
 
 import (

@@ -1,5 +1,5 @@
-// Package windows has the windows and the processes of a session: their figures, what is doubted of them, and the bytes
-// that windows become when they closed long ago. It decides nothing about when they open and close.
+// Package windows has the windows and the processes of a session. It has their figures, what is doubted of them, and
+// the bytes that windows become when they closed long ago. It decides nothing about when they open and close.
 package windows
 
 import (

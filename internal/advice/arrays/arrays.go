@@ -1,6 +1,6 @@
-// Package arrays has the rules of advice about NumPy's arrays: temporaries of expressions, dtypes, and views. A rule
-// compares the source with the blocks that the session recorded: it says nothing where only one of both shows the
-// pattern.
+// Package arrays has the rules of advice about NumPy's arrays. They are about temporaries of expressions, dtypes, and
+// views. A rule compares the source with the blocks that the session recorded: it says nothing where only one of both
+// shows the pattern.
 package arrays
 
 import "ipytracer/internal/advice/notebook"

@@ -1,8 +1,8 @@
-// Package cuda finds the places in shared libraries at which programs ask for GPU memory and give it back: functions of
-// the CUDA driver (libcuda.so.1) and of its runtime, the functions by which PyTorch (libc10.so) reports GPU memory and
-// tensors on the CPU, and the function by which the dynamic linker reports new libraries. It finds exported functions
-// by their names and probes them where they begin, without an analysis of their code. Package internal/gpu lists the
-// GPUs.
+// Package cuda finds the places in shared libraries at which programs ask for GPU memory and give it back. The places
+// are functions of the CUDA driver (libcuda.so.1) and of its runtime, the functions by which PyTorch (libc10.so)
+// reports GPU memory and tensors on the CPU, and the function by which the dynamic linker reports new libraries. It
+// finds exported functions by their names and probes them where they begin, without an analysis of their code. Package
+// internal/gpu lists the GPUs.
 //
 // The package's only effect is to read ELF files through [io.ReaderAt]. The files are a target's and hostile.
 package cuda

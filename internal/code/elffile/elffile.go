@@ -1,4 +1,4 @@
-// Package elffile reads ELF files: headers, segments, symbols, relocations, notes, the load bias, call frame
+// Package elffile reads ELF files. It reads headers, segments, symbols, relocations, notes, the load bias, call frame
 // information and lines. Package internal/code/machine analyses the code of functions, internal/code/native walks
 // stacks, and internal/python/cpython and others know what a file is for.
 //

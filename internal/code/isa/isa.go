@@ -1,5 +1,5 @@
-// Package isa describes processors and instructions as data, so that analyses of machine code (internal/code/machine)
-// need not know any processor. An [Architecture] has the registers and the calling convention, and decodes bytes to an
+// Package isa describes processors and instructions as data. So analyses of machine code (internal/code/machine) need
+// not know any processor. An [Architecture] has the registers and the calling convention, and decodes bytes to an
 // [Instruction]. For each processor, a package below internal/code/machine provides an Architecture. The tests of
 // internal/code/machine have one for a toy processor.
 package isa

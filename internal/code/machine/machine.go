@@ -1,6 +1,6 @@
-// Package machine analyses machine code: the effects of instructions, the paths through a function, and the values that
-// registers and the stack hold on each path. From that it finds the instructions at which a probe sees a function's
-// arguments and its result.
+// Package machine analyses machine code. It finds the effects of instructions, the paths through a function, and the
+// values that registers and the stack hold on each path. From that it finds the instructions at which a probe sees a
+// function's arguments and its result.
 //
 // What a function is for is known elsewhere (internal/python/cpython, internal/python/numpy, internal/code/libc,
 // internal/code/cuda), and so is where it lies in a file (internal/code/elffile). Analyses see instructions in the form

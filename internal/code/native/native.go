@@ -1,4 +1,4 @@
-// Package native explains stacks of machine code: the rule that leads from an instruction to its caller, the
+// Package native explains stacks of machine code. It finds the rule that leads from an instruction to its caller, the
 // instruction's function, and its line if the file has DWARF. Package internal/code/elffile reads that information from
 // files; package internal/python/cpython knows Python's frames.
 //

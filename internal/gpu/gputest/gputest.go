@@ -1,5 +1,5 @@
-// Package gputest builds the stand-in for NVML in testdata/gpu/nvml, for tests on machines without a GPU. Only tests
-// import it, and the stand-ins for CUDA and PyTorch are built elsewhere.
+// Package gputest builds the stand-in for NVML in testdata/gpu/nvml. It is for tests on machines without a GPU. Only
+// tests import it, and the stand-ins for CUDA and PyTorch are built elsewhere.
 package gputest
 
 import (

@@ -1,5 +1,5 @@
-// Package confine gives up rights that this process no longer needs, in all its threads and for good: capabilities,
-// files, and system calls. It is for a program that is about to read hostile data, so that a mistake does little harm.
+// Package confine gives up rights that this process no longer needs. All its threads lose capabilities, files, and
+// system calls, for good. It is for a program that is about to read hostile data, so that a mistake does little harm.
 // Package tracer lists the rights that a session keeps.
 //
 // System calls are confined by a list of allowed calls. Any other call fails, but does not kill the program: a session

@@ -1,6 +1,6 @@
-// Package process reads Linux's facts about processes: their identity, their mappings, and which of them run Python. It
-// also reads what a tracer may do on this machine. Other packages know what is in the files and the memory of a
-// process: internal/python/cpython the interpreter, internal/python/holders the objects.
+// Package process reads Linux's facts about processes. Facts are their identity, their mappings, and which of them run
+// Python. The package also reads what a tracer may do on this machine. Other packages know what is in the files and the
+// memory of a process: internal/python/cpython the interpreter, internal/python/holders the objects.
 //
 // All facts come from a proc file system whose root is a parameter, so that tests can read a stored tree. Names, paths
 // and command lines belong to the traced process, and are hostile. Reads are bounded. Strings are returned as raw

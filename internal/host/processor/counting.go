@@ -1,4 +1,4 @@
-// Package processor counts the work of processors for a process with perf events: instructions, cycles, cache
+// Package processor counts the work of processors for a process with perf events. It counts instructions, cycles, cache
 // references and misses. It also raises a program's priority for a while ([Priority]). Package attribution divides the
 // counts among windows. The kernel half reads the events that Linux counts itself, such as page faults and switches.
 package processor

@@ -1,7 +1,7 @@
-// Package resident divides the resident memory of a process into kinds: pages of files, memory that malloc has given
-// out or keeps free, Python's own pools of small objects, shared memory, and others. It reads /proc/PID/smaps, pagemap
-// and mem. It runs nothing in the process, and reads no page that is not resident. The kernel half's ledger has the
-// total at any moment, and internal/python/holders finds the holders of objects.
+// Package resident divides the resident memory of a process into kinds. Kinds are pages of files, memory that malloc
+// has given out or keeps free, Python's own pools of small objects, shared memory, and others. It reads
+// /proc/PID/smaps, pagemap and mem. It runs nothing in the process, and reads no page that is not resident. The kernel
+// half's ledger has the total at any moment, and internal/python/holders finds the holders of objects.
 //
 // The memory of the process is hostile. Memory counts as a heap or a pool only if all headers in it agree with each
 // other; the rest is [Other]. The parts always add up to the total.

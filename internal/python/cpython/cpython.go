@@ -1,6 +1,6 @@
-// Package cpython holds the facts about builds of CPython: 3.9 to 3.15, and free-threaded ones of 3.13 and 3.14 without
-// their objects. It decides which of their functions are probed; internal/code/machine finds the places in them, and
-// internal/python/holders reads objects.
+// Package cpython holds the facts about builds of CPython. The builds are those of 3.9 to 3.15, and free-threaded ones
+// of 3.13 and 3.14 without their objects. It decides which of their functions are probed; internal/code/machine finds
+// the places in them, and internal/python/holders reads objects.
 //
 // A [Binary] is the ELF file that defines the interpreter (the python3.X executable or libpython). It has the version,
 // the field offsets the BPF programs need ([Binary.Offsets]) and the places for plain uprobes ([Binary.Sites]). An

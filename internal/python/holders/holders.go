@@ -1,5 +1,5 @@
-// Package holders finds the holders of blocks of memory in a live Python: the variable, output, traceback, frame or
-// module, and the path from there by which each block is reached; and the Python's objects by name. Others (tracer,
+// Package holders finds the holders of blocks of memory in a live Python, and its objects by name. A holder is the
+// variable, output, traceback, frame or module, with the path from there by which a block is reached. Others (tracer,
 // attribution) decide which blocks are asked for, and what follows for an audit.
 //
 // It reads the process's objects from outside, through its memory, while the process runs. A [Survey] does that once,

@@ -1,6 +1,6 @@
-// Package numpy finds the places in NumPy's extension module at which blocks of array data of 1,024 bytes and more
-// pass: NumPy keeps most smaller ones for itself when they are freed, and gives them out again. The facts of NumPy's
-// source are here; internal/code/machine follows the values of functions.
+// Package numpy finds the places in NumPy's extension module that blocks of array data of 1,024 bytes and more pass.
+// NumPy keeps most smaller ones for itself when they are freed, and gives them out again. The facts of NumPy's source
+// are here; internal/code/machine follows the values of functions.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 //

@@ -1,7 +1,7 @@
-// Package doc has reports for people as documents: headings, fields, paragraphs, tables and code, in order. Three back
-// ends write a document: [Document.Text] for a terminal, [Document.Markdown] for pull requests, and [Document.HTML], a
-// page without scripts. Every text may come from a traced process: the back ends escape it. The choice and order of
-// blocks belong to the layouts, in packages text and sheet.
+// Package doc has reports for people as documents. A document has headings, fields, paragraphs, tables and code, in
+// order. Three back ends write a document: [Document.Text] for a terminal, [Document.Markdown] for pull requests, and
+// [Document.HTML], a page without scripts. Every text may come from a traced process: the back ends escape it. The
+// choice and order of blocks belong to the layouts, in packages text and sheet.
 package doc
 
 import (

@@ -1,5 +1,5 @@
-// Package escape makes strings from a traced process safe to show on a terminal, and cuts them to the available room.
-// Code that inspects characters and their cells belongs here; the choice of texts does not.
+// Package escape makes strings from a traced process safe to show on a terminal. It also cuts them to the available
+// room. Code that inspects characters and their cells belongs here; the choice of texts does not.
 package escape
 
 import (

@@ -1,6 +1,6 @@
-// Package html makes one page of a session, a file that needs nothing else: figures, sources and stacks as a block of
-// JSON, and the program that draws them (page/). The choice of figures and their number belong here; computing figures
-// and opening files do not.
+// Package html makes one page of a session, a file that needs nothing else. It has figures, sources and stacks as a
+// block of JSON, and the program that draws them (page/). The choice of figures and their number belong here; computing
+// figures and opening files do not.
 package html
 
 import (

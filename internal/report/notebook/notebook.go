@@ -1,6 +1,6 @@
-// Package notebook writes figures into a notebook's file, and removes them: into the metadata of each cell and, on
-// request, under it as an output. Every other byte stays as it is. The content of a figure, and the file's place, are
-// decided elsewhere.
+// Package notebook writes figures into a notebook's file, and removes them. They are in the metadata of each cell and,
+// on request, under it as an output. Every other byte stays as it is. The content of a figure, and the file's place,
+// are decided elsewhere.
 package notebook
 
 import (

@@ -1,5 +1,6 @@
-// Package reporttest has the common parts of tests of reports: fixtures, goldens, and the check against the JSON
-// Schema, which every JSON report that a test sees must pass. Only tests import it, and it prints no report itself.
+// Package reporttest has the common parts of tests of reports. They are fixtures, goldens, and the check against the
+// JSON Schema, which every JSON report that a test sees must pass. Only tests import it, and it prints no report
+// itself.
 package reporttest
 
 import (

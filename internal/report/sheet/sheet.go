@@ -1,6 +1,6 @@
-// Package sheet lays out comparisons, plans, merged recordings, audits, advice, trials and checks as documents, for a
-// terminal and for pages without scripts. A session's Markdown is such a document, too. The content and order of such a
-// document belong here; the interactive page of a session does not.
+// Package sheet lays out comparisons, plans, merged recordings, audits, advice, trials and checks as documents. A
+// document is for a terminal or a page without scripts. A session's Markdown is such a document, too. The content and
+// order of such a document belong here; the interactive page of a session does not.
 package sheet
 
 import (

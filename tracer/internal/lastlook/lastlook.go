@@ -1,5 +1,5 @@
-// Package lastlook looks at the objects of live Pythons at the end of a session: who holds the blocks that are left,
-// what there is by name, and where resident memory is.
+// Package lastlook looks at the objects of live Pythons at the end of a session. It finds who holds the blocks that are
+// left, what there is by name, and where resident memory is.
 package lastlook
 
 import (

@@ -1,6 +1,6 @@
-// Package running knows the code that targets run: cells with their texts ([Cells]), code objects ([Codes]) and machine
-// code ([Natives]). It also knows the cells from before the attach. So stacks get their functions and lines as they
-// were typed.
+// Package running knows the code that targets run. That is cells with their texts ([Cells]), code objects ([Codes]) and
+// machine code ([Natives]). It also knows the cells from before the attach. So stacks get their functions and lines as
+// they were typed.
 package running
 
 import (

@@ -1,7 +1,7 @@
-// Package tracee has what all parts of a session know of the processes that it traces: a [Target] and its [Python], the
-// [List] of targets, the limits that a process has on its memory and how it ends ([Watches]), and the [Tree] below a
-// target. It defines what the parts use of each other: an [Instrument], the parts of the ledger in the kernel
-// ([KernelHalf]), and the [Certificate] that notes what may be missing.
+// Package tracee has the facts about traced processes that all parts of a session know. They are a [Target] and its
+// [Python], the [List] of targets, the limits that a process has on its memory and how it ends ([Watches]), and the
+// [Tree] below a target. The package defines what the parts use of each other: an [Instrument], the parts of the ledger
+// in the kernel ([KernelHalf]), and the [Certificate] that notes what may be missing.
 package tracee
 
 import (

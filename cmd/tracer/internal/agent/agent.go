@@ -1,5 +1,5 @@
-// Package agent is `tracer agent`: one session that takes in every kernel of the machine, for as long as it runs, and
-// the figures of their cells for engines that collect them.
+// Package agent is `tracer agent`: one session of every kernel of the machine. It has the figures of their cells for
+// engines that collect them.
 package agent
 
 import (

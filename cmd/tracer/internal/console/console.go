@@ -1,5 +1,5 @@
-// Package console has what a command is typed at: its input and outputs, messages beside them, the terminal's width and
-// colours, progress, and the signals that end it.
+// Package console has the terminal that a command is typed at. It has the command's input and outputs, messages beside
+// them, the terminal's width and colours, progress, and the signals that end it.
 package console
 
 import (

@@ -1,6 +1,6 @@
-// Package doctor finds out whether a machine can trace: its kernel, privileges, GPUs, C library, NumPys and Pythons,
-// the cost of a probe there, and how to get missing parts. Flags and exit statuses belong to the command; package
-// selftest checks that the figures are right.
+// Package doctor finds out whether a machine can trace. It checks the machine's kernel, privileges, GPUs, C library,
+// NumPys and Pythons, the cost of a probe there, and how to get missing parts. Flags and exit statuses belong to the
+// command; package selftest checks that the figures are right.
 package doctor
 
 import (

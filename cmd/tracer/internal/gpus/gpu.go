@@ -1,5 +1,5 @@
-// Package gpus has the command gpu: the GPUs of this machine with the processes that hold their memory, and the moves
-// of a process's memory to the host and back.
+// Package gpus has the command gpu: the list of GPUs, yield and restore. The list has the processes that hold a GPU's
+// memory; yield and restore move a process's memory to the host and back.
 package gpus
 
 import (

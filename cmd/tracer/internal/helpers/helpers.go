@@ -1,5 +1,5 @@
-// Package helpers has the hidden commands by which the program starts itself: processes with fewer rights than a
-// session's, or ones that may be killed.
+// Package helpers has the hidden commands by which the program starts itself. They are processes with fewer rights than
+// a session's, or ones that may be killed.
 package helpers
 
 import (

@@ -1,6 +1,6 @@
-// Package inventory lists the traceable processes of this machine: kernels and other Pythons, and the GPUs with the
-// processes that hold their memory. It looks into them from a process without rights if it can
-// ([ipytracer/internal/host/look]). The command prints the list and chooses from it.
+// Package inventory lists the traceable processes of this machine, and its GPUs. The processes are kernels and other
+// Pythons; each GPU has the processes that hold its memory. The package looks into processes from a process without
+// rights if it can ([ipytracer/internal/host/look]). The command prints the list and chooses from it.
 package inventory
 
 import (

@@ -1,5 +1,5 @@
-// Package output prints what commands find: the formats of reports, the flags that choose among them, the places that
-// documents go to, and the rights that this takes.
+// Package output prints the reports of commands, and has the flags for them. It has the formats of reports, the places
+// that documents go to, and the rights that this takes.
 package output
 
 import (

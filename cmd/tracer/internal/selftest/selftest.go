@@ -1,5 +1,5 @@
-// Package selftest runs programs and cells of known truth under the tracer and compares its figures, to the byte, with
-// their own readings. Package workload has the programs; flags, rights and exit statuses are the command's.
+// Package selftest runs programs and cells of known truth under the tracer. It compares the tracer's figures, to the
+// byte, with their own readings. Package workload has the programs; flags, rights and exit statuses are the command's.
 package selftest
 
 import (

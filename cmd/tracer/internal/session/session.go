@@ -1,4 +1,4 @@
-// Package session runs one session of the tracer for a command: it attaches, records, answers notebooks, looks at
+// Package session runs one session of the tracer for a command. It attaches, records, answers notebooks, looks at
 // objects in the end, and prints the report.
 package session
 

@@ -1,4 +1,4 @@
-// Package status turns errors that end a command into exit statuses and sentences for people: only here do they become
+// Package status turns errors that end a command into exit statuses and sentences for people. Only here do they become
 // words. It also checks the arguments of commands.
 package status
 

@@ -1,5 +1,5 @@
-// Package trial runs a notebook and changed copies of it in fresh kernels under the tracer, and compares results,
-// values, peaks and times (docs/try.md).
+// Package trial runs a notebook and changed copies of it under the tracer, and compares them. The kernels are fresh.
+// Results, values, peaks and times are compared (docs/try.md).
 //
 // The caller decides whose rights files are opened with and as whom commands run. Everything that comes back from a
 // run was made by the notebook's code, which may say anything: all of it is bounded, and none of it is believed but for

@@ -1,5 +1,5 @@
-// Package arm64 describes the 64-bit Arm architecture (AArch64) in the form of internal/code/isa: its instructions,
-// which of them Linux emulates or refuses under a uprobe, and the calling convention.
+// Package arm64 describes the 64-bit Arm architecture (AArch64) in the form of internal/code/isa. It describes the
+// instructions, which of them Linux emulates or refuses under a uprobe, and the calling convention.
 //
 // It decodes instructions by the tables of the Arm Architecture Reference Manual (DDI 0487, chapter C4). It knows each
 // base instruction. Of the others, such as those of SVE, it knows only that they do not jump.

@@ -1,5 +1,5 @@
-// Package x86 describes x86-64 in the form of internal/code/isa: its instructions, which of them Linux emulates under a
-// uprobe, and the calling convention.
+// Package x86 describes x86-64 in the form of internal/code/isa. It describes the instructions, which of them Linux
+// emulates under a uprobe, and the calling convention.
 package x86
 
 import (

@@ -1,7 +1,7 @@
-// Package contents reads the elements of large arrays and of the columns of data frames, and finds facts about them:
-// the least and the greatest number, how many are zeros, how many values there are, which narrower type would hold
-// them all. Of the elements themselves it passes on only the least and the greatest number. The bytes are hostile: any
-// bytes give facts, in bounded time.
+// Package contents finds facts about the elements of large arrays and of the columns of data frames. They are the least
+// and the greatest number, how many are zeros, how many values there are, which narrower type would hold them all. Of
+// the elements themselves it passes on only the least and the greatest number. The bytes are hostile: any bytes give
+// facts, in bounded time.
 package contents
 
 import (

@@ -1,4 +1,4 @@
-// Package objects reads the objects of a Python, and those of libraries in C and C++, from outside: through the memory
+// Package objects reads the objects of a Python, and those of libraries in C and C++, from outside. It reads the memory
 // of the process, while that runs. [Memory] reads within a [Budget] and makes the process no larger; [Types] and
 // [Reader] know the layouts of objects; [Sizer] knows how much memory each has; [Notes] has what is known of all.
 //

@@ -1,6 +1,6 @@
-// Package paths says what holds an object: the path by which a walk has reached the object, as an expression of Python,
-// or the cycle that the object is in. It also has algorithms on graphs of very many vertices: depth-first orders,
-// dominators, strongly connected components.
+// Package paths finds what holds an object. That is the path by which a walk has reached the object, as an expression
+// of Python, or the cycle that the object is in. It also has algorithms on graphs of very many vertices: depth-first
+// orders, dominators, strongly connected components.
 package paths
 
 import (

@@ -1,5 +1,5 @@
-// Package variables lists the objects of a Python by name: how much memory goes with each name, how much each leads to,
-// and which sets of names hold memory together.
+// Package variables lists the objects of a Python by name. It finds how much memory goes with each name, how much each
+// leads to, and which sets of names hold memory together.
 package variables
 
 import (

@@ -1,5 +1,5 @@
-// Package views finds memory that only views hold: slices of arrays, of tensors, of tables of Arrow's. It says which
-// objects must be copied for the memory to go, and under which names they are.
+// Package views finds memory that only views hold. Views are slices of arrays, of tensors, of tables of Arrow's. The
+// package finds which objects must be copied for the memory to go, and under which names they are.
 package views
 
 import (

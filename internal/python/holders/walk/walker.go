@@ -1,6 +1,6 @@
-// Package walk goes over the objects of a Python from its roots, breadth first and each object once, along the
-// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A census
-// is the visitor that notes all objects and counts the references to each: [Findings] has its results, and later walks
+// Package walk goes over the objects of a Python from its roots. It goes breadth first, to each object once, along the
+// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A census is
+// the visitor that notes all objects and counts the references to each: [Findings] has its results, and later walks
 // replay its notes.
 package walk
 

@@ -1,6 +1,6 @@
-// Files writes the input of the tests in browsers and in other tools: the fixtures of internal/report/reporttest as
-// pages, or in every format that another tool reads, each beside the JSON of the same report. The comparisons are in
-// internal/report/html/page/test and internal/report/viewers/test.
+// Files writes the input of the tests in browsers and in other tools. The input is the fixtures of
+// internal/report/reporttest as pages, or in every format that another tool reads, each beside the JSON of the same
+// report. The comparisons are in internal/report/html/page/test and internal/report/viewers/test.
 //
 //	go run ./internal/report/viewers/files pages|exports DIR
 package main

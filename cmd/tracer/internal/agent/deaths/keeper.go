@@ -1,5 +1,5 @@
-// Package deaths keeps reports of kernels that were killed, for the people whose kernels they were: the companion of
-// the notebook's next kernel is sent a report, and a user can ask for all of them on a Unix socket.
+// Package deaths keeps reports of kernels that were killed, for their users. The companion of the notebook's next
+// kernel is sent a report, and a user can ask for all of them on a Unix socket.
 //
 // Everything here depends on who somebody is. That is a user inside a boundary (a pod, a container, the machine), as
 // the Linux kernel has it: user 1000 is somebody else in each pod. Names of notebooks only choose among the reports of

@@ -1,6 +1,6 @@
-// Package engines hands what an agent knows to engines that collect it: the spans of cells and of the ends of kernels
-// by OpenTelemetry's protocol (OTLP), and the profiles of kernels in pprof's format, which Parca and Grafana's Alloy
-// pull. A profile has what a kernel allocates in an interval and holds at its end, by Python stack.
+// Package engines hands an agent's spans and profiles to engines that collect them. Spans of cells and of the ends of
+// kernels go by OpenTelemetry's protocol (OTLP). Parca and Grafana's Alloy pull the profiles of kernels, in pprof's
+// format. A profile has what a kernel allocates in an interval and holds at its end, by Python stack.
 //
 // Both engines share the counters of what was sent and what was dropped.
 package engines

@@ -1,4 +1,4 @@
-// Package pods knows the pods of this node by name: it watches them at Kubernetes' API server, and keeps of each no
+// Package pods knows the pods of this node by name. It watches them at Kubernetes' API server, and keeps of each no
 // more than its names, its containers and a few labels. A server that is slow, down, or answers nonsense costs names,
 // and nothing else waits for it.
 package pods

@@ -1,6 +1,7 @@
-// Package telemetry has the records that an agent hands to the engines it serves: kernels, cells that have closed, and
-// kernels that have ended; and to whom a kernel belongs: by JupyterHub's names, which its spawners leave on pods, on
-// units of systemd and in the environment of servers, and by accounts, which a process cannot choose.
+// Package telemetry has the records that an agent hands to the engines it serves, and the owner of each kernel. The
+// records are of kernels, of cells that have closed, and of kernels that have ended. A kernel's owner is known by
+// JupyterHub's names, which its spawners leave on pods, on units of systemd and in the environment of servers, and by
+// accounts, which a process cannot choose.
 package telemetry
 
 import (

@@ -1,5 +1,5 @@
-// Package users keeps what each user of JupyterHub may see of the own kernels: those that run, the heaviest cells, the
-// last deaths. It answers a hub's service, which shows it to that user alone.
+// Package users keeps what each user of JupyterHub may see of the own kernels. That is those that run, the heaviest
+// cells, and the last deaths. The package answers a hub's service, which shows it to that user alone.
 //
 // Everything here depends on the owner of a kernel: a name that the kernel's user cannot choose (docs/agent-names.md).
 // It is JupyterHub's, or the machine's where the configuration says that both are the same.
