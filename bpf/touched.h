@@ -4,7 +4,7 @@
  *
  * A hit for each page runs anyway (rss_stat). Now and then one of these pages is recorded, with its address and the
  * stack, as a sample of all pages since the sample before. The distance is drawn, so no pattern of a program can avoid
- * it, and it doubles while samples take over TOUCH_SHARE of the time. So the samples add up to all that became
+ * it, and it doubles while samples take over a TOUCH_SHARE of the budget. So the samples add up to all that became
  * resident.
  *
  * Linux names no address here. For a page that the program touched itself it is the operand of the instruction that
@@ -20,8 +20,9 @@
 
 #define LEAST_TOUCH (64ll << 10) /* bytes between two samples */
 #define MOST_TOUCH  (1ll << 30)
-#define TOUCH_SHARE 128		 /* samples take a part of so many of the time */
-#define TOUCH_BURST 8000000	 /* ns that samples may take beyond that */
+#define TOUCH_SHARE 4		 /* samples take a part of so many of the budget's share of the time */
+#define TOUCH_USUAL 30000	 /* millionths of the time, where there is no budget */
+#define TOUCH_BURST 8000000	 /* ns that they may take beyond that */
 #define BREAK_AWAY  (1ull << 36) /* bytes behind the end of the heap: nothing else is there */
 
 /* Returns an address of the page that the thread that runs has just touched, 0 if it is not known. */
@@ -79,10 +80,11 @@ __attribute__((noinline)) int pay_for_touch(__u32 slot, __u64 from)
 
 	if (!r)
 		return 0;
-	__u64 now = bpf_ktime_get_ns(), cost = now - from, passed = now - p->started;
+	__u64 now = bpf_ktime_get_ns(), cost = now - from, passed = now - p->started,
+	      share = (budget_share ? budget_share : TOUCH_USUAL) / TOUCH_SHARE;
 	__s64 interval = p->touch_interval < LEAST_TOUCH ? LEAST_TOUCH : p->touch_interval;
 	pay(r, GROUP_SMALL_STACKS, cost > LONGEST_WALK ? LONGEST_WALK : cost);
-	__u64 all = fetch_add(&p->touch_cost, cost) + cost, most = TOUCH_BURST + passed / TOUCH_SHARE;
+	__u64 all = fetch_add(&p->touch_cost, cost) + cost, most = TOUCH_BURST + passed / MILLION * share;
 	if (all > most && interval < MOST_TOUCH)
 		interval *= 2;
 	else if (all < most / 2 && interval > LEAST_TOUCH)
@@ -101,7 +103,7 @@ __attribute__((noinline)) int touch_sample(__u32 slot)
 	if (!r || FIELD(bpf_get_current_task(), task_struct, mm) != p->mm)
 		return 0;
 	__s64 bytes = next_touch(slot);
-	if (bytes <= 0 || is_down(r, GROUP_SMALL_STACKS) || !walks_stacks(slot))
+	if (bytes <= 0 || !walks_stacks(slot))
 		return 0;
 	__u64 address = touched_address(slot), segment = *(volatile __u64 *)&p->segment;
 	if (!address)

@@ -123,12 +123,17 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 
 	if (slot == NO_SLOT || member == MM_SWAPENTS || ran_before(AT_RSS_STAT))
 		return 0;
-	if (!percpu_rss)
-		return held_changed(slot, member);
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
-	if (r)
+	if (!r)
+		return 0;
+	if (percpu_rss) {
 		touched(p, slot, part_changed(p, r, slot, member) * page_size);
+		return 0;
+	}
+	__s64 before = resident_of(p);
+	held_changed(slot, member);
+	touched(p, slot, resident_of(p) - before);
 	return 0;
 }
 
