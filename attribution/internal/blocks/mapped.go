@@ -12,7 +12,7 @@ import (
 // MoveRange adds a range to the live ranges and to the windows of its segment, or takes it out of them.
 func (a *Blocks) MoveRange(r *windows.Tree, c *event.Change) {
 	if c.Caller == event.Remapped {
-		a.remap(c)
+		a.remap(r, c)
 	}
 	key, cs, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.affectedBy(r, c), a.Holdings.Dropped
 	gone, made := stacks.RangesOf(a.Ranges, c.PID).Move(c, c.Stack, &a.Pieces, &a.Holdings.Dropped,

@@ -65,15 +65,12 @@ func (t *touchedPages) cut(start, end uint64) (gone []touchedPage) {
 func (a *Blocks) moveTouched(r *windows.Tree, c *event.Change) {
 	key, pages, cs := course.Key{PID: c.PID, Meter: c.Meter}, a.touchedBy(c.PID), a.affectedBy(r, c)
 	if !c.Sample {
-		for _, p := range pages.cut(c.Address, c.Address+uint64(max(c.Size, -c.Size))) {
-			a.Pieces--
-			a.replace(cs, key, p.block, stacks.Block{})
-		}
+		a.untouch(cs, key, pages.cut(c.Address, c.Address+uint64(max(c.Size, -c.Size))))
 		return
 	}
 	before := pages.cut(c.Address, c.Address+1)
-	a.Pieces -= len(before)
-	if a.Pieces >= a.Stacks.Room.Blocks {
+	if a.Pieces-len(before) >= a.Stacks.Room.Blocks {
+		a.untouch(cs, key, before)
 		a.Holdings.Dropped++
 		a.Flow.Drop(key, c.Represents())
 		return
@@ -81,13 +78,19 @@ func (a *Blocks) moveTouched(r *windows.Tree, c *event.Change) {
 	a.Pieces++
 	page := touchedPage{address: c.Address, block: a.sampled(c)}
 	pages.tree.ReplaceOrInsert(page)
-	cs.times = timesOf(c)
 	a.followValue(cs, key, c)
-	for _, p := range before {
-		a.replace(cs, key, p.block, stacks.Block{})
-	}
+	a.untouch(cs, key, before)
+	cs.times = timesOf(c)
 	a.replace(cs, key, stacks.Block{}, page.block)
 	cs.recordValue(key.Meter, c.Value)
+}
+
+// untouch takes in that samples are not resident any more.
+func (a *Blocks) untouch(cs affected, key course.Key, gone []touchedPage) {
+	a.Pieces -= len(gone)
+	for _, p := range gone {
+		a.replace(cs, key, p.block, stacks.Block{})
+	}
 }
 
 // moveResidentFall takes in a value from which resident memory fell.
@@ -102,21 +105,32 @@ func (a *Blocks) moveResidentFall(r *windows.Tree, c *event.Change) {
 }
 
 // remap moves samples with a range of cpu.mapped that mremap has moved: first it is taken away, then it is somewhere.
-func (a *Blocks) remap(c *event.Change) {
+func (a *Blocks) remap(r *windows.Tree, c *event.Change) {
 	pages := a.touched[c.PID]
 	if pages == nil {
 		return
 	}
+	key, cs := course.Key{PID: c.PID, Meter: event.Resident}, a.affectedBy(r, c)
+	moved := pages.remapped[c.TID]
+	delete(pages.remapped, c.TID)
 	if c.Size < 0 {
-		if len(pages.remapped) < maxRemapped {
-			pages.remapped[c.TID] = remapped{c.Address, pages.cut(c.Address, c.Address+uint64(-c.Size))}
+		a.untouch(cs, key, moved.pages) // their new place was not seen
+		taken := pages.cut(c.Address, c.Address+uint64(-c.Size))
+		if len(taken) > 0 && len(pages.remapped) < maxRemapped {
+			pages.remapped[c.TID] = remapped{c.Address, taken}
+		} else {
+			a.untouch(cs, key, taken)
 		}
 		return
 	}
-	moved := pages.remapped[c.TID]
-	delete(pages.remapped, c.TID)
-	for _, p := range moved.pages {
-		p.address += c.Address - moved.from
+	a.untouch(cs, key, pages.cut(c.Address, c.Address+uint64(c.Size)))
+	for i, p := range moved.pages {
+		by := p.address - moved.from
+		if by >= uint64(c.Size) {
+			a.untouch(cs, key, moved.pages[i:]) // the range has shrunk
+			return
+		}
+		p.address = c.Address + by
 		pages.tree.ReplaceOrInsert(p)
 	}
 }
