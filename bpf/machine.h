@@ -125,6 +125,9 @@ static __always_inline bool ends_with_call(__u64 bytes)
 #define NR_MADVISE	 28
 #define NR_RECVFROM	 45
 #define NR_GETRANDOM	 318
+#define NO_SYSCALL	 ((__u32)-1) /* in an exception, such as a page fault */
+
+#define OPERAND_HEADER "operand_x86.h"
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -295,6 +298,9 @@ static __always_inline bool ends_with_call(__u64 bytes)
 #define NR_MADVISE	 233
 #define NR_RECVFROM	 207
 #define NR_GETRANDOM	 278
+#define NO_SYSCALL	 ((__u32)-1) /* in an exception, such as a page fault */
+
+#define OPERAND_HEADER "operand_arm64.h"
 
 #else
 #error "no registers are known of this processor"

@@ -8,7 +8,7 @@
  * resident.
  *
  * Linux names no address here. For a page that the program touched itself it is the operand of the instruction that
- * runs (operand_at in machine.h). For one that the kernel touched for it, it is in the memory that the system call was
+ * runs (operand_at). For one that the kernel touched for it, it is in the memory that the system call was
  * given, at a drawn place. Pages without an address have no sample: mlock, drivers.
  *
  * Where pages go, the system call says which addresses (munmap, madvise, brk, mmap to a given address). One record is

@@ -32,7 +32,7 @@
  *   frames.h     Python stacks
  *   native.h     native stacks
  *   mappings.h   cpu.mapped, range by range
- *   operand.h    the memory that an instruction works on: depends on the processor, too
+ *   operand_*.h  the memory that an instruction works on, by processor
  *   touched.h    cpu.resident, page by page
  *   modules.h    libraries that a process maps
  *   blocks.h     meters that move by blocks, and which blocks have records
@@ -91,7 +91,7 @@
 #include "frames.h"
 #include "native.h"
 #include "mappings.h"
-#include "operand.h"
+#include OPERAND_HEADER
 #include "touched.h"
 #include "modules.h"
 #include "blocks.h"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The memory that a machine instruction works on: enough of an instruction is decoded to know its address, mostly to
- * the byte, always to a few. Nothing is executed, and any bytes may be there: they are a target's.
+ * The memory that an instruction of x86-64 works on: enough of it is decoded to know the address, mostly to the byte,
+ * always to a few. Nothing is executed, and any bytes may be there: they are a target's.
  */
 #ifndef IPYTRACER_OPERAND_H
 #define IPYTRACER_OPERAND_H
-
-#define NO_SYSCALL ((__u32)-1) /* SYSCALL_NUMBER in an exception, such as a page fault */
-
-#if defined(__TARGET_ARCH_x86)
 
 /* The bytes of an instruction that were not decoded, the next one lowest. */
 struct code_bytes {
@@ -33,6 +29,13 @@ static __always_inline __s64 next_displacement(struct code_bytes *c, __u32 mode,
 
 	c->at += mode == 2 ? 4 : mode;
 	return mode == 2 ? wide : mode ? narrow : 0;
+}
+
+/* Returns a general register. Its bound must be where the verifier of Linux 6.1 sees it. */
+static __always_inline __u64 general_register(__u64 *all, __u64 number)
+{
+	asm volatile("" : "+r"(number));
+	return REGISTER(all, number);
 }
 
 /* What comes before ModRM. Its bits for registers are those above the three that ModRM has. */
@@ -94,7 +97,7 @@ static __always_inline __u64 decode_modrm(struct code_bytes *c, struct prefixes 
 		__u8 sib = next_byte(c);
 		__u32 index = (sib >> 3 & 7) | x->index;
 		if (index != 4)
-			address = REGISTER(all, index) << (sib >> 6);
+			address = general_register(all, index) << (sib >> 6);
 		base = sib & 7;
 	} else if (base == 5 && !mode) { /* it counts from the next instruction, a few bytes on */
 		__s64 by = next_displacement(c, 2, 1);
@@ -103,7 +106,7 @@ static __always_inline __u64 decode_modrm(struct code_bytes *c, struct prefixes 
 	if (base == 5 && !mode)
 		mode = 2;
 	else
-		address += REGISTER(all, base | x->base);
+		address += general_register(all, base | x->base);
 	return address + next_displacement(c, mode, x->unit);
 }
 
@@ -144,49 +147,5 @@ static __always_inline __u64 operand_at(struct pt_regs *regs)
 	}
 	return decode_modrm(&code, &x, all);
 }
-
-#else
-
-/* Returns a number of so many bits from a bit on, with its sign. */
-static __always_inline __s64 signed_bits(__u32 instruction, __u32 from, __u32 bits)
-{
-	return (__s64)((__u64)instruction << (64 - from - bits)) >> (64 - bits);
-}
-
-/* The same for arm64 (Arm Architecture Reference Manual, C4.1: loads and stores). */
-static __always_inline __u64 operand_at(struct pt_regs *regs)
-{
-	__u64 at = PT_REGS_IP(regs);
-	__u32 i = 0;
-
-	if (READ(i, at))
-		return at;
-	if ((i & 0xffffffe0) == 0xd50b7420) /* dc zva */
-		return REGISTER(regs, i & 31);
-	if ((i & 0x0a000000) != 0x08000000)
-		return 0;
-	__u64 base = REGISTER(regs, i >> 5 & 31);
-	bool is_vector = i >> 26 & 1;
-	__u32 scale = is_vector && i >> 23 & 1 ? 4 : i >> 30;
-	if ((i & 0x3b000000) == 0x39000000)
-		return base + ((__u64)(i >> 10 & 0xfff) << scale);
-	if ((i & 0x3b200c00) == 0x38200800) {
-		__u64 index = REGISTER(regs, i >> 16 & 31), option = i >> 13 & 7;
-		if (option == 2)
-			index = (__u32)index;
-		else if (option == 6)
-			index = (__s64)(__s32)index;
-		return base + (index << (i >> 12 & 1 ? scale : 0));
-	}
-	if ((i & 0x3b200c00) == 0x38000000 || (i & 0x3b200c00) == 0x38000c00)
-		return base + signed_bits(i, 12, 9);
-	if ((i & 0x3a000000) == 0x28000000 && (i >> 23 & 3) != 1) {
-		__u32 pair = is_vector ? 2 + (i >> 30) : 2 + (i >> 31);
-		return base + (signed_bits(i, 15, 7) << pair);
-	}
-	return base; /* with an update behind, exclusive, atomic, of several structures */
-}
-
-#endif
 
 #endif
