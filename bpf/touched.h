@@ -23,10 +23,11 @@
 #define TOUCH_SHARE 4		 /* samples take a part of so many of the budget's share of the time */
 #define TOUCH_USUAL 30000	 /* millionths of the time, where there is no budget */
 #define TOUCH_BURST 8000000	 /* ns that they may take beyond that */
+#define NEAR_STACK  (1ull << 20) /* bytes on both sides of the stack pointer: no file is there */
 #define BREAK_AWAY  (1ull << 36) /* bytes behind the end of the heap: nothing else is there */
 
 /* Returns an address of the page that the thread that runs has just touched, 0 if it is not known. */
-__attribute__((noinline)) __u64 touched_address(__u32 slot)
+static __always_inline __u64 touched_address(__u32 member)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	__u32 call = SYSCALL_NUMBER(regs);
@@ -34,7 +35,10 @@ __attribute__((noinline)) __u64 touched_address(__u32 slot)
 
 	switch (call) {
 	case NO_SYSCALL:
-		return operand_at(regs);
+		start = operand_at(regs);
+		if (member == MM_FILEPAGES && (!start || start - PT_REGS_SP(regs) + NEAR_STACK < 2 * NEAR_STACK))
+			return PT_REGS_IP(regs); /* the page has the instruction itself, and can be read by now */
+		return start;
 	case NR_READ:
 	case NR_PREAD64:
 	case NR_RECVFROM:
@@ -51,6 +55,23 @@ __attribute__((noinline)) __u64 touched_address(__u32 slot)
 		return 0;
 	__u64 drawn = (__u64)bpf_get_prandom_u32() * (whole_pages(size) >> 12) >> 32;
 	return start + (drawn << 12);
+}
+
+/*
+ * Returns the address of the page to record. One page fault may map many pages of a file, one after the other, and of
+ * these each sample gets a page of its own.
+ */
+__attribute__((noinline)) __u64 sampled_page(__u32 slot, __u32 member)
+{
+	struct process *p = process_at(slot);
+	__u64 address = touched_address(member) & ~(__u64)(page_size - 1);
+
+	if (!p || !address)
+		return 0;
+	__u64 again = p->touched_page == address ? p->touched_again + page_size : 0;
+	p->touched_page = address;
+	p->touched_again = again;
+	return address + again;
 }
 
 /* Sets when the next page is sampled, and returns how many bytes the present sample stands for; 0: none is due. */
@@ -94,7 +115,7 @@ __attribute__((noinline)) int pay_for_touch(__u32 slot, __u64 from)
 }
 
 /* Records the page that the thread that runs has just touched, as a sample. */
-__attribute__((noinline)) int touch_sample(__u32 slot)
+__attribute__((noinline)) int touch_sample(__u32 slot, __u32 member)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -105,20 +126,22 @@ __attribute__((noinline)) int touch_sample(__u32 slot)
 	__s64 bytes = next_touch(slot);
 	if (bytes <= 0 || !walks_stacks(slot))
 		return 0;
-	__u64 address = touched_address(slot), segment = *(volatile __u64 *)&p->segment;
+	__u64 address = sampled_page(slot, member), segment = *(volatile __u64 *)&p->segment;
 	if (!address)
 		return 0;
 	__u64 stack = walk_stack(slot);
 	p->gone_size = 0;
 	send_change(p, r, next_change(r), segment, METER_RESIDENT | CHANGE_BLOCK | CHANGE_SAMPLE, resident_of(p), bytes,
-		    address & ~(__u64)(page_size - 1), stack);
+		    address, stack);
 	pay_for_touch(slot, from);
 	return 0;
 }
 
-/* Records the range of pages that a system call of the thread that runs gives back, unless nothing was touched since.
+/*
+ * Records the range of pages that a system call of the thread that runs gives back, unless nothing was touched since.
+ * Where a page of a file goes in a page fault, its copy comes: nothing more is resident.
  */
-__attribute__((noinline)) int pages_gone(__u32 slot)
+__attribute__((noinline)) int pages_gone(__u32 slot, __s64 bytes)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -139,6 +162,9 @@ __attribute__((noinline)) int pages_gone(__u32 slot)
 		if (PT_REGS_PARM4_SYSCALL(regs) & MAP_FIXED)
 			break;
 		return 0;
+	case NO_SYSCALL:
+		fetch_add(&p->until_touch, bytes);
+		return 0;
 	default:
 		return 0;
 	}
@@ -151,14 +177,14 @@ __attribute__((noinline)) int pages_gone(__u32 slot)
 	return 0;
 }
 
-/* Takes in that so many more bytes of a process are resident. */
-static __always_inline void touched(struct process *p, __u32 slot, __s64 bytes)
+/* Takes in that so many more bytes of a process are resident: pages of files, or others. */
+static __always_inline void touched(struct process *p, __u32 slot, __u32 member, __s64 bytes)
 {
 	if (bytes > 0) {
 		if (fetch_add(&p->until_touch, -bytes) <= bytes)
-			touch_sample(slot);
+			touch_sample(slot, member);
 	} else if (bytes < 0) {
-		pages_gone(slot);
+		pages_gone(slot, -bytes);
 	}
 }
 

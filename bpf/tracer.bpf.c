@@ -128,12 +128,12 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	if (!r)
 		return 0;
 	if (percpu_rss) {
-		touched(p, slot, part_changed(p, r, slot, member) * page_size);
+		touched(p, slot, member, part_changed(p, r, slot, member) * page_size);
 		return 0;
 	}
 	__s64 before = resident_of(p);
 	held_changed(slot, member);
-	touched(p, slot, resident_of(p) - before);
+	touched(p, slot, member, resident_of(p) - before);
 	return 0;
 }
 

@@ -51,8 +51,10 @@ struct process {
 	__s64 until_touch;   /* bytes of touched pages until the next sample: see touched.h */
 	__s64 touch_gap;     /* what that was behind the sample before */
 	__s64 touch_interval;
-	__u64 touch_cost; /* ns that samples have taken */
-	__u64 gone_from;  /* the range of pages that went last; no page was sampled since, unless the size is 0 */
+	__u64 touch_cost;    /* ns that samples have taken */
+	__u64 touched_page;  /* address of the last fault with a sample */
+	__u64 touched_again; /* bytes behind it, of the last one of several samples of that fault */
+	__u64 gone_from;     /* the range of pages that went last; no page was sampled since, unless the size is 0 */
 	__u64 gone_size;
 };
 

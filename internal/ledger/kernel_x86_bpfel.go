@@ -642,6 +642,8 @@ type kernelProcess struct {
 	TouchGap      int64
 	TouchInterval int64
 	TouchCost     uint64
+	TouchedPage   uint64
+	TouchedAgain  uint64
 	GoneFrom      uint64
 	GoneSize      uint64
 }
