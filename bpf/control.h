@@ -84,8 +84,10 @@ static __always_inline void count_arrays(struct root *r, struct process *p, stru
 {
 	__u32 before = p->arrays;
 
-	if (request.group == ARRAYS_TRACKED)
-		leave_counts(p);
+	if (request.group == ARRAYS_TRACKED) {
+		leave_counts(p, COUNTS_NUMPY);
+		tree_follows(p, METER_NUMPY);
+	}
 	if (request.group == ARRAYS_TRACKED || !*(volatile __u32 *)&p->foreign)
 		*(volatile __u32 *)&p->arrays = request.group;
 	if (*(volatile __u32 *)&p->foreign && p->arrays != ARRAYS_LEAVING)
@@ -103,10 +105,35 @@ static __always_inline void count_arrays(struct root *r, struct process *p, stru
 	draw_boundary(why);
 }
 
+/* Has a process count small blocks itself, in a page that nobody else has had. */
+static __always_inline void use_page(struct process *p, struct root *r, struct occasion *why, __u32 what)
+{
+	__sync_fetch_and_or(&p->untold, 1u << meter_counted(what));
+	p->paged[what] = 0;
+	exchange(&p->pages[what], request.page);
+	if (is_down(r, why->group)) /* the hits that have spent the account come no more */
+		top_up(r, 2 * budget_full);
+}
+
+/* Has a process count small tensors itself. Returns false if it has a page for them already. */
+static __noinline bool give_tensors_page(struct process *p, struct occasion *why)
+{
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || !why || p->pages[COUNTS_TORCH] || request.page - 1 >= COUNT_PAGES)
+		return false;
+	why->group = GROUP_TORCH_CPU;
+	use_page(p, r, why, COUNTS_TORCH);
+	why->kind = BOUNDARY_METER_SHED;
+	why->foreign = FOREIGN_COUNTED;
+	draw_boundary(why);
+	return true;
+}
+
 /*
- * Has a process count small blocks itself, in a page that nobody else has had. All of its other blocks must have their
- * probes in NumPy. If the process had set its memory handler before, the meter was paused: the page has the blocks that
- * were missed. Returns false if it has a page already, or other blocks are missed.
+ * Has a process count small blocks of NumPy itself. All of its other blocks must have their probes in NumPy. If the
+ * process had set its memory handler before, the meter was paused: the page has the blocks that were missed. Returns
+ * false if it has a page already, or other blocks are missed.
  */
 static __noinline bool give_page(struct process *p, struct occasion *why)
 {
@@ -118,13 +145,9 @@ static __noinline bool give_page(struct process *p, struct occasion *why)
 	if (!r || !why || p->pages[COUNTS_NUMPY] || page - 1 >= COUNT_PAGES ||
 	    !(paused || (p->arrays == ARRAYS_INSIDE && !p->foreign)))
 		return false;
-	__sync_fetch_and_or(&p->untold, 1u << METER_NUMPY);
-	p->paged[COUNTS_NUMPY] = 0;
 	p->handler = request.handler;
-	exchange(&p->pages[COUNTS_NUMPY], page);
-	if (is_down(r, GROUP_NUMPY)) /* the hits that have spent the account come no more */
-		top_up(r, 2 * budget_full);
 	why->group = GROUP_NUMPY;
+	use_page(p, r, why, COUNTS_NUMPY);
 	if (paused) {
 		p->foreign = 0;
 		p->arrays = ARRAYS_INSIDE;
@@ -314,7 +337,8 @@ int control_task(struct bpf_iter__task *ctx)
 	if (request.operation == OP_ARRAYS) {
 		count_arrays(r, p, &why);
 	} else if (request.operation == OP_COUNTS) {
-		request.page = give_page(p, &why) ? request.page : 0;
+		bool given = request.counts == COUNTS_TORCH ? give_tensors_page(p, &why) : give_page(p, &why);
+		request.page = given ? request.page : 0;
 	} else if (request.operation == OP_HEAP) {
 		offer_heap_page(p, &why);
 	} else if (request.operation == OP_BACK) {

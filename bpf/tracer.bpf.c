@@ -189,6 +189,7 @@ const enum cuda_operation *export_cuda_operation __attribute__((unused));
 const enum cuda_mover *export_cuda_mover __attribute__((unused));
 const struct counts *export_counts __attribute__((unused));
 const enum heap_state *export_heap_state __attribute__((unused));
+const enum own_counts *export_own_counts __attribute__((unused));
 const enum heap_operation *export_heap_operation __attribute__((unused));
 const enum arrays *export_arrays __attribute__((unused));
 const enum array_place *export_array_place __attribute__((unused));

@@ -230,8 +230,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("a page of a tracer that has none: %+v", a)
 	}
 	given := 0
-	h.options.Page = func(pid int, handler, live uint64) (int, error) {
-		if pid != 7 || handler != 1<<63 || live != 5 {
+	h.options.Page = func(pid int, tensors bool, handler, live uint64) (int, error) {
+		if pid != 7 || tensors || handler != 1<<63 || live != 5 {
 			t.Errorf("asked for process %d, %d, %d", pid, handler, live)
 		}
 		if given++; given > 1 {
