@@ -82,8 +82,8 @@ func shareTensors(n *notebook) {
 	})
 }
 
-// TestCountedTensorsTold compares cpu.torch with the cells' own figures of their tensors, to the byte, where the process
-// counts the small ones.
+// TestCountedTensorsTold compares cpu.torch with the cells' own figures of their tensors, to the byte, where the
+// process counts the small ones.
 func TestCountedTensorsTold(t *testing.T) {
 	together(t)
 	needModules(t, "torch")

@@ -106,7 +106,7 @@ func (s *Session) CountsPage(pid int, handler, live uint64) (fd int, err error) 
 }
 
 // TensorsPage is [Session.CountsPage] for PyTorch's small tensors on the CPU. PyTorch's library must have its probes.
-func (s *Session) TensorsPage(pid int) (fd int, err error) {
+func TensorsPage(s *Session, pid int) (fd int, err error) {
 	t := s.targets.Find(pid)
 	if s.end.closed || t == nil || t.Tensors == nil {
 		return -1, ledger.ErrNoPage

@@ -106,7 +106,8 @@ func testCountedPage(t *testing.T, blocks Counted) {
 		t.Errorf("another meter has moved: %d, %d", b.Value[event.NumPy], b.Value[event.Torch])
 	}
 	left := len(p.l.Blocks.Pages.unused)
-	if _, err := p.l.Blocks.Pages.Give(1, blocks); !errors.Is(err, ErrNoProcess) || len(p.l.Blocks.Pages.unused) != left {
+	_, err := p.l.Blocks.Pages.Give(1, blocks)
+	if !errors.Is(err, ErrNoProcess) || len(p.l.Blocks.Pages.unused) != left {
 		t.Errorf("a page for a process that is not traced: %v", err)
 	}
 	p.l.Blocks.Pages.unused = nil

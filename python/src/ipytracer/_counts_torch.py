@@ -1,6 +1,6 @@
-"""PyTorch's tensors on the CPU, counted in this process: libc10.so reports each of its blocks by calls of its own, which
-the library libipytracer_counts leads to itself (counts/tensors.c). That is never undone: after off() the calls are
-passed on.
+"""PyTorch's tensors on the CPU, counted in this process: libc10.so reports each of its blocks by calls of its own,
+which the library libipytracer_counts leads to itself (counts/tensors.c). That is never undone: after off() the calls
+are passed on.
 
 It goes with the counting of NumPy's arrays (_counts.py), and begins once PyTorch is imported. Until a tracer gives a
 page, each block is passed on to where the tracer has its probes. So a page may come at any time.

@@ -280,9 +280,9 @@ class Inside:
         return Windows(w for w in self._ended if w.kind == "experiment" and (not name or w.name == name))
 
     def count(self, word: str) -> str:
-        """Carry out a word of %tracer counts: on and off for NumPy's arrays and PyTorch's tensors on the CPU, gpu for peaks of each window by PyTorch's
-        statistics, which begin anew then; "" changes nothing. Return a sentence, or raise ValueError with the words
-        that there are."""
+        """Carry out a word of %tracer counts: on and off for NumPy's arrays and PyTorch's tensors on the CPU, gpu for
+        peaks of each window by PyTorch's statistics, which begin anew then; "" changes nothing. Return a sentence, or
+        raise ValueError with the words that there are."""
         if word == "on":
             try:
                 with self._lock:

@@ -32,7 +32,7 @@ func (s *Session) Listen(tracker *attribution.Tracker, findings *attribution.Fin
 		FreeOnGPUs: func() map[int]int64 { return tracer.FreeOnGPUs(s.Running) },
 		Page: func(pid int, tensors bool, handler, live uint64) (int, error) {
 			if tensors {
-				return s.Running.TensorsPage(pid)
+				return tracer.TensorsPage(s.Running, pid)
 			}
 			return s.Running.CountsPage(pid, handler, live)
 		},

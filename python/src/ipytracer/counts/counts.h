@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libipytracer_counts counts the live bytes of NumPy's arrays inside the process, and those of PyTorch's tensors
- * (tensors.c): what is live, and the most since a reader last asked. The companion loads it with ctypes, when the user asks for it, and never unloads it: each array
- * keeps the functions that made it.
+ * (tensors.c): what is live, and the most since a reader last asked. The companion loads it with ctypes, when the user
+ * asks for it, and never unloads it: each array keeps the functions that made it.
  *
  * It uses no header of Python or NumPy and names no library that it needs: every function that it calls is one of the
  * process's own C library. So one file works with glibc from 2.17 and with musl.

@@ -2,8 +2,8 @@
 /*
  * Samples of small blocks: they are lent, so that the tracer's probes read who made them. That takes some microseconds,
  * so one SHARE of the time goes to it. What was not spent is saved, up to FULL. While at least ENOUGH is left, each
- * block is lent that is not smaller than the least. Below that an interval grows: larger blocks are lent, and of smaller
- * ones some, with exponential gaps between them. So a block of n bytes is a sample with a probability of
+ * block is lent that is not smaller than the least. Below that an interval grows: larger blocks are lent, and of
+ * smaller ones some, with exponential gaps between them. So a block of n bytes is a sample with a probability of
  * 1 - exp(-n / interval), whatever was made before it, and stands for n divided by that.
  */
 #include "counts.h"
