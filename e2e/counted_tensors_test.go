@@ -194,6 +194,18 @@ func TestCountedTensorsTwice(t *testing.T) {
 	}
 }
 
+// TestCountedTensorsSamples: in a storm the process lends samples of small tensors, whose lines stand for all.
+func TestCountedTensorsSamples(t *testing.T) {
+	together(t)
+	needModules(t, "torch")
+	n := startNotebook(t, countingTensors(t))
+	n.run("import torch")
+	tr := attach(t, n.pid)
+	shareTensors(n)
+	n.run("def few(): return torch.empty(2000)\ndef many(): return torch.empty(4000)")
+	checkSamples(t, n, tr, "cpu.torch", "one = torch.empty(1)")
+}
+
 // TestCountedTensorsInStorm: once there are too many small tensors for the overhead budget, the process counts them
 // itself. Then even a storm for which the meter would be paused has exact figures.
 func TestCountedTensorsInStorm(t *testing.T) {
