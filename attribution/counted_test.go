@@ -7,8 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestTreeOfCountedProcess: a process that counts arrays or tensors itself has exact figures by its own word. The peak of a tree
-// in which others have arrays, too, has a bound: it may have the highest value of the process from another moment.
+// TestTreeOfCountedProcess: a process that counts arrays or tensors itself has exact figures by its own word. The peak
+// of a tree in which others have some, too, has a bound: it may have the highest value of the process from another
+// moment.
 func TestTreeOfCountedProcess(t *testing.T) {
 	treeOfCounted(t, event.CountedArrays, event.NumPy)
 	treeOfCounted(t, event.CountedTensors, event.Torch)
