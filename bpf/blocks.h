@@ -67,9 +67,9 @@ static __always_inline bool tells_small(struct root *r)
 }
 
 /* Returns the sample that a process says it makes, 0 if it makes none. */
-static __always_inline __u32 sample_of(struct process *p)
+static __always_inline __u32 sample_of(struct process *p, __u32 what)
 {
-	struct counts *c = counts_of(p);
+	struct counts *c = page_of(p, what);
 
 	return c ? *(volatile __u64 *)&c->sample & INTERVAL_MOST : 0;
 }
@@ -81,8 +81,8 @@ __attribute__((noinline)) int tells_block(__u32 slot, __s64 size, __u32 meter)
 	struct root *r = p ? root_of(p) : NULL;
 	__u32 bit = 1u << (meter & 31);
 
-	if (r && meter == METER_NUMPY && p->pages[COUNTS_NUMPY] && size < COUNTED_BELOW) {
-		__u32 sample = sample_of(p);
+	if (r && meter - METER_NUMPY < COUNTS && size < COUNTED_BELOW) {
+		__u32 sample = sample_of(p, meter - METER_NUMPY);
 		if (sample)
 			return TELL_SAMPLE | sample << INTERVAL_SHIFT;
 	}

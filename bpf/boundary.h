@@ -196,8 +196,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	/* Only the acting process's mm is sure to be alive; the others' values are those of their last event. */
 	if (p->mm && why->kind != BOUNDARY_PROCESS_EXIT)
 		refresh(slot);
-	read_counts(slot, COUNTS_NUMPY);
-	read_counts(slot, COUNTS_HEAP);
+	read_all_counts(slot);
 	settle(slot);
 	if (r->shared)
 		REPEAT_SLOTS(add_process, &o.root);

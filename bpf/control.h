@@ -84,8 +84,10 @@ static __always_inline void count_arrays(struct root *r, struct process *p, stru
 {
 	__u32 before = p->arrays;
 
-	if (request.group == ARRAYS_TRACKED)
-		leave_counts(p);
+	if (request.group == ARRAYS_TRACKED) {
+		leave_counts(p, COUNTS_NUMPY);
+		tree_follows(p, METER_NUMPY);
+	}
 	if (request.group == ARRAYS_TRACKED || !*(volatile __u32 *)&p->foreign)
 		*(volatile __u32 *)&p->arrays = request.group;
 	if (*(volatile __u32 *)&p->foreign && p->arrays != ARRAYS_LEAVING)
@@ -101,63 +103,6 @@ static __always_inline void count_arrays(struct root *r, struct process *p, stru
 	why->group = GROUP_NUMPY;
 	why->foreign = p->foreign ? p->foreign : FOREIGN_MODULE;
 	draw_boundary(why);
-}
-
-/*
- * Has a process count small blocks itself, in a page that nobody else has had. All of its other blocks must have their
- * probes in NumPy. If the process had set its memory handler before, the meter was paused: the page has the blocks that
- * were missed. Returns false if it has a page already, or other blocks are missed.
- */
-static __noinline bool give_page(struct process *p, struct occasion *why)
-{
-	__u32 page = request.page;
-
-	bool paused = p && p->arrays == ARRAYS_LEAVING && p->foreign == FOREIGN_HANDLER;
-	struct root *r = p ? root_of(p) : NULL;
-
-	if (!r || !why || p->pages[COUNTS_NUMPY] || page - 1 >= COUNT_PAGES ||
-	    !(paused || (p->arrays == ARRAYS_INSIDE && !p->foreign)))
-		return false;
-	__sync_fetch_and_or(&p->untold, 1u << METER_NUMPY);
-	p->paged[COUNTS_NUMPY] = 0;
-	p->handler = request.handler;
-	exchange(&p->pages[COUNTS_NUMPY], page);
-	if (is_down(r, GROUP_NUMPY)) /* the hits that have spent the account come no more */
-		top_up(r, 2 * budget_full);
-	why->group = GROUP_NUMPY;
-	if (paused) {
-		p->foreign = 0;
-		p->arrays = ARRAYS_INSIDE;
-		why->kind = BOUNDARY_METER_BACK;
-		why->foreign = FOREIGN_HANDLER;
-		draw_boundary(why);
-		exchange(&r->unsure[UNKNOWN_NUMPY], 0);
-		why->kind = BOUNDARY_METER_SETTLED;
-		why->foreign = 0;
-		draw_boundary(why);
-	}
-	why->kind = BOUNDARY_METER_SHED;
-	why->foreign = FOREIGN_COUNTED;
-	draw_boundary(why);
-	return true;
-}
-
-/* Has a process count malloc's blocks itself, before its first one; or finds that it does not. */
-static __noinline int offer_heap_page(struct process *p, struct occasion *why)
-{
-	if (!p || !why)
-		return 0;
-	if (request.page) {
-		__sync_fetch_and_or(&p->untold, 1u << METER_HEAP);
-		exchange(&p->pages[COUNTS_HEAP], HEAP_PAGE);
-	} else if (drop_page(p, COUNTS_HEAP)) {
-		tree_follows(p, METER_HEAP);
-	}
-	why->kind = request.page ? BOUNDARY_METER_SHED : BOUNDARY_METER_BACK;
-	why->group = GROUP_HEAP;
-	why->foreign = FOREIGN_COUNTED;
-	draw_boundary(why);
-	return 0;
 }
 
 /*
@@ -314,7 +259,8 @@ int control_task(struct bpf_iter__task *ctx)
 	if (request.operation == OP_ARRAYS) {
 		count_arrays(r, p, &why);
 	} else if (request.operation == OP_COUNTS) {
-		request.page = give_page(p, &why) ? request.page : 0;
+		bool given = request.counts == COUNTS_TORCH ? give_tensors_page(p, &why) : give_page(p, &why);
+		request.page = given ? request.page : 0;
 	} else if (request.operation == OP_HEAP) {
 		offer_heap_page(p, &why);
 	} else if (request.operation == OP_BACK) {

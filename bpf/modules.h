@@ -26,7 +26,8 @@ __attribute__((noinline)) int arrays_pass(__u32 slot, __u32 what)
 	if (!p)
 		return 0;
 	__sync_fetch_and_or(&p->foreign, what);
-	leave_counts(p);
+	leave_counts(p, COUNTS_NUMPY);
+	tree_follows(p, METER_NUMPY);
 	if (p->arrays == ARRAYS_SETTLING)
 		p->arrays = ARRAYS_TRACKED;
 	if (p->arrays != ARRAYS_INSIDE)

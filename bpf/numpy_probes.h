@@ -84,7 +84,7 @@ static __noinline int at_places(struct pt_regs *regs, __u64 cookie, struct array
 static __noinline bool has_counted(__u32 slot, __u64 address)
 {
 	struct process *p = process_at(slot);
-	struct counts *c = p && p->pages[COUNTS_NUMPY] ? counts_of(p) : NULL;
+	struct counts *c = p ? page_of(p, COUNTS_NUMPY) : NULL;
 
 	return c && *(volatile __u64 *)&c->last == address;
 }

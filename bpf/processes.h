@@ -217,8 +217,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	why.parent = visible_process(FIELD(task, task_struct, real_parent));
 	why.imports = p ? p->imports : 0;
 	if (p) {
-		read_counts(old, COUNTS_NUMPY);
-		read_counts(old, COUNTS_HEAP);
+		read_all_counts(old);
 		empty_slot(old); /* its maxima stay until the boundary below has sent them */
 	}
 	__u32 slot = open_slot(task, mm, root, false);

@@ -7,12 +7,16 @@
  * Blocks have a table of their own: an array of NumPy's with a missed free can have had the same address. A free of an
  * unknown block changes no value, see numpy.h. While the probes are stepped down no block is seen; known blocks stay
  * known, and the meter may be off from then on by all that the process has mapped.
+ *
+ * A process can count small tensors itself, see counts.h. It says so now and then, by an empty block of a certain
+ * address: a tracer that has not given it the page misses them.
  */
 #ifndef IPYTRACER_TENSORS_H
 #define IPYTRACER_TENSORS_H
 
 /*
  * Returns the slot of the process of a tensor, or NO_SLOT. An empty tensor has no memory: it is reported at address 0.
+ * What the process itself has counted until now moves the meter first.
  */
 static __always_inline __u32 tensor_slot(struct pt_regs *regs, __u64 address)
 {
@@ -21,6 +25,7 @@ static __always_inline __u32 tensor_slot(struct pt_regs *regs, __u64 address)
 	if (slot == NO_SLOT || !address || address >> ADDRESS_BITS ||
 	    !spend(regs, GROUP_TORCH_CPU, slot, bpf_get_attach_cookie(regs)))
 		return NO_SLOT;
+	read_counts(slot, COUNTS_TORCH);
 	return slot;
 }
 
@@ -29,11 +34,16 @@ int tensor_made(struct pt_regs *regs)
 {
 	__u64 address = PT_REGS_PARM2(regs);
 	__s64 size = PT_REGS_PARM3(regs);
-	__u32 slot = size > 0 ? tensor_slot(regs, address) : NO_SLOT;
+	__u32 slot = size >= 0 ? tensor_slot(regs, address) : NO_SLOT;
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
+	if (!size) {
+		if (address == TENSORS_COUNTED && !p->pages[COUNTS_TORCH])
+			misses_of(r, MISSING_TORCH, MISSING_UNKNOWN);
+		return 0;
+	}
 	__u64 key = block_key(slot, address) | TORCH_KEY;
 	struct block_move m = {
 		.from = address,

@@ -14,7 +14,7 @@
  *   mapped.h     the reading of mapped
  *   records.h    records that are never lost
  *   devices.h    the meters of GPUs
- *   counts.h     blocks of NumPy that a process counts itself
+ *   counts.h     blocks that a process counts itself
  *   boundary.h   the cut between two segments
  *   cputime.h    the CPU time of a process
  *   places.h     the places where live blocks are looked up first
@@ -46,6 +46,7 @@
  *   heap.h       malloc's blocks
  *   torch.h      PyTorch's own totals
  *   torch_blocks.h  which of the driver's blocks are PyTorch's
+ *   pages.h      requests that it do so
  *   control.h    requests of user space
  *
  * Needs the features of 5.15. Other code stands in for bpf_loop and bpf_find_vma (5.17) before they were there;
@@ -110,6 +111,7 @@
 #include "cuda_calls.h"
 #include "checkpoints.h"
 #include "libraries.h"
+#include "pages.h"
 #include "control.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -198,6 +200,7 @@ const enum cuda_operation *export_cuda_operation __attribute__((unused));
 const enum cuda_mover *export_cuda_mover __attribute__((unused));
 const struct counts *export_counts __attribute__((unused));
 const enum heap_state *export_heap_state __attribute__((unused));
+const enum own_counts *export_own_counts __attribute__((unused));
 const enum heap_operation *export_heap_operation __attribute__((unused));
 const enum arrays *export_arrays __attribute__((unused));
 const enum array_place *export_array_place __attribute__((unused));

@@ -72,25 +72,26 @@ enum arrays {
 enum foreign {
 	FOREIGN_HANDLER = 1, /* of a memory handler that is not NumPy's own (NEP 49) */
 	FOREIGN_MODULE = 2,  /* of a NumPy without probes: user space did not foresee it, or has not looked at it yet */
-	FOREIGN_COUNTED = 4, /* of small blocks that the process counts itself: counts.h */
+	FOREIGN_COUNTED = 4, /* of small blocks of NumPy's, or others', that the process counts itself: counts.h */
 };
 
 /*
- * The page in which a process counts small blocks of NumPy, or all of malloc's blocks. The libraries that count have
- * it, too: python/src/ipytracer/counts/counts.h, internal/heapcounts/library/heap.h. Hostile.
+ * The page in which a process counts small blocks of NumPy, or of PyTorch on the CPU, or all of malloc's blocks. The
+ * libraries that count have it, too: python/src/ipytracer/counts/counts.h, internal/heapcounts/library/heap.h. Hostile.
  */
 struct counts {
 	__u64 current; /* bytes of live blocks */
 	__u64 peak;    /* the most of current since the kernel half last read it */
 	__u64 lost;    /* blocks that could not be counted */
-	__u64 last;    /* address of the block that was made last, 0 if it was not counted here or has gone. Of malloc's
-			  blocks: enum heap_state */
-	__u64 sample;  /* of a sample that NumPy's own handler makes now: 1 + e, see INTERVAL; else 0 */
+	__u64 last;    /* address of NumPy's block that was made last, 0 if it was not counted here or has gone. Of
+			  malloc's blocks: enum heap_state */
+	__u64 sample;  /* of a sample that passes the probes now: 1 + e, see INTERVAL; else 0 */
 };
 
-#define COUNTED_BELOW 65536 /* bytes: larger blocks go to NumPy's own handler, also in such a process */
-#define COUNT_PAGES   32    /* processes of a session that can count NumPy's blocks; a page is used once */
-#define HEAP_PAGE     33    /* the page of the one that can count malloc's */
+#define COUNTED_BELOW	65536 /* bytes: larger blocks pass the probes, also in such a process */
+#define COUNT_PAGES	32    /* that a session can give for blocks of NumPy or PyTorch; a page is used once */
+#define TENSORS_COUNTED 1     /* address of a block of 0 bytes: small tensors are counted in a page */
+#define HEAP_PAGE	33    /* the page of the one that can count malloc's */
 
 /* Whether a process counts malloc's blocks: lower half of the page's `last`. The upper half has the process's pid. */
 enum heap_state {

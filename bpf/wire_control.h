@@ -45,7 +45,7 @@ enum operation {
 	OP_CELL_END,
 	OP_SETTLED,
 	OP_LOOK,   /* a boundary without an event */
-	OP_COUNTS, /* the process counts small blocks of NumPy itself */
+	OP_COUNTS, /* the process counts small blocks of NumPy, or of PyTorch, itself */
 	OP_HEAP,   /* the process counts malloc's blocks itself, or does not after all */
 	OP_LEAVE   /* on all tasks: the processes of a root leave the ledger, as if they had ended */
 };
@@ -68,7 +68,7 @@ struct control {
 			  foreign */
 	__u32 page;    /* OP_COUNTS: of count_pages, from 1; result: 0 if the process cannot have it now.
 			  OP_HEAP: 1 if it counts */
-	__u32 padding;
+	__u32 counts;  /* OP_COUNTS: COUNTS_NUMPY or COUNTS_TORCH */
 };
 
 /* Argument and result of try_account. */

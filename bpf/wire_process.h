@@ -3,8 +3,13 @@
 #ifndef IPYTRACER_WIRE_PROCESS_H
 #define IPYTRACER_WIRE_PROCESS_H
 
-/* What a process may count itself, each in a page of its own: see counts.h. */
-enum own_counts { COUNTS_NUMPY, COUNTS_HEAP, COUNTS };
+/* What a process may count itself, each in a page of its own, see counts.h: a meter's number less that of NumPy's. */
+enum own_counts {
+	COUNTS_NUMPY,
+	COUNTS_HEAP = METER_HEAP - METER_NUMPY,
+	COUNTS_TORCH = METER_TORCH - METER_NUMPY,
+	COUNTS = 4, /* a power of two */
+};
 
 #define MAX_MODULES 4 /* files of NumPy in which a process may have probes */
 

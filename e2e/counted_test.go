@@ -147,23 +147,30 @@ func TestCountedSamples(t *testing.T) {
 	tr := attach(t, n.pid)
 	shareCounts(t, n, told)
 	n.run("def few(): return np.empty(1000)\ndef many(): return np.empty(2000)")
+	checkSamples(t, n, tr, "cpu.numpy", "one = np.empty(1500)")
+}
+
+// checkSamples runs a storm of blocks by the functions few, of 8,000 bytes, and many, of 16,000, and a cell with a
+// single block, ends the tracer, and compares what the lines say with what was made.
+func checkSamples(t *testing.T, n *notebook, tr *trace, meter, one string) {
+	t.Helper()
 	n.run("kept = []\nfor i in range(40_000):\n    kept += many(), many(), few()")
 	n.run("del kept[::2]")
-	n.run("one = np.empty(1500)")
+	n.run(one)
 	r, _ := tr.stop()
 	windows := topCells(r, n.pid)
 	storm, half, single := windows[len(windows)-3], windows[len(windows)-2], windows[len(windows)-1]
 	made := map[string]int64{"few": 40_000 * 8_000, "many": 80_000 * 16_000}
-	if f := storm.Meters["cpu.numpy"]; f.Peak-f.Start != made["few"]+made["many"] || !f.Exact {
+	if f := storm.Meters[meter]; f.Peak-f.Start != made["few"]+made["many"] || !f.Exact {
 		t.Errorf("the storm: %+v", f)
 	}
-	cover := storm.Coverage["cpu.numpy"]
+	cover := storm.Coverage[meter]
 	for function, bytes := range made {
 		var found, freed int64
 		for _, w := range []model.Window{storm, half} {
 			for i := range w.Allocations {
 				a := &w.Allocations[i]
-				if a.Meter == "cpu.numpy" && len(a.Stack) > 1 && a.Stack[0].Function == function {
+				if a.Meter == meter && len(a.Stack) > 1 && a.Stack[0].Function == function {
 					found, freed = found+a.Allocated, freed+a.Freed
 				}
 			}
@@ -179,9 +186,9 @@ func TestCountedSamples(t *testing.T) {
 	if cover.SampledError > made["few"] {
 		t.Errorf("a standard error of %d says nothing", cover.SampledError)
 	}
-	isOfNumPy := func(a model.Allocation) bool { return a.Meter == "cpu.numpy" }
-	if !slices.ContainsFunc(single.Allocations, isOfNumPy) {
-		t.Error("a single array has no line")
+	isOfMeter := func(a model.Allocation) bool { return a.Meter == meter }
+	if !slices.ContainsFunc(single.Allocations, isOfMeter) {
+		t.Error("a single block has no line")
 	}
 }
 

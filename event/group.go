@@ -28,6 +28,8 @@ const (
 	// CountedHeap are the stacks of malloc's blocks below 64 KiB, where the process counts all of malloc's blocks
 	// itself (libipytracer_heap), likewise.
 	CountedHeap
+	// CountedTensors are the stacks of small tensors that the process counts itself, likewise.
+	CountedTensors
 	// OtherProbes stands for a group that only the tracer of the recording knows. [Boundary.Probes] names it.
 	OtherProbes
 

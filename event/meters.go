@@ -112,8 +112,8 @@ var table = []Facts{
 		Source:  "uprobes on c10::ProfiledCPUMemoryReporter::New and Delete; tensors made since the attach",
 		Through: ThroughTorch, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownTorch}, Missing: []MissingKind{MissingTorch},
-		Paused: []Group{TorchCPU}, BlocksPaused: []Group{TorchCPU}, StacksPaused: []Group{Stacks, SmallStacks},
-		Sampled: true,
+		Paused: []Group{TorchCPU}, BlocksPaused: []Group{TorchCPU},
+		StacksPaused: []Group{Stacks, SmallStacks, CountedTensors}, Sampled: true,
 	},
 	{
 		Meter: Arrow, ID: "cpu.arrow", Kind: Blocks, Format: 7, Doc: "cpu.arrow", OfPythons: true, Headline: 7,

@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 . scripts/library.sh
 from=python/src/ipytracer/counts
 build_library "${1:-$from}/libipytracer_counts-$machine.so" libipytracer_counts.so \
-    $from/{counts,records,samples,numpy}.c
+    $from/{counts,table,records,samples,numpy,tensors,slots}.c

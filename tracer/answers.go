@@ -101,5 +101,15 @@ func (s *Session) CountsPage(pid int, handler, live uint64) (fd int, err error) 
 	if s.end.closed || t == nil || t.NumPy == nil {
 		return -1, ledger.ErrNoPage
 	}
-	return t.NumPy.Share(func() (int, error) { return s.ledger.GivePage(pid, handler, live) })
+	blocks := ledger.Counted{Handler: handler, Live: live}
+	return t.NumPy.Share(func() (int, error) { return s.ledger.GivePage(pid, blocks) })
+}
+
+// TensorsPage is [Session.CountsPage] for PyTorch's small tensors on the CPU. PyTorch's library must have its probes.
+func TensorsPage(s *Session, pid int) (fd int, err error) {
+	t := s.targets.Find(pid)
+	if s.end.closed || t == nil || t.Tensors == nil {
+		return -1, ledger.ErrNoPage
+	}
+	return t.Tensors.Share(func() (int, error) { return s.ledger.GivePage(pid, ledger.Counted{Tensors: true}) })
 }

@@ -67,9 +67,10 @@ func (e *examiner) equip(t *tracee.Target) {
 			t.Instruments = append(t.Instruments, running.NewRulesInstrument(t, &e.code.Natives))
 		}
 	}
-	t.Instruments = append(t.Instruments,
-		&instruments.LibraryInstrument{Host: h, Target: t, Analyses: found}, &instruments.ArrowInstrument{Host: h,
-			Target: t, Analyses: found})
+	libraries := &instruments.LibraryInstrument{Host: h, Target: t, Analyses: found}
+	t.Tensors = libraries
+	t.Instruments = append(t.Instruments, libraries,
+		&instruments.ArrowInstrument{Host: h, Target: t, Analyses: found})
 	if e.options.Heap {
 		t.Instruments = append(t.Instruments, &instruments.HeapInstrument{Host: h, Target: t, Analyses: found})
 	}

@@ -169,6 +169,24 @@ func TestLibraryInstrument(t *testing.T) {
 	i.Close()
 }
 
+// TestLibraryInstrumentShares: a target counts no tensors itself whose PyTorch is not known, or has no probes.
+func TestLibraryInstrumentShares(t *testing.T) {
+	h := &fakeHost{}
+	i := &instruments.LibraryInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
+	give := func() (int, error) { return 0, errors.New("a page is given") }
+	if _, err := i.Share(give); !errors.Is(err, ledger.ErrNoPage) {
+		t.Errorf("without PyTorch: %v", err)
+	}
+	i.Meet(tracee.Listing{}, h.hasNamed(t, "libc10.so"))
+	if _, err := i.Share(give); !errors.Is(err, ledger.ErrNoPage) || !strings.Contains(err.Error(), "has no probes") {
+		t.Errorf("with a library that is not PyTorch's: %v", err)
+	}
+	if h.uses[ledger.GroupTorchCPU] != "" {
+		t.Errorf("it is noted: %v", h.uses)
+	}
+	i.Close()
+}
+
 // TestLibraryInstrumentSteps: the linker's probes are placed at once, except those of a group that is paused.
 // They are taken out and put back, and are late only where the target had an earlier listing.
 func TestLibraryInstrumentSteps(t *testing.T) {

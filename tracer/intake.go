@@ -144,8 +144,11 @@ func (i *intake) complete(t *tracee.Target, b *event.Boundary, extra ledger.Boun
 
 // countedBy returns the group of stacks that are not known of blocks that a process counts itself. g has their probes.
 func countedBy(g ledger.Group) event.Group {
-	if g == ledger.GroupHeap {
+	switch g {
+	case ledger.GroupHeap:
 		return event.CountedHeap
+	case ledger.GroupTorchCPU:
+		return event.CountedTensors
 	}
 	return event.CountedArrays
 }

@@ -195,7 +195,7 @@ type idleArrays struct{}
 
 func (idleArrays) ForeseeModules(uint32, []ledger.File) error               { return nil }
 func (idleArrays) SettleArray(uint32, uint64, uint64, uint64) (bool, error) { return true, nil }
-func (idleArrays) GivePage(int, uint64, uint64) (int, error)                { return -1, ledger.ErrNoPage }
+func (idleArrays) GivePage(int, ledger.Counted) (int, error)                { return -1, ledger.ErrNoPage }
 func (idleArrays) CountHeap(int, bool) error                                { return nil }
 func (idleArrays) Settled(int, int64) error                                 { return nil }
 func (idleArrays) Arrays(uint32) ([]ledger.Array, ledger.ArrayMeters, error) {

@@ -1,4 +1,5 @@
-"""The added cost where small arrays are counted in the process, beside a tracer: of single arrays, and of notebooks."""
+"""The added cost where small arrays and tensors are counted in the process, beside a tracer: of single ones, and of
+notebooks, small networks among them."""
 
 import contextlib
 import functools
@@ -13,15 +14,16 @@ from pairing import interleave, undisturbed
 from table import Row
 from tracing import Failure, Tracer
 
-from . import notebooks
+from . import networks, notebooks
 
-ARRAYS = "An array made and freed, counted in the process beside a tracer (least of 15 loops), against none"
+ARRAYS = "An array or tensor made and freed, counted in the process beside a tracer (least of 15 loops), against none"
 COST = "Ordinary notebooks, counted in the process beside a tracer that records: CPU time, against a kernel without"
 COMPANION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "src")
 LIMIT, WORST = 3, 6         # percent
 
 SETUP = """import time
 import numpy as np
+import torch
 def _least(call, deep):
     if deep:
         return _least(call, deep - 1)
@@ -35,14 +37,22 @@ def _least(call, deep):
 """
 CALLS = {f"np.{name}(2000), {deep} calls deep": f"_least(lambda: np.{name}(2000), {deep})"
          for name in ("empty", "ones") for deep in (0, 50)}
+CALLS |= {f"torch.{name}(2000)": f"_least(lambda: torch.{name}(2000), 0)" for name in ("empty", "ones")}
+
+
+STATE = """import sys
+from ipytracer._counts import COUNTS
+from ipytracer._counts_torch import TENSORS
+print(COUNTS.shared and (TENSORS.shared or "torch" not in sys.modules), COUNTS.refusal, TENSORS.unable, TENSORS.refusal)
+"""
 
 
 def count(kernel):
-    """Has a traced notebook count its small arrays itself. Failure if it cannot."""
+    """Has a traced notebook count its small arrays itself, and tensors where it has PyTorch. Failure if it cannot."""
     kernel.run("%load_ext ipytracer\n%tracer counts on")
     for _ in range(100):
-        state = kernel.run("from ipytracer._counts import COUNTS; print(COUNTS.shared, COUNTS.refusal)").text
-        if "True" in state:
+        state = kernel.run(STATE).text
+        if state.startswith("True"):
             return
         time.sleep(0.1)
     raise Failure(f"the notebook does not count in the tracer's page: {state.strip()} (make build builds the library)")
@@ -50,9 +60,9 @@ def count(kernel):
 
 @contextlib.contextmanager
 def prepared(settings, how, *flags):
-    """A notebook that has imported NumPy: plain, probes (a tracer) or counts (a tracer, whose page it counts in)."""
+    """A notebook with NumPy and PyTorch: plain, probes (a tracer) or counts (a tracer, whose pages it counts in)."""
     with Kernel(path=(*settings.path, COMPANION)) as kernel:
-        kernel.run("import numpy")
+        kernel.run("import numpy, torch")
         with contextlib.nullcontext() if how == "plain" else Tracer(settings.tracer, kernel.pid, *flags):
             if how == "counts":
                 count(kernel)
@@ -109,4 +119,6 @@ def costs(settings, names):
 def measure(settings):
     if not settings.notebooks:
         yield from arrays(settings)
-    yield from costs(settings, settings.notebooks or notebooks.books.names())
+    small = {os.path.splitext(os.path.basename(path))[0]: path for path in networks.notebooks()}
+    yield from costs(settings, [small.get(name, name) for name in settings.notebooks or
+                                sorted({*notebooks.books.names(), *small})])

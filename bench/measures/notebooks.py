@@ -69,11 +69,10 @@ class Run:
         return contextlib.nullcontext() if self.flags is None else Tracer(self.settings.tracer, pid, *self.flags)
 
 
-def exact_windows(report):
-    """Returns (windows with an exact figure, windows with a figure), of the meters together."""
-    figures = [
-        w["meters"][meter] for w in report["windows"] if w["kind"] == "cell" for meter in METERS if meter in w["meters"]
-    ]
+def exact_windows(report, cells):
+    """Returns (windows with an exact figure, windows with a figure), of the meters together, for the last cells."""
+    windows = [w for w in report["windows"] if w["kind"] == "cell"][-cells:]
+    figures = [w["meters"][meter] for w in windows for meter in METERS if meter in w["meters"]]
     return sum(f["exact"] for f in figures), len(figures)
 
 
@@ -97,7 +96,7 @@ class Reported(Run):
             return found | {"exact": (0, 0), "sampled": 0}
         with open(self.output, encoding="utf-8") as f:
             report = json.load(f)
-        return found | {"exact": exact_windows(report), "sampled": sampled_share(report)}
+        return found | {"exact": exact_windows(report, len(self.cells)), "sampled": sampled_share(report)}
 
 
 def exactness(found, condition):

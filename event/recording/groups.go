@@ -9,20 +9,21 @@ import (
 // groups are the names of groups of probes in recordings. They are part of the format and must not change. The names in
 // reports are in internal/words.
 var groups = withMeters([event.Groups]string{
-	event.ArrayProbes:   "",
-	event.ForeignArrays: "blocks of another NumPy, or of another memory handler",
-	event.SmallBlocks:   "NumPy's small blocks",
-	event.TorchTotals:   "gpu.*.active, gpu.*.reserved",
-	event.Stacks:        "stacks",
-	event.SmallStacks:   "stacks of blocks below 64 KiB",
-	event.NativeStacks:  "native frames",
-	event.TensorStacks:  "stacks of PyTorch's blocks",
-	event.MappedStacks:  "stacks of mapped memory",
-	event.HeapStacks:    "stacks of malloc's blocks",
-	event.CountedArrays: "stacks of small arrays, which the process counts itself",
-	event.CountedHeap:   "stacks of malloc's small blocks, which the process counts itself",
-	event.Statements:    "the probes on statements were stepped down to keep the overhead budget",
-	event.CellEnds:      "the probes on cell ends were stepped down to keep the overhead budget",
+	event.ArrayProbes:    "",
+	event.ForeignArrays:  "blocks of another NumPy, or of another memory handler",
+	event.SmallBlocks:    "NumPy's small blocks",
+	event.TorchTotals:    "gpu.*.active, gpu.*.reserved",
+	event.Stacks:         "stacks",
+	event.SmallStacks:    "stacks of blocks below 64 KiB",
+	event.NativeStacks:   "native frames",
+	event.TensorStacks:   "stacks of PyTorch's blocks",
+	event.MappedStacks:   "stacks of mapped memory",
+	event.HeapStacks:     "stacks of malloc's blocks",
+	event.CountedArrays:  "stacks of small arrays, which the process counts itself",
+	event.CountedHeap:    "stacks of malloc's small blocks, which the process counts itself",
+	event.CountedTensors: "stacks of small tensors, which the process counts itself",
+	event.Statements:     "the probes on statements were stepped down to keep the overhead budget",
+	event.CellEnds:       "the probes on cell ends were stepped down to keep the overhead budget",
 })
 
 // withMeters adds the names of groups that stop one meter: the meter's id.

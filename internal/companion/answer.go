@@ -156,16 +156,18 @@ func (h *Hub) window(w model.Window, allocations []model.Allocation) json.RawMes
 	return text
 }
 
-// isStorm reports whether the overhead budget did not suffice for the small arrays of a window: the meter was paused,
-// or only samples have lines.
+// isStorm reports whether the overhead budget did not suffice for the small arrays or tensors of a window: the meter
+// was paused, or only samples have lines.
 func isStorm(w model.Window, allocations []model.Allocation) bool {
-	meter := event.Meter(event.NumPy).Facts().ID
-	f, has := w.Meters[meter]
-	if !has || f.Accuracy == model.CountedInProcess {
-		return false
-	}
-	isSampled := func(a model.Allocation) bool { return a.Meter == meter && a.Sampled }
-	return !f.Exact && f.Bound == nil || slices.ContainsFunc(allocations, isSampled)
+	return slices.ContainsFunc([]event.Meter{event.NumPy, event.Torch}, func(m event.Meter) bool {
+		meter := m.Facts().ID
+		f, has := w.Meters[meter]
+		if !has || f.Accuracy == model.CountedInProcess {
+			return false
+		}
+		isSampled := func(a model.Allocation) bool { return a.Meter == meter && a.Sampled }
+		return !f.Exact && f.Bound == nil || slices.ContainsFunc(allocations, isSampled)
+	})
 }
 
 // who describes the stack that allocated, and says if the sizes are estimates.
@@ -246,13 +248,14 @@ type given struct {
 	Counts bool  `json:"counts"`
 }
 
-// sendPage answers a process that asks for a page in which it counts its small arrays itself. A process gets one page.
+// sendPage answers a process that asks for a page in which it counts small arrays, or tensors, itself. A process gets
+// one page of each.
 func (h *Hub) sendPage(l *line, r request) {
 	if h.options.Page == nil {
 		l.send(failed{r.ID, "this tracer gives no page to count in"})
 		return
 	}
-	fd, err := h.options.Page(l.pid, r.Handler, r.Live)
+	fd, err := h.options.Page(l.pid, r.Ask == "tensors", r.Handler, r.Live)
 	if err != nil {
 		text, _ := bounded(err.Error(), maxText, false)
 		l.send(failed{r.ID, text})

@@ -66,8 +66,8 @@ type Options struct {
 	FreeOnGPUs func() map[int]int64
 	// Page has a process count its small arrays itself, for the memory handler at this address of the process, and
 	// returns the descriptor of the page in which it does, which the hub closes. live is the size of those that there
-	// are, in bytes. Page is nil if no process can.
-	Page func(pid int, handler, live uint64) (fd int, err error)
+	// are, in bytes. tensors: it counts PyTorch's small tensors instead. Page is nil if no process can.
+	Page func(pid int, tensors bool, handler, live uint64) (fd int, err error)
 	// Account returns the account that a process's lines belong to when lines run out. It is called on any goroutine.
 	// If it is nil, all lines belong to one account.
 	Account func(pid int) string
@@ -320,7 +320,7 @@ func (h *Hub) answer(l *line, text []byte) {
 		h.sendWindows(l, r.ID, found, lost)
 	case "lines":
 		h.sendLines(l, r)
-	case "counts":
+	case "counts", "tensors":
 		h.sendPage(l, r)
 	case "vars", "audit", "advise", "check":
 		h.sendLook(l, r, kindOfLook(r.Ask))

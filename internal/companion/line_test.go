@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 func TestHostileRequests(t *testing.T) {
@@ -230,8 +231,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("a page of a tracer that has none: %+v", a)
 	}
 	given := 0
-	h.options.Page = func(pid int, handler, live uint64) (int, error) {
-		if pid != 7 || handler != 1<<63 || live != 5 {
+	h.options.Page = func(pid int, tensors bool, handler, live uint64) (int, error) {
+		if pid != 7 || tensors || handler != 1<<63 || live != 5 {
 			t.Errorf("asked for process %d, %d, %d", pid, handler, live)
 		}
 		if given++; given > 1 {
@@ -268,5 +269,36 @@ func TestPage(t *testing.T) {
 	}
 	if given != 2 {
 		t.Errorf("%d questions to the session, want 2", given)
+	}
+	h.options.Page = func(pid int, tensors bool, handler, live uint64) (int, error) {
+		return -1, fmt.Errorf("%d %v %d %d", pid, tensors, handler, live)
+	}
+	if a := n.ask(`{"id": 5, "ask": "tensors"}`); a.Error != "7 true 0 0" {
+		t.Errorf("a page for tensors: %q", a.Error)
+	}
+}
+
+// TestStorm: a window with a meter that was paused, or with samples, of arrays or tensors, is one that the process
+// could count itself, unless it does so already.
+func TestStorm(t *testing.T) {
+	zero := int64(0)
+	for _, c := range []struct {
+		meter   string
+		f       model.Figure
+		sampled bool
+		want    bool
+	}{
+		{"cpu.numpy", model.Figure{}, false, true},
+		{"cpu.torch", model.Figure{}, false, true},
+		{"cpu.torch", model.Figure{Exact: true, Bound: &zero}, false, false},
+		{"cpu.torch", model.Figure{Exact: true, Bound: &zero}, true, true},
+		{"cpu.torch", model.Figure{Bound: &zero}, false, false},
+		{"cpu.torch", model.Figure{Accuracy: model.CountedInProcess}, true, false},
+		{"cpu.arrow", model.Figure{}, true, false},
+	} {
+		w := model.Window{Meters: map[string]model.Figure{c.meter: c.f}}
+		if got := isStorm(w, []model.Allocation{{Meter: c.meter, Sampled: c.sampled}}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
 }

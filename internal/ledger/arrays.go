@@ -91,6 +91,6 @@ func (b *Blocks) Settled(pid int, unsure int64) error {
 }
 
 // GivePage is [Pages.Give].
-func (b *Blocks) GivePage(pid int, handler, live uint64) (fd int, err error) {
-	return b.Pages.Give(pid, handler, live)
+func (b *Blocks) GivePage(pid int, blocks Counted) (fd int, err error) {
+	return b.Pages.Give(pid, blocks)
 }

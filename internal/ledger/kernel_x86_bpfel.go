@@ -201,7 +201,7 @@ type kernelControl struct {
 	Slot      uint32
 	Request   uint32
 	Page      uint32
-	Padding   uint32
+	Counts    uint32
 }
 
 type kernelCopy struct {
@@ -571,6 +571,15 @@ const (
 	kernelOutcomeOUTCOME_MISSED      kernelOutcome = 5
 )
 
+type kernelOwnCounts uint32
+
+const (
+	kernelOwnCountsCOUNTS_NUMPY kernelOwnCounts = 0
+	kernelOwnCountsCOUNTS_HEAP  kernelOwnCounts = 2
+	kernelOwnCountsCOUNTS_TORCH kernelOwnCounts = 3
+	kernelOwnCountsCOUNTS       kernelOwnCounts = 4
+)
+
 type kernelPlace struct {
 	_     structs.HostLayout
 	Key   uint64
@@ -636,8 +645,8 @@ type kernelProcess struct {
 	Untold        uint32
 	Padding       uint32
 	Handler       uint64
-	Paged         [2]int64
-	Pages         [2]uint32
+	Paged         [4]int64
+	Pages         [4]uint32
 	UntilTouch    int64
 	TouchGap      int64
 	TouchInterval int64
@@ -1025,6 +1034,7 @@ const (
 	kernelVarExportNoEra         = "export_no_era"
 	kernelVarExportOperation     = "export_operation"
 	kernelVarExportOutcome       = "export_outcome"
+	kernelVarExportOwnCounts     = "export_own_counts"
 	kernelVarExportPlaceKey      = "export_place_key"
 	kernelVarExportRuleBase      = "export_rule_base"
 	kernelVarExportSite          = "export_site"
@@ -1253,6 +1263,7 @@ type kernelVariableSpecs struct {
 	ExportNoEra         *ebpf.VariableSpec `ebpf:"export_no_era"`
 	ExportOperation     *ebpf.VariableSpec `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.VariableSpec `ebpf:"export_outcome"`
+	ExportOwnCounts     *ebpf.VariableSpec `ebpf:"export_own_counts"`
 	ExportPlaceKey      *ebpf.VariableSpec `ebpf:"export_place_key"`
 	ExportRuleBase      *ebpf.VariableSpec `ebpf:"export_rule_base"`
 	ExportSite          *ebpf.VariableSpec `ebpf:"export_site"`
@@ -1454,6 +1465,7 @@ type kernelVariables struct {
 	ExportNoEra         *ebpf.Variable `ebpf:"export_no_era"`
 	ExportOperation     *ebpf.Variable `ebpf:"export_operation"`
 	ExportOutcome       *ebpf.Variable `ebpf:"export_outcome"`
+	ExportOwnCounts     *ebpf.Variable `ebpf:"export_own_counts"`
 	ExportPlaceKey      *ebpf.Variable `ebpf:"export_place_key"`
 	ExportRuleBase      *ebpf.Variable `ebpf:"export_rule_base"`
 	ExportSite          *ebpf.Variable `ebpf:"export_site"`

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pages are the pages in which processes count small blocks of NumPy themselves: see bpf/counts.h. They are made at the
-// load, because a confined program makes no maps. A page is used once: any process may still have it mapped that
+// Pages are the pages in which processes count small blocks themselves: see bpf/counts.h. They are made at the load,
+// because a confined program makes no maps. A page is used once: any process may still have it mapped that
 // somebody has passed its descriptor to.
 type Pages struct {
 	objects    *kernelObjects
@@ -19,6 +19,14 @@ type Pages struct {
 
 // ErrNoPage is the error for a process that cannot count blocks itself now.
 var ErrNoPage = errors.New("the process cannot count arrays itself")
+
+// Counted says which blocks a process counts itself.
+type Counted struct {
+	// Tensors: PyTorch's small blocks on the CPU. Otherwise they are small blocks of NumPy.
+	Tensors bool
+	Handler uint64 // of NumPy's blocks: the address of the memory handler that makes them
+	Live    uint64 // of NumPy's blocks: the bytes that there are, from when the process had no page
+}
 
 // prepare makes the pages. spec is that of the map that has them. heap is the last one, nil if there is none.
 func (p *Pages) prepare(spec *ebpf.MapSpec, heap *HeapPage) error {
@@ -40,20 +48,22 @@ func (p *Pages) prepare(spec *ebpf.MapSpec, heap *HeapPage) error {
 	return nil
 }
 
-// Give gives a process the next page: its small blocks of NumPy, made by the memory handler at this address, move
-// its meter as the page says. live is the size of those that it has now, in bytes: from when it had no page. All of the
-// process's other blocks must be counted by the probes in NumPy ([ArraysInside]), else it fails with [ErrNoPage], as it
-// does for a process that has a page, and where no page is left. The caller closes the page's descriptor.
-func (p *Pages) Give(pid int, handler, live uint64) (fd int, err error) {
+// Give gives a process the next page: its small blocks move the meter as the page says. All of the process's other
+// blocks of NumPy must be counted by the probes in NumPy ([ArraysInside]), else it fails with [ErrNoPage], as it does
+// for a process that has a page for such blocks, and where no page is left. The caller closes the page's descriptor.
+func (p *Pages) Give(pid int, blocks Counted) (fd int, err error) {
 	if len(p.unused) == 0 {
 		return -1, fmt.Errorf("%w: the session has no page left", ErrNoPage)
 	}
 	const first = uint32(0)
-	if err := p.unused[0].Put(first, [...]uint64{live, 0, 0, 0, 0}); err != nil { // struct counts
+	if err := p.unused[0].Put(first, [...]uint64{blocks.Live, 0, 0, 0, 0}); err != nil { // struct counts
 		return -1, fmt.Errorf("prepare a page: %w", err)
 	}
 	number := p.objects.CountPages.MaxEntries() - uint32(len(p.unused))
-	request := kernelControl{Page: number, Handler: handler}
+	request := kernelControl{Page: number, Handler: blocks.Handler, Counts: uint32(kernelOwnCountsCOUNTS_NUMPY)}
+	if blocks.Tensors {
+		request.Counts = uint32(kernelOwnCountsCOUNTS_TORCH)
+	}
 	if _, err := p.operations.run(kernelOperationOP_COUNTS, pid, request); err != nil {
 		return -1, err
 	}
@@ -62,7 +72,7 @@ func (p *Pages) Give(pid int, handler, live uint64) (fd int, err error) {
 		return -1, err
 	}
 	if after.Page != number {
-		return -1, fmt.Errorf("%w: it does already, or its other arrays have no probes in NumPy", ErrNoPage)
+		return -1, fmt.Errorf("%w: it does already, or its other blocks have no probes", ErrNoPage)
 	}
 	page := p.unused[0]
 	p.unused = p.unused[1:]

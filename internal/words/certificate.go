@@ -141,14 +141,21 @@ func Lost(reason string, n uint64) string { return reason + " (" + Count(n) + ")
 const ArraysCounted = "arrays below 64 KiB are counted in the process itself, from when its meter's accuracy is " +
 	`"counted". Of those from 1 KiB on, samples have lines; smaller ones have none`
 
+// TensorsCounted says that a process has counted small tensors itself.
+const TensorsCounted = "tensors below 64 KiB on the CPU are counted in the process itself, from when its meter's " +
+	`accuracy is "counted". Samples of them have lines`
+
 // HeapCounted says that a process has counted malloc's blocks itself.
 const HeapCounted = "malloc's blocks are counted in the process itself, where its meter's accuracy is \"counted\"; " +
 	"of those below 64 KiB it is not known which lines made them"
 
 // Counted says that a process has counted blocks itself. g stands for their stacks.
 func Counted(g event.Group) string {
-	if g == event.CountedHeap {
+	switch g {
+	case event.CountedHeap:
 		return HeapCounted
+	case event.CountedTensors:
+		return TensorsCounted
 	}
 	return ArraysCounted
 }
@@ -159,6 +166,8 @@ func CountedSource(m event.Meter, counted []event.Group) string {
 	switch {
 	case m == event.NumPy && slices.Contains(counted, event.CountedArrays):
 		return "; arrays below 64 KiB counted in the process, bounded by what Linux counts"
+	case m == event.Torch && slices.Contains(counted, event.CountedTensors):
+		return "; tensors below 64 KiB counted in the process, bounded by what Linux counts"
 	case m == event.Heap && slices.Contains(counted, event.CountedHeap):
 		return "; counted in the process, bounded by what Linux counts, where the accuracy is \"counted\""
 	}

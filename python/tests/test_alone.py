@@ -1,5 +1,6 @@
 """The companion without a tracer: what cells, magics, Python code, the compatible modules and pytest show then."""
 
+import importlib.util
 import json
 import math
 import os
@@ -71,7 +72,8 @@ class Cells(AloneTest):
         table = self.run_cell("%tracer table")[0].split("\n")
         self.assertEqual([row.split()[0] for row in table[:3]], ["cell", "In[2]", "In[3]"])
         self.assertRegex(self.run_cell("%tracer")[0], "^ipytracer: no tracer listens; figures are read inside this "
-                         "process, NumPy's arrays are not counted; figures under cells: compact; in a terminal, type: ")
+                         "process, NumPy's arrays and PyTorch's tensors are not counted; figures under cells: compact; "
+                         "in a terminal, type: ")
         for asked in ("%tracer lines", "%mlrun -f f f()"):
             self.run_cell("def f(): pass")
             self.assertIn("only a tracer outside can say that; in a terminal, type: ", self.run_cell(asked)[0])
@@ -233,11 +235,7 @@ class Compat(AloneTest):
         self.assertIsNone(_figures.figure({"gpu.1.reserved": reserved}, "gpu.0.driver"))
 
 
-class WithCounts(unittest.TestCase):
-    """A shell that counts, in a process of its own."""
-
-    def test_cells(self):
-        out = counting.run("""
+_COUNTING = """
 import os, tempfile
 with tempfile.TemporaryDirectory() as folder:
     os.environ["IPYTHONDIR"] = folder
@@ -246,19 +244,43 @@ with tempfile.TemporaryDirectory() as folder:
     config = Config()
     config.HistoryManager.enabled = False
     shell = InteractiveShell.instance(config=config)
-    for cell in (
-        "%load_ext ipytracer", "import numpy as np", "a = np.ones(1 << 20)", "b = a * 2; del b", "del a",
-        "import threading\\nt = threading.Thread(target=lambda: globals().update(b=np.ones(1 << 19)))\\n"
-        "t.start(); t.join()",
-        "%tracer counts off", "c = np.ones(1 << 20)",
-    ):
+    for cell in %r:
         shell.run_cell(cell, store_history=True)
     import ipytracer
     for w in ipytracer.cells():
-        f = w.meters.get("cpu.numpy")
+        f = w.meters.get(%r)
         print("figure", w.label, f and (f.start, f.peak, f.end, f.exact))
-""", IPYTRACER_COUNTS="1")
-        self.assertIn("NumPy's arrays are counted in this process, to the byte", out)
+"""
+
+
+class WithCounts(unittest.TestCase):
+    """A shell that counts, in a process of its own."""
+
+    def test_tensors(self):
+        if importlib.util.find_spec("torch") is None:
+            self.skipTest("no PyTorch")
+        cells = [
+            "%load_ext ipytracer", "import torch", "a = torch.ones(1 << 20)", "b = torch.ones(100); del b", "del a",
+            "%tracer counts off", "c = torch.ones(1 << 20)",
+        ]
+        out = counting.run(_COUNTING % (cells, "cpu.torch"), IPYTRACER_COUNTS="1")
+        self.assertEqual([line for line in out.split("\n") if line.startswith("figure In[") and " None" not in line], [
+            "figure In[2] (0, 0, 0, True)",
+            "figure In[3] (0, 4194304, 4194304, True)",
+            "figure In[4] (4194304, 4194704, 4194304, True)",
+            "figure In[5] (4194304, 4194304, 0, True)",
+            "figure In[6] (0, 0, 0, False)",
+        ])
+
+    def test_cells(self):
+        cells = [
+            "%load_ext ipytracer", "import numpy as np", "a = np.ones(1 << 20)", "b = a * 2; del b", "del a",
+            "import threading\nt = threading.Thread(target=lambda: globals().update(b=np.ones(1 << 19)))\n"
+            "t.start(); t.join()",
+            "%tracer counts off", "c = np.ones(1 << 20)",
+        ]
+        out = counting.run(_COUNTING % (cells, "cpu.numpy"), IPYTRACER_COUNTS="1")
+        self.assertIn("NumPy's arrays and PyTorch's tensors on the CPU are counted in this process, to the byte", out)
         # np.ones makes a number of 8 bytes, or two, beside the array
         out = out.replace("8388624", "8388616").replace("4194320", "4194312")
         self.assertEqual([line for line in out.split("\n") if line.startswith("figure In[") and " None" not in line], [

@@ -57,7 +57,8 @@ func accuracy(m event.Meter, w *windows.Window) string {
 
 // countedBy reports whether a group stands for blocks of a meter that processes count themselves.
 func countedBy(g event.Group, m event.Meter) bool {
-	return g == event.CountedArrays && m == event.NumPy || g == event.CountedHeap && m == event.Heap
+	return g == event.CountedArrays && m == event.NumPy || g == event.CountedHeap && m == event.Heap ||
+		g == event.CountedTensors && m == event.Torch
 }
 
 func widen(bound *int64, by event.Bytes) *int64 {

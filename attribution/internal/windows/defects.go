@@ -46,7 +46,7 @@ func (sd *PausedProbes) Add(p ProbeGroup) {
 
 // AddStacks records that a group's stacks are not walked.
 func (sd *PausedProbes) AddStacks(group event.Group) {
-	if group == event.CountedArrays || group == event.CountedHeap {
+	if group == event.CountedArrays || group == event.CountedHeap || group == event.CountedTensors {
 		if !slices.Contains(sd.Counted, group) {
 			sd.Counted = append(sd.Counted, group)
 		}

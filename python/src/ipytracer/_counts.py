@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 
-from . import _counts_facts
+from . import _counts_facts, _counts_import
 from ._counts_facts import Unable
 from ._ends import spoil
 from ._named import NamedTuple
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 VARIABLE = "IPYTRACER_COUNTS"
 WORDS = "on, off, gpu"
 ON = (
-    "NumPy's arrays are counted in this process, to the byte: it is NumPy's data allocator now, which adds some 2 % to "
-    "the time of a small array; %tracer counts off ends that"
+    "NumPy's arrays and PyTorch's tensors on the CPU are counted in this process, to the byte, by a small library, "
+    "which adds some 2 % to the time of a small array; %tracer counts off ends that"
 )
 STORM = (
-    "a cell made more small arrays than the overhead budget can count one by one. From now on this process counts "
-    "them itself: a small library is NumPy's data allocator, which adds some 2 %% to the time of a small array. "
+    "a cell made more small arrays or tensors than the overhead budget can count one by one. From now on this process "
+    "counts them itself, by a small library, which adds some 2 %% to the time of a small array. "
     "%%tracer counts off ends that; %s=off, set before the kernel starts, prevents it" % VARIABLE
 )
-OFF = "NumPy's arrays are not counted; %tracer counts on does"
+OFF = "NumPy's arrays and PyTorch's tensors are not counted; %tracer counts on does"
 
 # Entries of NumPy's C table (numpy/__multiarray_api.h), and the version of it that has the allocator.
 _FEATURES, _SET, _GET = 211, 304, 305
@@ -99,21 +99,26 @@ class Counts:
         self.on, self._chosen = False, True
         self._give_back()
 
-    def begin_in_storm(self) -> None:
+    def begin_in_storm(self) -> bool:
         """Count from the next page on that a tracer gives, because it cannot afford its probes: unless the user has
-        chosen whether to count."""
+        chosen whether to count. Report whether the user has not."""
         if self._chosen or os.environ.get(VARIABLE, "").lower() in ("0", "off", "no"):
-            return
-        self._chosen = self.rests = True     # until there is a page, new arrays are left to NumPy's own allocator
+            return False
+        self._chosen = self.rests = self._storm = True     # until there is a page, new arrays are left to NumPy's own
         try:
             self.begin()
         except Unable:
-            return
-        self._storm = True
+            pass
+        return True
 
-    def has_begun_in_storm(self) -> bool:
-        """Report, once, that this process counts because of a storm."""
-        begun, self._storm = self._storm and self.shared, self._storm and not self.shared
+    def waits(self) -> bool:
+        """Report whether a question for a page has had no answer yet."""
+        return self._asked is not None
+
+    def has_begun_in_storm(self, tensors: bool = False) -> bool:
+        """Report, once, that this process counts because of a storm. tensors: it counts those in a page."""
+        begun = self._storm and (self.shared or tensors)
+        self._storm = self._storm and not begun
         return begun
 
     def alone(self) -> None:
@@ -137,7 +142,7 @@ class Counts:
             self._give_back()
         tries = self.on and self._loaded is not None and self._tries > 0
         if not tries and self._asked is None:
-            self._storm = False
+            self._storm = self._storm and self._tries > 0
             return
         self._tries -= tries
         live = self._live()
@@ -254,8 +259,7 @@ class Counts:
         if self._hooked:
             return
         self._hooked = True
-        if "numpy" not in sys.modules:
-            sys.meta_path.insert(0, _Finder(self.imported))
+        _counts_import.when("numpy", self.imported)
         original = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
         def begin(thread: Any) -> None:
@@ -308,39 +312,6 @@ def _is_own_task(task: Any) -> bool:
     code = getattr(task.get_coro(), "cr_code", None)
     folders = getattr(code, "co_filename", "").split(os.sep)
     return any(package in folders for package in _NOTEBOOKS_OWN)
-
-
-class _Finder:
-    """The finder of modules that says when NumPy has been imported; it finds nothing itself."""
-
-    def __init__(self, imported: Callable[[], None]) -> None:
-        self._imported, self._asking = imported, False
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return the module spec that the other finders have for NumPy, with a loader that tells us; None for every
-        other module."""
-        if name != "numpy" or self._asking:
-            return None
-        import importlib.util
-        self._asking = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self._asking = False
-        loader: Any = spec.loader if spec is not None else None
-        if loader is None:
-            return spec
-        execute = loader.exec_module
-
-        def exec_module(module: Any) -> None:
-            execute(module)
-            self._imported()
-
-        try:
-            loader.exec_module = exec_module
-        except AttributeError:       # a loader without attributes of its own: cells arm it
-            pass
-        return spec
 
 
 COUNTS = Counts()    # those of this process

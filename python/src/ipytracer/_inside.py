@@ -16,6 +16,7 @@ from collections import deque
 from . import _asking, _room
 from ._counts import COUNTS, OFF, ON, WORDS
 from ._counts_facts import Unable
+from ._counts_torch import TENSORS
 from ._inside_meters import Meters
 from ._packets import Certificate, Hello
 from ._window import Figure, Lines, Window, Windows
@@ -279,28 +280,30 @@ class Inside:
         return Windows(w for w in self._ended if w.kind == "experiment" and (not name or w.name == name))
 
     def count(self, word: str) -> str:
-        """Carry out a word of %tracer counts: on and off for NumPy's arrays, gpu for peaks of each window by PyTorch's
-        statistics, which begin anew then; "" changes nothing. Return a sentence, or raise ValueError with the words
-        that there are."""
+        """Carry out a word of %tracer counts: on and off for NumPy's arrays and PyTorch's tensors on the CPU, gpu for
+        peaks of each window by PyTorch's statistics, which begin anew then; "" changes nothing. Return a sentence, or
+        raise ValueError with the words that there are."""
         if word == "on":
             try:
                 with self._lock:
                     COUNTS.begin()
+                    TENSORS.begin()
             except Unable as e:
                 return str(e)
         elif word == "off":
             COUNTS.off()
+            TENSORS.off()
         elif word == "gpu":
             self.meters.resets_gpu = True
             return "at each begin and end of a cell, PyTorch's peaks of GPU memory begin anew (reset_peak_memory_stats)"
         elif word:
             raise ValueError(WORDS)
-        return ON if COUNTS.on else OFF
+        return ON + TENSORS.sentence() if COUNTS.on else OFF
 
     def state(self) -> str:
         """Return the state in a sentence."""
-        arrays = "NumPy's arrays are " + ("counted" if COUNTS.on else "not counted")
-        return "ipytracer: no tracer listens; figures are read inside this process, %s" % arrays
+        arrays = "NumPy's arrays and PyTorch's tensors are " + ("counted" if COUNTS.on else "not counted")
+        return "ipytracer: no tracer listens; figures are read inside this process, %s%s" % (arrays, TENSORS.sentence())
 
     def windows(self) -> list[Window]:
         """Return all windows that are known, the session's first: those that are open as far as they are."""

@@ -12,6 +12,7 @@ import re
 import sys
 
 from ._counts import COUNTS
+from ._counts_torch import TENSORS
 from ._named import NamedTuple
 from ._room import kib, read
 
@@ -53,7 +54,7 @@ class Meters:
     def read(self) -> dict[str, Reading]:
         """Return {meter: Reading}, and begin new peaks."""
         found: dict[str, Reading] = {}
-        for some in (self._memory, self._numpy, self._gpus):
+        for some in (self._memory, self._counted, self._gpus):
             try:
                 found.update(some())
             except Exception:      # a meter that fails is left out, whatever the code of others did
@@ -115,13 +116,13 @@ class Meters:
 
     # ---- arrays, and PyTorch on GPUs
 
-    def _numpy(self) -> Iterator[tuple[str, Reading]]:
-        taken = COUNTS.take()
-        if taken is not None:
-            low = max(taken.peak, taken.current)
-            yield "cpu.numpy", Reading(
-                taken.current, low, low if taken.whole else None, 0 if taken.whole else None, "counted in the process"
-            )
+    def _counted(self) -> Iterator[tuple[str, Reading]]:
+        for meter, taken in (("cpu.numpy", COUNTS.take()), ("cpu.torch", TENSORS.take())):
+            if taken is not None:
+                low, whole = max(taken.peak, taken.current), taken.whole
+                yield meter, Reading(
+                    taken.current, low, low if whole else None, 0 if whole else None, "counted in the process"
+                )
 
     def _gpus(self) -> Iterator[tuple[str, Reading]]:
         torch: Any = sys.modules.get("torch")

@@ -224,6 +224,7 @@ READERS = {
     "check": check,
     "certificate": certificate,
     "counts": counts,
+    "tensors": counts,
 }
 
 

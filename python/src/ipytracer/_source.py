@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._counts import COUNTS
+from ._counts_torch import TENSORS
 from ._inside import INSIDE
 from ._line import LINE, marker
 
@@ -33,37 +34,60 @@ def take_over(listens: bool) -> None:
     """Take in whether a tracer listens: this process then measures nothing itself."""
     if not listens:
         COUNTS.alone()
+        TENSORS.alone()
         return
-    COUNTS.beside(_page)
+    _ask_for_pages()
     if INSIDE.measures():
         INSIDE.end()
 
 
 def counts_in_storm(storm: bool) -> bool:
-    """Take in whether a cell made too many small arrays for the tracer that listens: this process then counts them
-    itself, if the user's setting allows. Report, once, that it has begun."""
+    """Take in whether a cell made too many small arrays or tensors for the tracer that listens: this process then
+    counts them itself, if the user's setting allows. Report, once, that it has begun."""
     if storm:
-        COUNTS.begin_in_storm()
+        if COUNTS.begin_in_storm():
+            TENSORS.begin()
+        _ask_for_pages()
+    return COUNTS.has_begun_in_storm(TENSORS.shared)
+
+
+def _ask_for_pages() -> None:
+    """Have the tracer give pages to count in. One question at a time: a page does not say which one it answers."""
+    if not TENSORS.waits():
         COUNTS.beside(_page)
-    return COUNTS.has_begun_in_storm()
+    if not COUNTS.waits():
+        TENSORS.beside(_page_of_tensors)
+
+
+def _page_of_tensors(asks: bool) -> int | str | None:
+    """Ask the tracer for a page in which this process counts PyTorch's tensors, as _page does."""
+    return _received(LINE.ask("tensors") if asks else None)
 
 
 def _page(handler: int, live: int, asks: bool) -> int | str | None:
     """Ask the tracer for a page in which this process counts NumPy's arrays, as the allocator at an address does. live:
     bytes of its blocks. Return its descriptor, which may be the answer to an earlier question, a sentence that says why
     there is none, or None where the tracer does not answer or nothing is to be asked."""
-    answer = LINE.ask("counts", handler=handler, live=live) if asks else None
+    return _received(LINE.ask("counts", handler=handler, live=live) if asks else None)
+
+
+def _received(answer: Any) -> int | str | None:
     page = LINE.take_descriptor()
     return page if page is not None else answer if isinstance(answer, str) else None
 
 
 def uncounted() -> str:
-    """Return, for the end of a sentence that arrays are counted in this process, why the tracer that listens counts
-    them by its probes all the same; "" where it does not."""
-    if not COUNTS.on or not COUNTS.rests:
-        return ""
-    why = ": " + COUNTS.refusal if COUNTS.refusal else ""
-    return "; the tracer that listens counts new arrays by its probes instead%s" % why
+    """Return, for the end of a sentence that arrays and tensors are counted in this process, why the tracer that
+    listens counts them by its probes all the same; "" where it does not."""
+    said = ""
+    for what, rests, refusal in (
+        ("arrays", COUNTS.on and COUNTS.rests, COUNTS.refusal),
+        ("tensors", TENSORS.by_probes(), TENSORS.refusal),
+    ):
+        if rests:
+            said += "; the tracer that listens counts new %s by its probes instead" % what
+            said += ": " + refusal if refusal else ""
+    return said
 
 
 def mark(text: str) -> None:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/internal/code/cuda"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 )
@@ -43,7 +44,31 @@ func (i *NumPyInstrument) Share(give func() (fd int, err error)) (fd int, err er
 		return -1, err
 	}
 	i.awaits, i.shares, i.leaving = time.Time{}, true, ""
-	i.NoteUse(ledger.GroupNumPy, fmt.Sprintf("none of blocks below 64 KiB in pid %d, which it counts itself",
-		i.Target.PID))
+	i.NoteUse(ledger.GroupNumPy, countsItself(i.Target.PID))
 	return fd, nil
+}
+
+func countsItself(pid int) string {
+	return fmt.Sprintf("none of blocks below 64 KiB in pid %d, which it counts itself", pid)
+}
+
+// Share calls give, if the target may count small tensors itself beside the probes in PyTorch, and notes that it does.
+func (i *LibraryInstrument) Share(give func() (fd int, err error)) (fd int, err error) {
+	mapped := 0
+	for _, l := range i.libraries {
+		switch {
+		case l.kind != cuda.Torch || !l.mapped:
+			continue
+		case l.refused != nil || !l.sites.Tensors.Present():
+			return -1, fmt.Errorf("%w: its PyTorch has no probes", ledger.ErrNoPage)
+		}
+		mapped++
+	}
+	if mapped != 1 {
+		return -1, fmt.Errorf("%w: the tracer knows %d PyTorches in it", ledger.ErrNoPage, mapped)
+	}
+	if fd, err = give(); err == nil {
+		i.NoteUse(ledger.GroupTorchCPU, countsItself(i.Target.PID))
+	}
+	return fd, err
 }

@@ -40,6 +40,11 @@ type ArrayInstrument interface {
 	Instrument
 	// Pass records that blocks of the target have bypassed the probes in NumPy.
 	Pass(foreign ledger.Foreign)
+	Sharer
+}
+
+// Sharer is the instrument for blocks of which the target can count the small ones itself.
+type Sharer interface {
 	// Share calls give, if the target may count small blocks itself beside the probes. An error matches
 	// [ledger.ErrNoPage] if it may not, or not yet.
 	Share(give func() (fd int, err error)) (fd int, err error)

@@ -88,7 +88,7 @@ type ArrayTable interface {
 	Arrays(slot uint32) ([]ledger.Array, ledger.ArrayMeters, error)
 	SettleArray(slot uint32, address, known, found uint64) (done bool, err error)
 	Settled(pid int, unsure int64) error
-	GivePage(pid int, handler, live uint64) (fd int, err error)
+	GivePage(pid int, blocks ledger.Counted) (fd int, err error)
 	CountHeap(pid int, counts bool) error
 }
 

@@ -35,9 +35,10 @@ type Target struct {
 	// Announced: its ProcessInfo has been emitted.
 	Announced bool
 	Limited   bool // by this session
-	// Instruments are nil until the target is equipped; numpy is one of them.
+	// Instruments are nil until the target is equipped; those for NumPy and for libraries are two of them.
 	Instruments []Instrument
 	NumPy       ArrayInstrument
+	Tensors     Sharer
 	OwnHeap     *OwnHeap // nil unless it is to count malloc's blocks itself
 	// Identified: the ledger knows which GPUs it uses.
 	Identified bool
@@ -117,7 +118,7 @@ func (t *Target) CloseInstruments(closing *sync.WaitGroup) {
 	for _, i := range t.Instruments {
 		closing.Go(i.Close)
 	}
-	t.Instruments, t.NumPy = nil, nil
+	t.Instruments, t.NumPy, t.Tensors = nil, nil, nil
 }
 
 // Resume attaches the probes of a group.

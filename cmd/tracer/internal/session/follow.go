@@ -30,7 +30,10 @@ func (s *Session) Listen(tracker *attribution.Tracker, findings *attribution.Fin
 		Version: s.Console.Version, Report: report, Who: text.Who, NoSource: s.Options.NoSource, Words: reportWords(),
 		Slower:     func() []string { return Slower(s.Running, words.ExpensiveProbesSoFar) },
 		FreeOnGPUs: func() map[int]int64 { return tracer.FreeOnGPUs(s.Running) },
-		Page: func(pid int, handler, live uint64) (int, error) {
+		Page: func(pid int, tensors bool, handler, live uint64) (int, error) {
+			if tensors {
+				return tracer.TensorsPage(s.Running, pid)
+			}
 			return s.Running.CountsPage(pid, handler, live)
 		},
 		Older: func(pid int) { sayOlder(s.Console.Err, pid) },

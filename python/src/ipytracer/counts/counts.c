@@ -9,11 +9,36 @@
 
 static struct counts own __attribute__((aligned(64)));
 
-struct hot hot __attribute__((aligned(64))) = { .counts = &own, .lend_from = NEVER_LENT, .until_sample = NEVER };
+#define LEAST_SEEN 1024u     /* bytes: NumPy keeps smaller blocks that are freed, without a probe in the way */
 
-static void *page;           /* the tracer's, while it is in use */
-static size_t page_size;
+struct hot hot __attribute__((aligned(64))) = {
+	.counts = &own,
+	.samples = { .lend_from = NEVER_LENT, .until = NEVER, .least = LEAST_SEEN },
+};
+
+static struct counts *page;  /* the tracer's, while it is in use */
 static int sealed;           /* the page stays mapped until the process ends */
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+struct counts *map_page(int descriptor, int seal, int *is_sealed)
+{
+	void *at = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	*is_sealed = seal && !syscall(MSEAL, at, page_size(), 0ul);
+	return at;
+}
+
+void unmap_page(struct counts *mapped, int is_sealed)
+{
+	if (!is_sealed)
+		munmap(mapped, page_size());
+}
 
 /*
  * leave goes back to counters of the process's own. A tracer that still reads the page finds a lost block there, and no
@@ -31,9 +56,8 @@ static void leave(int parents)
 		__atomic_store_n(&left->lost, 1, __ATOMIC_SEQ_CST);
 	hot.high = 0;
 	hot.counts = &own;
-	end_samples(NEVER_LENT);
-	if (!sealed)
-		munmap(page, page_size);
+	end_samples(&hot.samples, NEVER_LENT);
+	unmap_page(page, sealed);
 	page = NULL;
 }
 
@@ -43,7 +67,7 @@ static void forked(void)
 	if (!page)
 		return;
 	leave(1);
-	end_samples(0);
+	end_samples(&hot.samples, 0);
 }
 
 /*
@@ -114,19 +138,15 @@ EXPORT int ipytracer_counts_shareable(uint64_t *live)
 EXPORT int ipytracer_counts_use(int descriptor, int seal)
 {
 	uint64_t live;
-	void *at;
 
 	if (!ipytracer_counts_shareable(&live))
 		return 0;
-	page_size = (size_t)sysconf(_SC_PAGESIZE);
-	at = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-	if (at == MAP_FAILED)
+	page = map_page(descriptor, seal, &sealed);
+	if (!page)
 		return 0;
-	page = at;
-	sealed = seal && !syscall(MSEAL, page, page_size, 0ul);
-	*(struct counts *)page = (struct counts){ .current = live, .peak = live };
+	*page = (struct counts){ .current = live, .peak = live };
 	hot.counts = page;
-	begin_samples();
+	begin_samples(&hot.samples);
 	return 1;
 }
 

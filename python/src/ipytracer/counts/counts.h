@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libipytracer_counts counts the live bytes of NumPy's arrays inside the process: what is live, and the most since a
- * reader last asked. The companion loads it with ctypes, when the user asks for it, and never unloads it: each array
- * keeps the functions that made it.
+ * libipytracer_counts counts the live bytes of NumPy's arrays inside the process, and those of PyTorch's tensors
+ * (tensors.c): what is live, and the most since a reader last asked. The companion loads it with ctypes, when the user
+ * asks for it, and never unloads it: each array keeps the functions that made it.
  *
  * It uses no header of Python or NumPy and names no library that it needs: every function that it calls is one of the
  * process's own C library. So one file works with glibc from 2.17 and with musl.
@@ -51,16 +51,26 @@ struct counts {
 	uint64_t sample;     /* of a sample that is being lent: 1 + e, where 1 KiB << e is the interval; else 0 */
 };
 
-/* What the counting functions look at for each block, in one cache line. */
+/* Which small blocks are lent, for the sake of their lines: samples.c. */
+struct samples {
+	size_t lend_from;    /* bytes of the smallest block that is lent */
+	int64_t until;       /* bytes of blocks until the next sample */
+	size_t least;        /* bytes of the smallest sample */
+	int64_t credit;      /* nanoseconds */
+	uint64_t counted_to; /* the time until which credit has accrued */
+	uint64_t random;
+	uint32_t doublings;  /* of the interval */
+};
+
+/* What the counting functions look at for each block: the first part of it, in one cache line. */
 struct hot {
 	struct counts *counts;
-	size_t lend_from;    /* bytes of the smallest block that is lent */
-	uint64_t lent;       /* bytes of live lent blocks */
-	int64_t until_sample; /* bytes of blocks until the next sample */
-	uint64_t high;       /* the most of all blocks before the last lent one went, since ipytracer_counts_take */
-	size_t large;        /* blocks from LEAST_LENT bytes on that are not lent */
 	uint32_t alone;      /* one thread at a time calls in here: it holds Python's global interpreter lock */
 	uint32_t chunks;     /* malloc is glibc's own: the usable size is read from the block's header */
+	struct samples samples;
+	uint64_t lent;       /* bytes of live lent blocks */
+	uint64_t high;       /* the most of all blocks before the last lent one went, since ipytracer_counts_take */
+	size_t large;        /* blocks from LEAST_LENT bytes on that are not lent */
 	uint32_t huge;       /* HUGE_*: which blocks NumPy itself would ask huge pages for */
 };
 
@@ -87,14 +97,32 @@ int prepare_records(void (*forked)(void)) __attribute__((visibility("hidden")));
  * begin_samples has small blocks lent for the sake of their lines, end_samples ends that. Only one thread at a time may
  * make blocks meanwhile.
  */
-void begin_samples(void) __attribute__((visibility("hidden")));
-void end_samples(size_t lend_from) __attribute__((visibility("hidden")));
-/* is_sample reports whether a block is a sample, once as many bytes were made as hot.until_sample. */
-int is_sample(size_t size) __attribute__((visibility("hidden")));
+void begin_samples(struct samples *s) __attribute__((visibility("hidden")));
+void end_samples(struct samples *s, size_t lend_from) __attribute__((visibility("hidden")));
+/*
+ * is_sample reports whether a block is a sample, once as many bytes were made as s->until. note: the page's sample,
+ * which is set then.
+ */
+int is_sample(struct samples *s, size_t size, uint64_t *note) __attribute__((visibility("hidden")));
+/* adjust_samples takes in the time that has passed. */
+void adjust_samples(struct samples *s) __attribute__((visibility("hidden")));
 /* clock_now returns the time, in nanoseconds. */
 uint64_t clock_now(void) __attribute__((visibility("hidden")));
 /* pay_for_sample takes in that a small block was lent: what it has cost from since until now. */
-void pay_for_sample(uint64_t since) __attribute__((visibility("hidden")));
+void pay_for_sample(struct samples *s, uint64_t since) __attribute__((visibility("hidden")));
+/* lock waits for a lock that several threads use, unlock opens it. */
+void lock(int *held) __attribute__((visibility("hidden")));
+static inline void unlock(int *held)
+{
+	__atomic_store_n(held, 0, __ATOMIC_RELEASE);
+}
+/* at_fork has functions called around each fork. It returns 0 where that is not possible. */
+int at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
+	__attribute__((visibility("hidden")));
+/* map_page maps a tracer's page, and seals the mapping if it may: see ipytracer_counts_use. NULL: it cannot. */
+struct counts *map_page(int descriptor, int seal, int *sealed) __attribute__((visibility("hidden")));
+/* unmap_page unmaps a page that is not sealed. */
+void unmap_page(struct counts *page, int sealed) __attribute__((visibility("hidden")));
 /* use_allocator sets the PyDataMem_Handler that lends blocks: NumPy's own. */
 void use_allocator(const void *handler) __attribute__((visibility("hidden")));
 

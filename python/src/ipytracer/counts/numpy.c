@@ -110,14 +110,14 @@ static __attribute__((noinline)) void *lend_small(size_t size, int zero)
 
 	hot.counts->sample = 0;
 	block = lent(block, size);
-	pay_for_sample(since);
+	pay_for_sample(&hot.samples, since);
 	return block;
 }
 
 /* lend lends a block that is not counted here. */
 static void *lend(size_t size, int zero)
 {
-	if (hot.lend_from && size < LEAST_LENT)
+	if (hot.samples.lend_from && size < LEAST_LENT)
 		return lend_small(size, zero);
 	return lent(zero ? numpys->calloc(numpys->context, size, 1) : numpys->malloc(numpys->context, size), size);
 }
@@ -125,15 +125,15 @@ static void *lend(size_t size, int zero)
 /* is_lent reports whether a new block comes from NumPy's own functions. */
 static inline int is_lent(size_t size)
 {
-	if (UNLIKELY(size >= hot.lend_from))
+	if (UNLIKELY(size >= hot.samples.lend_from))
 		return 1;
-	return UNLIKELY((hot.until_sample -= (int64_t)size) < 0) && is_sample(size);
+	return UNLIKELY((hot.samples.until -= (int64_t)size) < 0) && is_sample(&hot.samples, size, &hot.counts->sample);
 }
 
 /* unlent takes in that a lent block goes, or is resized. */
 static void unlent(size_t size)
 {
-	if (hot.lend_from == NEVER_LENT) {
+	if (hot.samples.lend_from == NEVER_LENT) {
 		uint64_t most = hot.counts->peak + hot.lent;
 		if (most > hot.high)
 			hot.high = most;
@@ -261,11 +261,11 @@ static void *numpy_realloc(void *context, void *block, size_t size)
 	if (!block)
 		return numpy_malloc(context, size);
 	before = take(block, &was_lent);
-	if (was_lent && size >= hot.lend_from)
+	if (was_lent && size >= hot.samples.lend_from)
 		return resize_lent(block, before, size);
 	if (was_lent)
 		return resize_and_take_back(block, before, size);
-	if (before != UNKNOWN && UNLIKELY(size >= hot.lend_from))
+	if (before != UNKNOWN && UNLIKELY(size >= hot.samples.lend_from))
 		return resize_and_lend(block, before, size);
 	return resize(block, before, size);
 }
