@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -19,28 +20,38 @@ type alone struct {
 	Complete          bool
 }
 
-// asNobody is a shell program that starts its arguments as a user without rights, with a /proc as Docker gives it.
-// $PROC is one more option of its mount.
+// asNobody is a shell program that starts its arguments below $ROOT as a user without rights, with a /proc as Docker
+// gives it. $PROC is one more option of its mount.
 const asNobody = `set -e
-mount -t proc -o "nosuid,nodev,noexec$PROC" proc /proc
-for file in /proc/kcore /proc/keys /proc/timer_list; do [ ! -e $file ] || mount --bind /dev/null $file; done
-[ ! -d /proc/acpi ] || mount -t tmpfs -o ro tmpfs /proc/acpi
-exec setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all --no-new-privs "$@"`
+mount -t proc -o "nosuid,nodev,noexec$PROC" proc $ROOT/proc
+for file in $ROOT/proc/kcore $ROOT/proc/keys $ROOT/proc/timer_list; do
+	[ ! -e $file ] || mount --bind /dev/null $file
+done
+[ ! -d $ROOT/proc/acpi ] || mount -t tmpfs -o ro tmpfs $ROOT/proc/acpi
+exec chroot "$ROOT/" setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all --no-new-privs "$@"`
 
 // TestCompanionAlone runs the cells of known truth without a tracer, as a user without rights in a container: each
 // figure that the companion gives there has the truth within its bound, and NumPy's arrays are counted to the byte.
 func TestCompanionAlone(t *testing.T) {
 	together(t)
+	const back = "VmHWM, set back at the ends"
 	for name, c := range map[string]struct {
+		place          place
 		proc, resident string
 		arguments      []string
 	}{
-		"plain":           {resident: "VmHWM, set back at the ends"},
-		"counts":          {resident: "VmHWM, set back at the ends", arguments: []string{"--counts"}},
+		"plain":           {resident: back},
+		"counts":          {resident: back, arguments: []string{"--counts"}},
 		"read-only /proc": {proc: ",ro", resident: "VmHWM"},
+		"python3.9":       {place: inTree("bullseye", "3.9"), resident: back},
+		"python3.13":      {place: inTree("trixie", "3.13"), resident: back, arguments: []string{"--counts"}},
+		"python3.14":      {place: inTree("sid", "3.14"), resident: back, arguments: []string{"--counts"}},
+		"python3.15":      {place: inTree("sid", "3.15"), resident: back, arguments: []string{"--counts"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := runAlone(t, c.proc, c.arguments...)
+			c.place.need(t)
+			found := runAlone(t, c.place, c.proc, c.arguments...)
+			t.Logf("%d cells: %v", found.Cells, found.Figures)
 			if found.UID != nobody || found.Wrong != 0 || found.Cells < 80 || found.Complete {
 				t.Errorf("%+v", found)
 			}
@@ -62,20 +73,21 @@ func TestCompanionAlone(t *testing.T) {
 }
 
 // runAlone runs run_alone.py as nobody.
-func runAlone(t *testing.T, proc string, arguments ...string) alone {
+func runAlone(t *testing.T, p place, proc string, arguments ...string) alone {
 	t.Helper()
-	folder := nobodysFolder(t)
+	folder, library := nobodysFolder(t), filepath.Join(truthLibrary.made(t), "libtruth.so")
 	// Nobody may not be able to reach this checkout.
-	copying := exec.Command("cp", "-r", "../python/src", "../testdata/workloads", folder)
+	copying := exec.Command("cp", "-r", "../python/src", "../testdata/workloads", library, folder)
 	if out, err := copying.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	buildCounts(t, filepath.Join(folder, "src/ipytracer/counts"))
-	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "bash", "-c", asNobody, "bash", python(),
-		filepath.Join(folder, "workloads/run_alone.py"), folder}, arguments...)
+	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "bash", "-c", asNobody, "bash",
+		cmp.Or(p.python, python()), filepath.Join(folder, "workloads/run_alone.py"), folder}, arguments...)
 	cmd := exec.CommandContext(t.Context(), "unshare", words...)
-	cmd.Env = append(os.Environ(), "PROC="+proc, "PYTHONPATH="+filepath.Join(folder, "src"),
-		"PYTHONDONTWRITEBYTECODE=1", "TMPDIR="+folder, "HOME="+folder)
+	cmd.Env = append(os.Environ(), "ROOT="+p.chroot, "PROC="+proc, "PYTHONPATH="+filepath.Join(folder, "src"),
+		"IPYTRACER_TRUTH_LIBRARY="+filepath.Join(folder, "libtruth.so"), "PYTHONDONTWRITEBYTECODE=1",
+		"TMPDIR="+folder, "HOME="+folder)
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
 	out, err := cmd.Output()
