@@ -75,21 +75,13 @@ EXPORT int ipytracer_counts_begin(uint32_t alone, uint32_t chunks, uint32_t huge
 EXPORT void ipytracer_counts_take(uint64_t *current, uint64_t *peak, uint64_t *lost)
 {
 	struct counts *counts = hot.counts;
-	uint64_t lent = __atomic_load_n(&hot.lent, __ATOMIC_RELAXED);
 
-	if (hot.alone) {
-		*current = counts->current;
-		*peak = counts->peak;
-		counts->peak = counts->current;
-	} else {
-		*current = __atomic_load_n(&counts->current, __ATOMIC_SEQ_CST);
-		*peak = __atomic_exchange_n(&counts->peak, *current, __ATOMIC_SEQ_CST);
-		if (*peak < *current)
-			*peak = *current;
-	}
+	lock();
+	*current = counts->current + hot.lent;
+	*peak = counts->peak + hot.lent;
+	counts->peak = counts->current;
+	unlock();
 	*lost = __atomic_load_n(&counts->lost, __ATOMIC_RELAXED);
-	*current += lent;
-	*peak += lent;
 	if (*peak < hot.high)
 		*peak = hot.high;
 	hot.high = 0;

@@ -22,6 +22,7 @@
 #ifndef IPYTRACER_COUNTS_H
 #define IPYTRACER_COUNTS_H
 
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,6 +74,23 @@ struct hot {
 #define UNKNOWN ((size_t)-1)     /* the size of a block that is not counted */
 
 extern struct hot hot __attribute__((visibility("hidden")));
+
+/* The lock of the counters and the records. Only where several threads may come at once does anybody take it. */
+extern int locked __attribute__((visibility("hidden")));
+
+static inline void lock(void)
+{
+	if (hot.alone)
+		return;
+	while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static inline void unlock(void)
+{
+	if (UNLIKELY(!hot.alone))
+		__atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
+}
 
 /* record keeps the size of a block in the table, and whether it is lent. It returns 0 where there is no memory. */
 int record(const void *block, size_t size, int lent) __attribute__((visibility("hidden")));

@@ -14,32 +14,22 @@
 static inline void count_made(void *block, size_t size)
 {
 	struct counts *counts = hot.counts;
-	uint64_t now, peak;
+	uint64_t now;
 
-	if (hot.alone) {
-		now = counts->current += size;
-		if (now > counts->peak)
-			counts->peak = now;
-		counts->last = (uintptr_t)block;
-		return;
-	}
-	now = __atomic_add_fetch(&counts->current, size, __ATOMIC_SEQ_CST);
-	peak = __atomic_load_n(&counts->peak, __ATOMIC_RELAXED);
-	while (now > peak &&
-	       !__atomic_compare_exchange_n(&counts->peak, &peak, now, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		;
+	lock();
+	now = counts->current += size;
+	if (now > counts->peak)
+		counts->peak = now;
+	counts->last = (uintptr_t)block;
+	unlock();
 }
 
 static inline void count_freed(size_t size)
 {
-	struct counts *counts = hot.counts;
-
-	if (hot.alone) {
-		counts->current -= size;
-		counts->last = 0;
-		return;
-	}
-	__atomic_fetch_sub(&counts->current, size, __ATOMIC_SEQ_CST);
+	lock();
+	hot.counts->current -= size;
+	hot.counts->last = 0;
+	unlock();
 }
 
 static inline void *counted(void *block, size_t size)
@@ -92,7 +82,7 @@ static void *lent(void *block, size_t size)
 	if (!block)
 		return NULL;
 	room = usable(block);
-	if (room <= SMALL)
+	if (carries(room))
 		take_seal(block, room); /* of a block that was freed behind NumPy's back */
 	if (!record(block, size, 1)) {
 		count_lost();

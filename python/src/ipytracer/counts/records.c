@@ -5,8 +5,6 @@
  */
 #include "counts.h"
 
-#include <sched.h>
-
 struct entry {
 	uintptr_t block;     /* 0: free */
 	size_t size;         /* with LENT for a lent block */
@@ -17,28 +15,25 @@ struct entry {
 static struct entry *entries;
 static size_t capacity;      /* a power of two, 0 at first */
 static size_t used;
-static int locked;           /* only where several threads may come at once */
+
+int locked;
 
 #define FIRST 1024u          /* entries */
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((weak));
 
-static void lock(void)
-{
-	if (hot.alone)
-		return;
-	while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
-		sched_yield();
-}
-
-static void unlock(void)
-{
-	if (!hot.alone)
-		__atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
-}
-
 static void (*after_fork)(void);
+
+static void before_fork(void)
+{
+	lock();
+}
+
+static void in_parent(void)
+{
+	unlock();
+}
 
 static void in_child(void)
 {
@@ -51,8 +46,8 @@ int prepare_records(void (*forked)(void))
 	after_fork = forked;
 	/* The lock is held across a fork, so that the child has a whole table and a lock that it can open. */
 	if (__register_atfork)
-		return __register_atfork(lock, unlock, in_child, NULL) == 0;
-	return pthread_atfork && pthread_atfork(lock, unlock, in_child) == 0;
+		return __register_atfork(before_fork, in_parent, in_child, NULL) == 0;
+	return pthread_atfork && pthread_atfork(before_fork, in_parent, in_child) == 0;
 }
 
 /* home returns the entry where a block's search begins, of a table of some capacity. */
