@@ -75,19 +75,9 @@ func TestCompanionAlone(t *testing.T) {
 // runAlone runs run_alone.py as nobody.
 func runAlone(t *testing.T, p place, proc string, arguments ...string) alone {
 	t.Helper()
-	folder, library := nobodysFolder(t), filepath.Join(truthLibrary.made(t), "libtruth.so")
-	// Nobody may not be able to reach this checkout.
-	copying := exec.Command("cp", "-r", "../python/src", "../testdata/workloads", library, folder)
-	if out, err := copying.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	buildCounts(t, filepath.Join(folder, "src/ipytracer/counts"))
-	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "bash", "-c", asNobody, "bash",
-		cmp.Or(p.python, python()), filepath.Join(folder, "workloads/run_alone.py"), folder}, arguments...)
-	cmd := exec.CommandContext(t.Context(), "unshare", words...)
-	cmd.Env = append(os.Environ(), "ROOT="+p.chroot, "PROC="+proc, "PYTHONPATH="+filepath.Join(folder, "src"),
-		"IPYTRACER_TRUTH_LIBRARY="+filepath.Join(folder, "libtruth.so"), "PYTHONDONTWRITEBYTECODE=1",
-		"TMPDIR="+folder, "HOME="+folder)
+	folder := nobodysFolder(t)
+	cmd := nobodysPython(t, folder, p, proc, append([]string{filepath.Join(folder, "workloads/run_alone.py"), folder},
+		arguments...)...)
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
 	out, err := cmd.Output()
@@ -97,6 +87,40 @@ func runAlone(t *testing.T, p place, proc string, arguments ...string) alone {
 		t.Fatalf("%v:\n%s%s", err, out, errors.Bytes())
 	}
 	return found
+}
+
+// nobodysPython is a Python of nobody's, with the companion, whose files it puts into nobody's folder: nobody may not be
+// able to reach this checkout.
+func nobodysPython(t *testing.T, folder string, p place, proc string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	library := filepath.Join(truthLibrary.made(t), "libtruth.so")
+	copying := exec.Command("cp", "-r", "../python/src", "../testdata/workloads", library, folder)
+	if out, err := copying.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	buildCounts(t, filepath.Join(folder, "src/ipytracer/counts"))
+	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "bash", "-c", asNobody, "bash",
+		cmp.Or(p.python, python())}, arguments...)
+	cmd := exec.CommandContext(t.Context(), "unshare", words...)
+	cmd.Env = append(os.Environ(), "ROOT="+p.chroot, "PROC="+proc, "PYTHONPATH="+filepath.Join(folder, "src"),
+		"IPYTRACER_TRUTH_LIBRARY="+filepath.Join(folder, "libtruth.so"), "PYTHONDONTWRITEBYTECODE=1",
+		"TMPDIR="+folder, "HOME="+folder)
+	return cmd
+}
+
+// TestCompatAlone makes the calls of ipyexperiments in nobody's kernel, without a tracer, and asserts the same as the
+// original's tests.
+func TestCompatAlone(t *testing.T) {
+	together(t)
+	needModules(t, "ipykernel", "jupyter_client", "numpy")
+	folder := nobodysFolder(t)
+	cmd := nobodysPython(t, folder, place{}, "", filepath.Join(folder, "workloads/run_notebook.py"))
+	cmd.Stderr = os.Stderr
+	n := newNotebook(t, cmd)
+	n.pid = n.server // its own number is one of the container's
+	n.run(compatFunctions)
+	compatCells(t, n)
+	compatExperiments(t, n)
 }
 
 // TestTracerBesideCounts compares both ways to count NumPy's arrays in one process, to the byte: the library inside,
