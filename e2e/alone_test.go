@@ -47,6 +47,9 @@ func TestCompanionAlone(t *testing.T) {
 		"python3.13":      {place: inTree("trixie", "3.13"), resident: back, arguments: []string{"--counts"}},
 		"python3.14":      {place: inTree("sid", "3.14"), resident: back, arguments: []string{"--counts"}},
 		"python3.15":      {place: inTree("sid", "3.15"), resident: back, arguments: []string{"--counts"}},
+		"numpy1.22":       {place: inTree("numpys", "3.9").with("1.22"), resident: back, arguments: []string{"--counts"}},
+		"numpy1.23":       {place: inTree("numpys", "3.9").with("1.23"), resident: back, arguments: []string{"--counts"}},
+		"numpy2.5":        {place: inTree("numpys-sid", "3.14").with("2.5"), resident: back, arguments: []string{"--counts"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.place.need(t)
@@ -102,7 +105,7 @@ func nobodysPython(t *testing.T, folder string, p place, proc string, arguments 
 	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "bash", "-c", asNobody, "bash",
 		cmp.Or(p.python, python())}, arguments...)
 	cmd := exec.CommandContext(t.Context(), "unshare", words...)
-	cmd.Env = append(os.Environ(), "ROOT="+p.chroot, "PROC="+proc, "PYTHONPATH="+filepath.Join(folder, "src"),
+	cmd.Env = append(os.Environ(), "ROOT="+p.chroot, "PROC="+proc, "PYTHONPATH="+filepath.Join(folder, "src")+":"+p.numpy,
 		"IPYTRACER_TRUTH_LIBRARY="+filepath.Join(folder, "libtruth.so"), "PYTHONDONTWRITEBYTECODE=1",
 		"TMPDIR="+folder, "HOME="+folder)
 	return cmd

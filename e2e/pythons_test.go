@@ -121,13 +121,19 @@ func inTree(tree, version string) place {
 	return place{python: "/usr/bin/python" + version, chroot: filepath.Join(pythonsDir(), tree)}
 }
 
+// with returns the place with another NumPy, which scripts/pythons.sh builds in the tree.
+func (p place) with(numpy string) place {
+	p.numpy = "/opt/numpy-" + numpy
+	return p
+}
+
 // need skips the test if the place's Python is not there, and makes its chroot ready.
 func (p place) need(t *testing.T) {
 	t.Helper()
 	if p.chroot == "" {
 		return
 	}
-	needTree(t, p.chroot)
+	needTree(t, filepath.Join(p.chroot, p.numpy))
 	if _, err := os.Stat(filepath.Join(p.chroot, p.python)); err != nil {
 		t.Skipf("%s has no %s: Debian has moved on", p.chroot, p.python)
 	}
