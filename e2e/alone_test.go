@@ -49,7 +49,6 @@ func TestCompanionAlone(t *testing.T) {
 		"python3.15":      {place: inTree("sid", "3.15"), resident: back, arguments: []string{"--counts"}},
 		"numpy1.22":       {place: inTree("numpys", "3.9").with("1.22"), resident: back, arguments: []string{"--counts"}},
 		"numpy1.23":       {place: inTree("numpys", "3.9").with("1.23"), resident: back, arguments: []string{"--counts"}},
-		"numpy2.5":        {place: inTree("numpys-sid", "3.14").with("2.5"), resident: back, arguments: []string{"--counts"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.place.need(t)

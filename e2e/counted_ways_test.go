@@ -92,7 +92,6 @@ func onNumPys(t *testing.T, check func(*testing.T, place)) {
 		"python3.15": inTree("sid", "3.15"),
 		"numpy1.22":  inTree("numpys", "3.9").with("1.22"),
 		"numpy1.23":  inTree("numpys", "3.9").with("1.23"),
-		"numpy2.5":   inTree("numpys-sid", "3.14").with("2.5"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

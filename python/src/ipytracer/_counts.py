@@ -41,6 +41,7 @@ OFF = "NumPy's arrays are not counted; %tracer counts on does"
 _FEATURES, _SET, _GET = 211, 304, 305
 _FIRST_FEATURES = 0x0F      # NumPy 1.22
 _CAPSULE = b"mem_handler"
+_LACKS = ("the C library has no handlers for a fork", "arrays of NumPy's own allocator cannot be noticed")
 _TRIES = 20                 # times that a tracer is asked for a page
 
 # Threads of these packages are the notebook's own, and make no arrays of the user's.
@@ -92,6 +93,7 @@ class Counts:
             except Unable:
                 self.on = False
                 raise
+            self._read()                     # what was made since off() is not counted
             self.arm()
 
     def off(self) -> None:
@@ -120,6 +122,8 @@ class Counts:
         """Count for this process itself: no tracer listens, or the last one has ended."""
         if self.shared:
             self._loaded.ipytracer_counts_leave()
+        if (self.shared or self.rests) and self._loaded is not None:
+            self._read()                     # what NumPy's own allocator has made meanwhile was the tracer's to count
         self.rests = self.shared = False
         self.refusal, self._tries, self._asked = "", _TRIES, None
 
@@ -201,12 +205,16 @@ class Counts:
         """Return the counters, and begin a new peak at what is live now. None while nothing is counted."""
         if not self.on or self.rests or self.shared or self._loaded is None:
             return None
+        current, peak, lost = self._read()
+        self._tasks = [task for task in self._tasks if not task.done()]
+        return Taken(current, peak, not (lost or self._missed or self._tasks or self._strangers()))
+
+    def _read(self) -> list[int]:
+        """Return the live bytes, the most since the last call, and how many blocks are not among them."""
         import ctypes
         found = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
         self._loaded.ipytracer_counts_take(*map(ctypes.byref, found))
-        current, peak, lost = (n.value for n in found)
-        self._tasks = [task for task in self._tasks if not task.done()]
-        return Taken(current, peak, not (lost or self._missed or self._tasks or self._strangers()))
+        return [n.value for n in found]
 
     # ---- NumPy
 
@@ -230,8 +238,9 @@ class Counts:
         self._default = self._address(self._numpys)
         begin = library.ipytracer_counts_begin
         begin.argtypes = [ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p]
-        if not begin(_counts_facts.holds_lock(), _counts_facts.is_glibcs_malloc(), _counts_facts.huge(), self._default):
-            raise Unable("the C library has no handlers for a fork")
+        lack = begin(_counts_facts.holds_lock(), _counts_facts.is_glibcs_malloc(), _counts_facts.huge(), self._default)
+        if lack:
+            raise Unable(_LACKS[lack - 1])
         library.ipytracer_counts_handler.restype = ctypes.c_void_p
         self._ours = capsule(library.ipytracer_counts_handler(), _CAPSULE, None)
         self._loaded = library

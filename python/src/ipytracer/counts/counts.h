@@ -113,7 +113,12 @@ int is_sample(size_t size) __attribute__((visibility("hidden")));
 uint64_t clock_now(void) __attribute__((visibility("hidden")));
 /* pay_for_sample takes in that a small block was lent: what it has cost from since until now. */
 void pay_for_sample(uint64_t since) __attribute__((visibility("hidden")));
-/* use_allocator sets the PyDataMem_Handler that lends blocks: NumPy's own. */
-void use_allocator(const void *handler) __attribute__((visibility("hidden")));
+/*
+ * use_allocator sets the PyDataMem_Handler that lends blocks: NumPy's own. From then on its functions count the blocks
+ * that other code makes with them. It returns 0 where that is not possible.
+ */
+int use_allocator(void *handler) __attribute__((visibility("hidden")));
+/* take_beside returns how many blocks other code has made with NumPy's own functions since it was last called. */
+uint64_t take_beside(void) __attribute__((visibility("hidden")));
 
 #endif
