@@ -137,7 +137,11 @@ var arraysMade = []string{
 	"r = np.ma.masked_array(np.arange(2000), mask=np.arange(2000) % 2)",
 	"s = np.nditer([np.ones(3000), None]).operands[1]",
 	"import tempfile; t = np.memmap(tempfile.TemporaryFile(), dtype='u1', mode='w+', shape=9000) + 1",
-	"kept.clear(); del a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t; gc.collect()",
+	// Code without the companion's allocator: the probes see its arrays, from 1,024 bytes on.
+	"import contextvars; u = contextvars.Context().run(lambda: [np.empty(n) for n in range(128, 3000)])",
+	"import _thread; made = threading.Event()\n" +
+		"_thread.start_new_thread(lambda: (kept.append(np.empty(5000)), made.set()), ()); made.wait()",
+	"kept.clear(); del a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u; gc.collect()",
 }
 
 // otherHandler makes arrays by a memory handler that is neither NumPy's nor the companion's.
