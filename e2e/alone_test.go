@@ -28,27 +28,29 @@ for file in $ROOT/proc/kcore $ROOT/proc/keys $ROOT/proc/timer_list; do
 	[ ! -e $file ] || mount --bind /dev/null $file
 done
 [ ! -d $ROOT/proc/acpi ] || mount -t tmpfs -o ro tmpfs $ROOT/proc/acpi
-exec chroot "$ROOT/" setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all --no-new-privs "$@"`
+exec chroot "$ROOT/" \
+	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all --no-new-privs "$@"`
 
 // TestCompanionAlone runs the cells of known truth without a tracer, as a user without rights in a container: each
 // figure that the companion gives there has the truth within its bound, and NumPy's arrays are counted to the byte.
 func TestCompanionAlone(t *testing.T) {
 	together(t)
 	const back = "VmHWM, set back at the ends"
+	counts := []string{"--counts"}
 	for name, c := range map[string]struct {
 		place          place
 		proc, resident string
 		arguments      []string
 	}{
 		"plain":           {resident: back},
-		"counts":          {resident: back, arguments: []string{"--counts"}},
+		"counts":          {resident: back, arguments: counts},
 		"read-only /proc": {proc: ",ro", resident: "VmHWM"},
 		"python3.9":       {place: inTree("bullseye", "3.9"), resident: back},
-		"python3.13":      {place: inTree("trixie", "3.13"), resident: back, arguments: []string{"--counts"}},
-		"python3.14":      {place: inTree("sid", "3.14"), resident: back, arguments: []string{"--counts"}},
-		"python3.15":      {place: inTree("sid", "3.15"), resident: back, arguments: []string{"--counts"}},
-		"numpy1.22":       {place: inTree("numpys", "3.9").with("1.22"), resident: back, arguments: []string{"--counts"}},
-		"numpy1.23":       {place: inTree("numpys", "3.9").with("1.23"), resident: back, arguments: []string{"--counts"}},
+		"python3.13":      {place: inTree("trixie", "3.13"), resident: back, arguments: counts},
+		"python3.14":      {place: inTree("sid", "3.14"), resident: back, arguments: counts},
+		"python3.15":      {place: inTree("sid", "3.15"), resident: back, arguments: counts},
+		"numpy1.22":       {place: inTree("numpys", "3.9").with("1.22"), resident: back, arguments: counts},
+		"numpy1.23":       {place: inTree("numpys", "3.9").with("1.23"), resident: back, arguments: counts},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.place.need(t)
@@ -91,8 +93,8 @@ func runAlone(t *testing.T, p place, proc string, arguments ...string) alone {
 	return found
 }
 
-// nobodysPython is a Python of nobody's, with the companion, whose files it puts into nobody's folder: nobody may not be
-// able to reach this checkout.
+// nobodysPython is a Python of nobody's, with the companion. The companion's files go into nobody's folder: nobody may
+// not be able to reach this checkout.
 func nobodysPython(t *testing.T, folder string, p place, proc string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	library := filepath.Join(truthLibrary.made(t), "libtruth.so")
@@ -104,7 +106,8 @@ func nobodysPython(t *testing.T, folder string, p place, proc string, arguments 
 	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "bash", "-c", asNobody, "bash",
 		cmp.Or(p.python, python())}, arguments...)
 	cmd := exec.CommandContext(t.Context(), "unshare", words...)
-	cmd.Env = append(os.Environ(), "ROOT="+p.chroot, "PROC="+proc, "PYTHONPATH="+filepath.Join(folder, "src")+":"+p.numpy,
+	cmd.Env = append(os.Environ(), "ROOT="+p.chroot, "PROC="+proc,
+		"PYTHONPATH="+filepath.Join(folder, "src")+":"+p.numpy,
 		"IPYTRACER_TRUTH_LIBRARY="+filepath.Join(folder, "libtruth.so"), "PYTHONDONTWRITEBYTECODE=1",
 		"TMPDIR="+folder, "HOME="+folder)
 	return cmd

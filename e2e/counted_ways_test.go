@@ -48,8 +48,8 @@ func (b bothWays) compare(t *testing.T, pid int) (compared int, inexact []string
 	return compared, inexact
 }
 
-// countingEnv is the environment of a kernel that counts small arrays itself from its first cell on. numpy is the folder
-// of another NumPy than the Python's own; "" for none.
+// countingEnv is the environment of a kernel that counts small arrays itself from its first cell on. numpy is the
+// folder of another NumPy than the Python's own; "" for none.
 func countingEnv(t *testing.T, numpy string) []string {
 	t.Helper()
 	env, told := companionAt(t, "/") // its folder is below /tmp, which chroots have, too

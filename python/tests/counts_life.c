@@ -29,8 +29,7 @@ struct handler {
 	void (*free)(void *, void *, size_t);
 };
 
-/* The beginning of the library's struct counts. */
-struct counts {
+struct counts {              /* the beginning of the library's */
 	uint64_t current, peak, lost;
 };
 
@@ -62,7 +61,6 @@ static uint64_t lent;
 static void *borrow(void *block, size_t size)
 {
 	int i = 0;
-
 	while (loans[i].at)
 		i++;
 	loans[i].at = block;
@@ -74,36 +72,32 @@ static void *borrow(void *block, size_t size)
 static void repay(void *block)
 {
 	int i = 0;
-
 	while (loans[i].at != block)
 		i++;
 	loans[i].at = NULL;
 	lent -= loans[i].size;
 }
 
-static void *own_malloc(void *context, size_t size)
+#define UNUSED __attribute__((unused))
+
+static void *own_malloc(UNUSED void *context, size_t size)
 {
-	(void)context;
 	return borrow(malloc(size), size);
 }
 
-static void *own_calloc(void *context, size_t items, size_t item)
+static void *own_calloc(UNUSED void *context, size_t items, size_t item)
 {
-	(void)context;
 	return borrow(calloc(items, item), items * item);
 }
 
-static void *own_realloc(void *context, void *block, size_t size)
+static void *own_realloc(UNUSED void *context, void *block, size_t size)
 {
-	(void)context;
 	repay(block);
 	return borrow(realloc(block, size), size);
 }
 
-static void own_free(void *context, void *block, size_t size)
+static void own_free(UNUSED void *context, void *block, UNUSED size_t size)
 {
-	(void)context;
-	(void)size;
 	repay(block);
 	free(block);
 }
@@ -157,7 +151,6 @@ static void check_content(const struct block *b, size_t size, unsigned char patt
 static void make(struct life *life, struct block *b)
 {
 	int zero = draw(life, 2) == 0;
-
 	b->size = draw_size(life);
 	b->at = zero ? ours->calloc(NULL, b->size, 1) : ours->malloc(NULL, b->size);
 	CHECK(b->at, b->size, zero);
@@ -170,7 +163,6 @@ static void make(struct life *life, struct block *b)
 static void resize(struct life *life, struct block *b)
 {
 	size_t before = b->size;
-
 	b->size = draw_size(life);
 	b->at = ours->realloc(NULL, b->at, b->size);
 	CHECK(b->at, before, b->size);

@@ -23,8 +23,8 @@ class Library(unittest.TestCase):
             subprocess.run([_SCRIPT, folder], env=dict(os.environ, CC=builds or compiler), check=True)
             library, = os.listdir(folder)
             program = os.path.join(folder, "life")
-            subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, _PROGRAM, "-ldl"],
-                           check=True)
+            flags = "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"
+            subprocess.run([compiler, *flags, "-o", program, _PROGRAM, "-ldl"], check=True)
             for alone in (1, 0):
                 for chunk in chunks:
                     with self.subTest(alone=alone, chunks=chunk):

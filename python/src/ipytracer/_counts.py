@@ -9,7 +9,6 @@ ends of its own arrays, and gets no new ones.
 from __future__ import annotations
 
 import contextvars
-import functools
 import os
 import sys
 import threading
@@ -93,7 +92,7 @@ class Counts:
             except Unable:
                 self.on = False
                 raise
-            self._read()                     # what was made since off() is not counted
+            self._read()       # what was made since off() is not counted
             self.arm()
 
     def off(self) -> None:
@@ -123,7 +122,7 @@ class Counts:
         if self.shared:
             self._loaded.ipytracer_counts_leave()
         if (self.shared or self.rests) and self._loaded is not None:
-            self._read()                     # what NumPy's own allocator has made meanwhile was the tracer's to count
+            self._read()       # what NumPy's own allocator has made meanwhile was the tracer's to count
         self.rests = self.shared = False
         self.refusal, self._tries, self._asked = "", _TRIES, None
 
@@ -212,9 +211,9 @@ class Counts:
     def _read(self) -> list[int]:
         """Return the live bytes, the most since the last call, and how many blocks are not among them."""
         import ctypes
-        found = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
-        self._loaded.ipytracer_counts_take(*map(ctypes.byref, found))
-        return [n.value for n in found]
+        found = (ctypes.c_uint64 * 3)()
+        self._loaded.ipytracer_counts_take(*(ctypes.byref(found, 8 * i) for i in range(3)))
+        return list(found)
 
     # ---- NumPy
 
@@ -233,13 +232,12 @@ class Counts:
             raise Unable("NumPy's arrays can be counted from NumPy 1.22 on; this is " + _counts_facts.version())
         self._set = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(table[_SET])
         self._get = ctypes.PYFUNCTYPE(ctypes.py_object)(table[_GET])
-        self._address = functools.partial(_pointed, pointer)
+        self._address = lambda capsule: int(pointer(capsule, _CAPSULE))
         self._numpys = contextvars.Context().run(self._get)
         self._default = self._address(self._numpys)
-        begin = library.ipytracer_counts_begin
-        begin.argtypes = [ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p]
-        lack = begin(_counts_facts.holds_lock(), _counts_facts.is_glibcs_malloc(), _counts_facts.huge(), self._default)
-        if lack:
+        library.ipytracer_counts_begin.argtypes = [ctypes.c_uint32] * 3 + [ctypes.c_void_p]
+        facts = _counts_facts.holds_lock(), _counts_facts.is_glibcs_malloc(), _counts_facts.huge()
+        if lack := library.ipytracer_counts_begin(*facts, self._default):
             raise Unable(_LACKS[lack - 1])
         library.ipytracer_counts_handler.restype = ctypes.c_void_p
         self._ours = capsule(library.ipytracer_counts_handler(), _CAPSULE, None)
@@ -297,10 +295,6 @@ def _is_notebooks_own(thread: threading.Thread | None) -> bool:
     target = getattr(thread, "_target", None)
     modules = [type(thread).__module__, getattr(target, "__module__", None) or ""]
     return any(m.split(".")[0] in _NOTEBOOKS_OWN for m in modules)
-
-
-def _pointed(pointer: Callable[[Any, bytes], int], capsule: Any) -> int:
-    return pointer(capsule, _CAPSULE)
 
 
 def _tasks() -> set[Any]:
