@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -19,28 +20,42 @@ type alone struct {
 	Complete          bool
 }
 
-// asNobody is a shell program that starts its arguments as a user without rights, with a /proc as Docker gives it.
-// $PROC is one more option of its mount.
+// asNobody is a shell program that starts its arguments below $ROOT as a user without rights, with a /proc as Docker
+// gives it. $PROC is one more option of its mount.
 const asNobody = `set -e
-mount -t proc -o "nosuid,nodev,noexec$PROC" proc /proc
-for file in /proc/kcore /proc/keys /proc/timer_list; do [ ! -e $file ] || mount --bind /dev/null $file; done
-[ ! -d /proc/acpi ] || mount -t tmpfs -o ro tmpfs /proc/acpi
-exec setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all --no-new-privs "$@"`
+mount -t proc -o "nosuid,nodev,noexec$PROC" proc $ROOT/proc
+for file in $ROOT/proc/kcore $ROOT/proc/keys $ROOT/proc/timer_list; do
+	[ ! -e $file ] || mount --bind /dev/null $file
+done
+[ ! -d $ROOT/proc/acpi ] || mount -t tmpfs -o ro tmpfs $ROOT/proc/acpi
+exec chroot "$ROOT/" \
+	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all --no-new-privs "$@"`
 
 // TestCompanionAlone runs the cells of known truth without a tracer, as a user without rights in a container: each
 // figure that the companion gives there has the truth within its bound, and NumPy's arrays are counted to the byte.
 func TestCompanionAlone(t *testing.T) {
 	together(t)
+	const back = "VmHWM, set back at the ends"
+	counts := []string{"--counts"}
 	for name, c := range map[string]struct {
+		place          place
 		proc, resident string
 		arguments      []string
 	}{
-		"plain":           {resident: "VmHWM, set back at the ends"},
-		"counts":          {resident: "VmHWM, set back at the ends", arguments: []string{"--counts"}},
+		"plain":           {resident: back},
+		"counts":          {resident: back, arguments: counts},
 		"read-only /proc": {proc: ",ro", resident: "VmHWM"},
+		"python3.9":       {place: inTree("bullseye", "3.9"), resident: back},
+		"python3.13":      {place: inTree("trixie", "3.13"), resident: back, arguments: counts},
+		"python3.14":      {place: inTree("sid", "3.14"), resident: back, arguments: counts},
+		"python3.15":      {place: inTree("sid", "3.15"), resident: back, arguments: counts},
+		"numpy1.22":       {place: inTree("numpys", "3.9").with("1.22"), resident: back, arguments: counts},
+		"numpy1.23":       {place: inTree("numpys", "3.9").with("1.23"), resident: back, arguments: counts},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := runAlone(t, c.proc, c.arguments...)
+			c.place.need(t)
+			found := runAlone(t, c.place, c.proc, c.arguments...)
+			t.Logf("%d cells: %v", found.Cells, found.Figures)
 			if found.UID != nobody || found.Wrong != 0 || found.Cells < 80 || found.Complete {
 				t.Errorf("%+v", found)
 			}
@@ -62,20 +77,11 @@ func TestCompanionAlone(t *testing.T) {
 }
 
 // runAlone runs run_alone.py as nobody.
-func runAlone(t *testing.T, proc string, arguments ...string) alone {
+func runAlone(t *testing.T, p place, proc string, arguments ...string) alone {
 	t.Helper()
 	folder := nobodysFolder(t)
-	// Nobody may not be able to reach this checkout.
-	copying := exec.Command("cp", "-r", "../python/src", "../testdata/workloads", folder)
-	if out, err := copying.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	buildCounts(t, filepath.Join(folder, "src/ipytracer/counts"))
-	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "bash", "-c", asNobody, "bash", python(),
-		filepath.Join(folder, "workloads/run_alone.py"), folder}, arguments...)
-	cmd := exec.CommandContext(t.Context(), "unshare", words...)
-	cmd.Env = append(os.Environ(), "PROC="+proc, "PYTHONPATH="+filepath.Join(folder, "src"),
-		"PYTHONDONTWRITEBYTECODE=1", "TMPDIR="+folder, "HOME="+folder)
+	cmd := nobodysPython(t, folder, p, proc, append([]string{filepath.Join(folder, "workloads/run_alone.py"), folder},
+		arguments...)...)
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
 	out, err := cmd.Output()
@@ -85,6 +91,41 @@ func runAlone(t *testing.T, proc string, arguments ...string) alone {
 		t.Fatalf("%v:\n%s%s", err, out, errors.Bytes())
 	}
 	return found
+}
+
+// nobodysPython is a Python of nobody's, with the companion. The companion's files go into nobody's folder: nobody may
+// not be able to reach this checkout.
+func nobodysPython(t *testing.T, folder string, p place, proc string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	library := filepath.Join(truthLibrary.made(t), "libtruth.so")
+	copying := exec.Command("cp", "-r", "../python/src", "../testdata/workloads", library, folder)
+	if out, err := copying.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	buildCounts(t, filepath.Join(folder, "src/ipytracer/counts"))
+	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "bash", "-c", asNobody, "bash",
+		cmp.Or(p.python, python())}, arguments...)
+	cmd := exec.CommandContext(t.Context(), "unshare", words...)
+	cmd.Env = append(os.Environ(), "ROOT="+p.chroot, "PROC="+proc,
+		"PYTHONPATH="+filepath.Join(folder, "src")+":"+p.numpy,
+		"IPYTRACER_TRUTH_LIBRARY="+filepath.Join(folder, "libtruth.so"), "PYTHONDONTWRITEBYTECODE=1",
+		"TMPDIR="+folder, "HOME="+folder)
+	return cmd
+}
+
+// TestCompatAlone makes the calls of ipyexperiments in nobody's kernel, without a tracer, and asserts the same as the
+// original's tests.
+func TestCompatAlone(t *testing.T) {
+	together(t)
+	needModules(t, "ipykernel", "jupyter_client", "numpy")
+	folder := nobodysFolder(t)
+	cmd := nobodysPython(t, folder, place{}, "", filepath.Join(folder, "workloads/run_notebook.py"))
+	cmd.Stderr = os.Stderr
+	n := newNotebook(t, cmd)
+	n.pid = n.server // its own number is one of the container's
+	n.run(compatFunctions)
+	compatCells(t, n)
+	compatExperiments(t, n)
 }
 
 // TestTracerBesideCounts compares both ways to count NumPy's arrays in one process, to the byte: the library inside,

@@ -48,25 +48,57 @@ func (b bothWays) compare(t *testing.T, pid int) (compared int, inexact []string
 	return compared, inexact
 }
 
-// countingEnv is the environment of a kernel that counts small arrays itself from its first cell on.
-func countingEnv(t *testing.T) []string {
+// countingEnv is the environment of a kernel that counts small arrays itself from its first cell on. numpy is the
+// folder of another NumPy than the Python's own; "" for none.
+func countingEnv(t *testing.T, numpy string) []string {
 	t.Helper()
-	env, told := companionAt(t, "/")
-	buildCounts(t, filepath.Join(filepath.Dir(told), "ipytracer/counts"))
-	return append(env, "IPYTRACER_LIBRARIES="+filepath.Dir(told),
-		"PYTHONSTARTUP="+filepath.Join(workloads, "counting_startup.py"))
+	env, told := companionAt(t, "/") // its folder is below /tmp, which chroots have, too
+	folder := filepath.Dir(told)
+	buildCounts(t, filepath.Join(folder, "ipytracer/counts"))
+	startup, err := os.ReadFile(filepath.Join(workloads, "counting_startup.py"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "counting_startup.py"), startup, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	libraries := strings.TrimSuffix(folder+":"+numpy, ":")
+	return append(env, "IPYTRACER_LIBRARIES="+libraries, "PYTHONPATH="+libraries,
+		"PYTHONSTARTUP="+filepath.Join(folder, "counting_startup.py"))
 }
 
 // TestCountedWays runs the cells of known memory, and compares both ways to count NumPy's arrays in one process.
 func TestCountedWays(t *testing.T) {
 	together(t)
-	w := startWorkload(t, place{driver: "run_kernel.py", env: countingEnv(t)}, nil)
-	both := countBothWays(t, w.pid)
-	w.run()
-	compared, inexact := both.compare(t, w.pid)
-	t.Logf("%d cells are equal to the byte", compared)
-	if compared < 90 || len(inexact) > 0 {
-		t.Errorf("%d cells were compared, not %q", compared, inexact)
+	onNumPys(t, func(t *testing.T, p place) {
+		w := startWorkload(t, p, nil)
+		both := countBothWays(t, w.pid)
+		w.run()
+		compared, inexact := both.compare(t, w.pid)
+		t.Logf("%d cells are equal to the byte", compared)
+		if compared < 90 || len(inexact) > 0 {
+			t.Errorf("%d cells were compared, not %q", compared, inexact)
+		}
+	})
+}
+
+// onNumPys runs a check on kernels that count small arrays themselves, of this machine's Python and of others.
+func onNumPys(t *testing.T, check func(*testing.T, place)) {
+	t.Helper()
+	for name, p := range map[string]place{
+		"host":       {},
+		"python3.13": inTree("trixie", "3.13"),
+		"python3.14": inTree("sid", "3.14"),
+		"python3.15": inTree("sid", "3.15"),
+		"numpy1.22":  inTree("numpys", "3.9").with("1.22"),
+		"numpy1.23":  inTree("numpys", "3.9").with("1.23"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p.need(t)
+			p.driver, p.env = "run_kernel.py", countingEnv(t, p.numpy)
+			check(t, p)
+		})
 	}
 }
 
@@ -105,7 +137,11 @@ var arraysMade = []string{
 	"r = np.ma.masked_array(np.arange(2000), mask=np.arange(2000) % 2)",
 	"s = np.nditer([np.ones(3000), None]).operands[1]",
 	"import tempfile; t = np.memmap(tempfile.TemporaryFile(), dtype='u1', mode='w+', shape=9000) + 1",
-	"kept.clear(); del a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t; gc.collect()",
+	// Code without the companion's allocator: the probes see its arrays, from 1,024 bytes on.
+	"import contextvars; u = contextvars.Context().run(lambda: [np.empty(n) for n in range(128, 3000)])",
+	"import _thread; made = threading.Event()\n" +
+		"_thread.start_new_thread(lambda: (kept.append(np.empty(5000)), made.set()), ()); made.wait()",
+	"kept.clear(); del a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u; gc.collect()",
 }
 
 // otherHandler makes arrays by a memory handler that is neither NumPy's nor the companion's.
@@ -114,7 +150,8 @@ from ipytracer._counts import COUNTS
 theirs = ctypes.create_string_buffer(ctypes.string_at(COUNTS._address(COUNTS._numpys), 200), 200)
 new = ctypes.pythonapi.PyCapsule_New
 new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-before = COUNTS._set(new(ctypes.addressof(theirs), b"mem_handler", None))
+name = b"mem_handler"      # a capsule does not keep it
+before = COUNTS._set(new(ctypes.addressof(theirs), name, None))
 x = [np.ones(n) for n in range(3000)]
 _ = COUNTS._set(before)`
 
@@ -122,17 +159,23 @@ _ = COUNTS._set(before)`
 // page: from then on the tracer that reads the page does not say that its figures are exact.
 func TestCountedWaysOfArrays(t *testing.T) {
 	together(t)
-	n := startNotebook(t, countingEnv(t))
-	both := countBothWays(t, n.pid)
-	n.run("import numpy as np; from ipytracer._counts import COUNTS")
-	until(t, "it counts in a page", func() bool { return strings.HasPrefix(n.run("print(COUNTS.shared)"), "True") })
-	n.all(arraysMade...)
-	n.all(otherHandler, "x = [np.ones(n) for n in range(3000)]")
-	compared, inexact := both.compare(t, n.pid)
-	t.Logf("%d cells are equal to the byte", compared)
-	if compared < len(arraysMade) || len(inexact) != 2 || inexact[0] != otherHandler {
-		t.Errorf("%d cells were compared, not %q", compared, inexact)
-	}
+	onNumPys(t, func(t *testing.T, p place) {
+		var args []string
+		if p.chroot != "" {
+			args = []string{"--chroot", p.chroot, "--python", p.python}
+		}
+		n := startNotebook(t, p.env, args...)
+		both := countBothWays(t, n.pid)
+		n.run("import numpy as np; from ipytracer._counts import COUNTS")
+		until(t, "it counts in a page", func() bool { return strings.HasPrefix(n.run("print(COUNTS.shared)"), "True") })
+		n.all(arraysMade...)
+		n.all(otherHandler, "x = [np.ones(n) for n in range(3000)]")
+		compared, inexact := both.compare(t, n.pid)
+		t.Logf("%d cells are equal to the byte", compared)
+		if compared < len(arraysMade) || len(inexact) != 2 || inexact[0] != otherHandler {
+			t.Errorf("%d cells were compared, not %q", compared, inexact)
+		}
+	})
 }
 
 // all runs cells, which must not fail.
@@ -161,7 +204,7 @@ func TestCountedWaysOfNotebooks(t *testing.T) {
 			if err := os.WriteFile(first, []byte(wait), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			w := startWorkload(t, place{driver: "../notebooks/run_notebook.py", env: countingEnv(t)},
+			w := startWorkload(t, place{driver: "../notebooks/run_notebook.py", env: countingEnv(t, "")},
 				append([]string{first}, names...))
 			both := countBothWays(t, w.pid)
 			results := w.run()

@@ -19,31 +19,24 @@ func pythonsDir() string { return elftest.TreesFolder() }
 // depend on the front end.
 func TestPythons(t *testing.T) {
 	together(t)
-	for _, c := range []struct {
-		tree, python string
-	}{
-		{"bullseye", "/usr/bin/python3.9"},
-		{"trixie", "/usr/bin/python3.13"},
-		{"sid", "/usr/bin/python3.14"},
-		{"sid", "/usr/bin/python3.15"},
+	for _, c := range []struct{ tree, version string }{
+		{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"}, {"sid", "3.15"},
 	} {
-		root := filepath.Join(pythonsDir(), c.tree)
-		t.Run(filepath.Base(c.python), func(t *testing.T) {
+		p := inTree(c.tree, c.version)
+		t.Run("python"+c.version, func(t *testing.T) {
 			t.Parallel()
-			needTree(t, root)
-			if _, err := os.Stat(filepath.Join(root, c.python)); err != nil {
-				t.Skipf("%s has no %s: Debian has moved on", c.tree, c.python)
-			}
-			enter(t, root)
+			p.need(t)
 			drivers := []string{"run_kernel.py", "run_terminal.py"}
-			if between := c.python != "/usr/bin/python3.9" && c.python != "/usr/bin/python3.15"; between &&
+			if between := c.version != "3.9" && c.version != "3.15"; between &&
 				os.Getenv("TRACER_PYTHONS") != "all" {
 				drivers = drivers[:1]
 				t.Run("shell cells in a terminal", func(t *testing.T) {
-					checkTruth(t, place{driver: "run_terminal.py", python: c.python, chroot: root}, shellCells)
+					q := p
+					q.driver = "run_terminal.py"
+					checkTruth(t, q, shellCells)
 				})
 			}
-			checkBuild(t, "static, LTO, PGO: Debian's", place{python: c.python, chroot: root}, drivers...)
+			checkBuild(t, "static, LTO, PGO: Debian's", p, drivers...)
 		})
 	}
 }
@@ -121,4 +114,28 @@ func onPythons(t *testing.T, driver string, others [][2]string, check func(*test
 			check(t, place{driver: driver, python: c[1], chroot: root})
 		})
 	}
+}
+
+// inTree returns the place of Debian's Python of a version in a tree.
+func inTree(tree, version string) place {
+	return place{python: "/usr/bin/python" + version, chroot: filepath.Join(pythonsDir(), tree)}
+}
+
+// with returns the place with another NumPy, which scripts/pythons.sh builds in the tree.
+func (p place) with(numpy string) place {
+	p.numpy = "/opt/numpy-" + numpy
+	return p
+}
+
+// need skips the test if the place's Python is not there, and makes its chroot ready.
+func (p place) need(t *testing.T) {
+	t.Helper()
+	if p.chroot == "" {
+		return
+	}
+	needTree(t, filepath.Join(p.chroot, p.numpy))
+	if _, err := os.Stat(filepath.Join(p.chroot, p.python)); err != nil {
+		t.Skipf("%s has no %s: Debian has moved on", p.chroot, p.python)
+	}
+	enter(t, p.chroot)
 }

@@ -140,6 +140,7 @@ type place struct {
 	driver string   // the program of testdata/workloads that runs the cells, such as run_kernel.py
 	python string   // the interpreter of the cells, below chroot; "" for the driver's
 	chroot string   // "" for none
+	numpy  string   // the folder of another NumPy than the interpreter's own, below chroot
 	extra  []string // arguments of the driver
 	env    []string // variables of the driver, beside the test's own
 	// otherAllocator: malloc is not the C library's.

@@ -37,6 +37,7 @@ release) packages=(debootstrap dpkg-dev gcc libc6-dev gcc-aarch64-linux-gnu libc
 kernels) packages=(python3 ipython3 python3-numpy gcc libc6-dev make pkg-config
     qemu-system-x86 qemu-system-arm qemu-user # ARCH=arm64: machines, and to compile its Python
     gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross # g++: TestUnwindOther
+    musl-tools # the counting library
     busybox-static cpio curl xz-utils zstd ca-certificates) ;;
 *)
     echo "usage: scripts/install.sh demo|test|pythons|lab|viewers|fleet|release|kernels" >&2

@@ -9,6 +9,8 @@ set -euo pipefail
 
 ci=(bullseye trixie sid torch lab pbs311 pbs314 plain313 plain313t)
 builds=(shared313 o2313 lto313 conda313 clang313 musl313 plain39 plain314 plain314t) # some minutes each
+# numpy1.22, numpy1.23: these releases of NumPy, for Python 3.9, which no Debian has. NUMPY_GIT is a clone of NumPy's
+# repository, with its tags.
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
 # DEBIAN_MIRROR: the mirror; else debootstrap's own default
@@ -272,6 +274,33 @@ SH
     touch "$dir/$tree/opt/$name/.complete"
 }
 
+# numpy VERSION: builds the last NumPy of a minor version, without instructions of newer processors and BLAS, in
+# /opt/numpy-VERSION of a tree like bullseye. Its Cython is older than NumPy asks for.
+numpy() {
+    local root="$dir/numpys" to="/opt/numpy-$1" tag
+    [ -e "$root$to/.complete" ] && return
+    tag=$(git -C "${NUMPY_GIT:?names a clone of the repository of NumPy}" tag --list "v$1.*" --sort=-version:refname |
+        grep -m 1 -E '^v[0-9.]+$')
+    if [ ! -e "$root/.complete" ]; then
+        chroot_with bullseye
+        copied bullseye numpys
+        installed numpys gcc g++ python3-dev cython3 python3-setuptools >"$dir/numpys.log" 2>&1 </dev/null ||
+            { unfinished numpys; return 1; }
+        finished numpys
+    fi
+    rm -rf "$root/usr/src/numpy" "${root:?}$to"
+    mkdir "$root/usr/src/numpy"
+    git -C "$NUMPY_GIT" archive "$tag" | tar -x -C "$root/usr/src/numpy"
+    sed -i -E "s/(Cython>=|')0\.29\.[0-9]+/\\10.29.0/" "$root"/usr/src/numpy/{pyproject.toml,tools/cythonize.py}
+    # shellcheck disable=SC2016
+    TMPDIR=/usr/src/numpy NPY_DISABLE_SVML=1 NPY_BLAS_ORDER= NPY_LAPACK_ORDER= chroot "$root" sh -c '
+        cd /usr/src/numpy && python3 setup.py build -j2 --cpu-dispatch=none --cpu-baseline=none \
+            install --root=/ --install-lib="$1"' sh "$to" >"$dir/numpys.log" 2>&1 </dev/null ||
+        { unfinished numpys; return 1; }
+    rm -rf "$root/usr/src/numpy"
+    touch "$root$to/.complete"
+}
+
 for name in "${names[@]}"; do
     case $name in
     bullseye | trixie | sid) chroot_with "$name" ;;
@@ -279,6 +308,7 @@ for name in "${names[@]}"; do
     lab) lab ;;
     pbs311) standalone pbs311 v0.0.0-3.11.11-20241219-1 ;;
     pbs314) standalone pbs314 v0.0.0-3.14.6-20260610-1 ;;
+    numpy1.2[23]) numpy "${name#numpy}" ;;
     plain3* | shared3* | o23* | lto3* | clang3* | conda3* | musl3*) built "$name" ;;
     *)
         echo "pythons.sh: unknown name $name" >&2

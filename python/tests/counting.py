@@ -8,8 +8,8 @@ import sys
 import tempfile
 import unittest
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_SOURCES = os.path.join(_ROOT, "python", "src")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_SOURCES = os.path.join(ROOT, "python", "src")
 _HEAD = """
 import gc, sys, threading
 from ipytracer import _counts, _counts_facts
@@ -35,7 +35,7 @@ def sources():
         _built.append(folder)
         shutil.copytree(os.path.join(_SOURCES, "ipytracer"), os.path.join(folder.name, "ipytracer"),
                         ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-        subprocess.run([os.path.join(_ROOT, "scripts", "counts.sh"), os.path.join(folder.name, "ipytracer", "counts")],
+        subprocess.run([os.path.join(ROOT, "scripts", "counts.sh"), os.path.join(folder.name, "ipytracer", "counts")],
                        check=True)
     return _built[0].name
 

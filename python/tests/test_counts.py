@@ -174,6 +174,37 @@ end.set(); thread.join()
 assert COUNTS.take().whole
 """)
 
+    def test_arrays_of_code_without_it_make_the_count_a_part(self):
+        """Code in an empty context, and threads that Python's own module has not begun and that have ended."""
+        counting.run(_SET % (1, 1) + """
+import _thread, contextvars, ctypes
+kept, made = [], threading.Event()
+def work(_=None):
+    kept.append(np.ones(3000))
+    made.set()
+def in_thread():
+    made.clear()
+    _thread.start_new_thread(work, ())
+    made.wait()
+def in_thread_of_c():
+    number = ctypes.c_ulong()
+    start = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(work)
+    assert not ctypes.CDLL(None).pthread_create(ctypes.byref(number), None, start, None)
+    assert not ctypes.CDLL(None).pthread_join(number, None)
+for others in (lambda: contextvars.Context().run(work), in_thread, in_thread_of_c):
+    COUNTS.take()
+    others()
+    assert COUNTS.take() == (0, 0, False), others
+    while len(sys._current_frames()) > 1: pass
+    mine = np.empty(10)
+    assert COUNTS.take() == (80, 80, True), others
+    del mine
+COUNTS.off()
+contextvars.Context().run(work)
+COUNTS.begin()
+assert COUNTS.take() == (0, 0, True)
+""")
+
     def test_threads_at_once(self):
         counting.run(_SET % (0, 1) + """
 def work():

@@ -184,7 +184,7 @@ class Handler(ctypes.Structure):
 numpys = Handler(b"", 1, None, MALLOC(note), None, None, FREE(lambda context, block, size: C.free(block)))
 begin, use = library.ipytracer_counts_begin, library.ipytracer_counts_use
 begin.argtypes = [ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p]
-assert begin(1, 0, 0, ctypes.addressof(numpys)) and use(page, 0)
+assert not begin(1, 0, 0, ctypes.addressof(numpys)) and use(page, 0)
 library.ipytracer_counts_handler.restype = ctypes.c_void_p
 ours = Handler.from_address(library.ipytracer_counts_handler())
 random.seed(3)

@@ -9,7 +9,6 @@ ends of its own arrays, and gets no new ones.
 from __future__ import annotations
 
 import contextvars
-import functools
 import os
 import sys
 import threading
@@ -41,6 +40,7 @@ OFF = "NumPy's arrays and PyTorch's tensors are not counted; %tracer counts on d
 _FEATURES, _SET, _GET = 211, 304, 305
 _FIRST_FEATURES = 0x0F      # NumPy 1.22
 _CAPSULE = b"mem_handler"
+_LACKS = ("the C library has no handlers for a fork", "arrays of NumPy's own allocator cannot be noticed")
 _TRIES = 20                 # times that a tracer is asked for a page
 
 # Threads of these packages are the notebook's own, and make no arrays of the user's.
@@ -92,6 +92,7 @@ class Counts:
             except Unable:
                 self.on = False
                 raise
+            self._read()       # what was made since off() is not counted
             self.arm()
 
     def off(self) -> None:
@@ -125,6 +126,8 @@ class Counts:
         """Count for this process itself: no tracer listens, or the last one has ended."""
         if self.shared:
             self._loaded.ipytracer_counts_leave()
+        if (self.shared or self.rests) and self._loaded is not None:
+            self._read()       # what NumPy's own allocator has made meanwhile was the tracer's to count
         self.rests = self.shared = False
         self.refusal, self._tries, self._asked = "", _TRIES, None
 
@@ -206,12 +209,16 @@ class Counts:
         """Return the counters, and begin a new peak at what is live now. None while nothing is counted."""
         if not self.on or self.rests or self.shared or self._loaded is None:
             return None
-        import ctypes
-        found = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
-        self._loaded.ipytracer_counts_take(*map(ctypes.byref, found))
-        current, peak, lost = (n.value for n in found)
+        current, peak, lost = self._read()
         self._tasks = [task for task in self._tasks if not task.done()]
         return Taken(current, peak, not (lost or self._missed or self._tasks or self._strangers()))
+
+    def _read(self) -> list[int]:
+        """Return the live bytes, the most since the last call, and how many blocks are not among them."""
+        import ctypes
+        found = (ctypes.c_uint64 * 3)()
+        self._loaded.ipytracer_counts_take(*(ctypes.byref(found, 8 * i) for i in range(3)))
+        return list(found)
 
     # ---- NumPy
 
@@ -230,13 +237,13 @@ class Counts:
             raise Unable("NumPy's arrays can be counted from NumPy 1.22 on; this is " + _counts_facts.version())
         self._set = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(table[_SET])
         self._get = ctypes.PYFUNCTYPE(ctypes.py_object)(table[_GET])
-        self._address = functools.partial(_pointed, pointer)
+        self._address = lambda capsule: int(pointer(capsule, _CAPSULE))
         self._numpys = contextvars.Context().run(self._get)
         self._default = self._address(self._numpys)
-        begin = library.ipytracer_counts_begin
-        begin.argtypes = [ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p]
-        if not begin(_counts_facts.holds_lock(), _counts_facts.is_glibcs_malloc(), _counts_facts.huge(), self._default):
-            raise Unable("the C library has no handlers for a fork")
+        library.ipytracer_counts_begin.argtypes = [ctypes.c_uint32] * 3 + [ctypes.c_void_p]
+        facts = _counts_facts.holds_lock(), _counts_facts.is_glibcs_malloc(), _counts_facts.huge()
+        if lack := library.ipytracer_counts_begin(*facts, self._default):
+            raise Unable(_LACKS[lack - 1])
         library.ipytracer_counts_handler.restype = ctypes.c_void_p
         self._ours = capsule(library.ipytracer_counts_handler(), _CAPSULE, None)
         self._loaded = library
@@ -292,10 +299,6 @@ def _is_notebooks_own(thread: threading.Thread | None) -> bool:
     target = getattr(thread, "_target", None)
     modules = [type(thread).__module__, getattr(target, "__module__", None) or ""]
     return any(m.split(".")[0] in _NOTEBOOKS_OWN for m in modules)
-
-
-def _pointed(pointer: Callable[[Any, bytes], int], capsule: Any) -> int:
-    return pointer(capsule, _CAPSULE)
 
 
 def _tasks() -> set[Any]:

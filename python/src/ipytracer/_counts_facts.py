@@ -50,8 +50,9 @@ def version() -> str:
 
 
 def holds_lock() -> int:
-    """Return 1 if Python has its global interpreter lock: then one thread at a time is in NumPy's allocator."""
-    return int(getattr(sys, "_is_gil_enabled", lambda: True)())
+    """Return 1 if Python always has its global interpreter lock: then one thread at a time is in NumPy's allocator. A
+    free-threaded build has it at times, for one while it loads a library."""
+    return int("t" not in getattr(sys, "abiflags", ""))
 
 
 def is_glibcs_malloc() -> int:

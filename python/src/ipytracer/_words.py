@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _SECOND = 10**9
 # Unicode counts these as printable, and they are blank.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5")
+ABOUT = "≈"       # the mark of a figure with a known bound
 _MOST_MARKS = 4   # combining marks behind one character
 
 
@@ -44,7 +45,7 @@ def mark(exact: bool, bound: int | None = 0, quantity: str = "") -> str:
     off by a known bound, "≥" if it is at least this."""
     if exact:
         return ""
-    return "≥" if bound is None and quantity in _ON_PEAK else "≈"
+    return "≥" if bound is None and quantity in _ON_PEAK else ABOUT
 
 
 def shown(figure: Figure, quantity: str) -> str:

@@ -73,47 +73,41 @@ static void forked(void)
 /*
  * ipytracer_counts_begin says how to count. alone: Python has its global interpreter lock, which NumPy holds whenever
  * it calls a data allocator. chunks: malloc and free are glibc's own. huge: HUGE_*. allocator: NumPy's own
- * PyDataMem_Handler. It returns 0 where counting is not possible. Called again, it changes nothing: blocks that are
- * live were made by the first call's rules.
+ * PyDataMem_Handler. It returns 0; 1 where a fork cannot be noticed, 2 where blocks of NumPy's own allocator cannot.
+ * Called again, it changes nothing: blocks that are live were made by the first call's rules.
  */
-EXPORT int ipytracer_counts_begin(uint32_t alone, uint32_t chunks, uint32_t huge, const void *allocator)
+EXPORT int ipytracer_counts_begin(uint32_t alone, uint32_t chunks, uint32_t huge, void *allocator)
 {
 	static int begun;
 
 	if (begun)
-		return 1;
-	if (!prepare_records(forked))
 		return 0;
-	use_allocator(allocator);
+	if (!use_allocator(allocator))
+		return 2;
+	if (!prepare_records(forked))
+		return 1;
 	hot.alone = alone;
 	hot.chunks = chunks;
 	hot.huge = huge;
 	begun = 1;
-	return 1;
+	return 0;
 }
 
 /*
- * ipytracer_counts_take stores what is live, lent blocks included, the most that was, and the number of lost blocks. A
- * new peak begins at what is live now.
+ * ipytracer_counts_take stores what is live, lent blocks included, the most that was, and the number of blocks that are
+ * not in it: lost ones, and those that other code has made with NumPy's own functions meanwhile. A new peak begins at
+ * what is live now.
  */
 EXPORT void ipytracer_counts_take(uint64_t *current, uint64_t *peak, uint64_t *lost)
 {
 	struct counts *counts = hot.counts;
-	uint64_t lent = __atomic_load_n(&hot.lent, __ATOMIC_RELAXED);
 
-	if (hot.alone) {
-		*current = counts->current;
-		*peak = counts->peak;
-		counts->peak = counts->current;
-	} else {
-		*current = __atomic_load_n(&counts->current, __ATOMIC_SEQ_CST);
-		*peak = __atomic_exchange_n(&counts->peak, *current, __ATOMIC_SEQ_CST);
-		if (*peak < *current)
-			*peak = *current;
-	}
-	*lost = __atomic_load_n(&counts->lost, __ATOMIC_RELAXED);
-	*current += lent;
-	*peak += lent;
+	lock_blocks();
+	*current = counts->current + hot.lent;
+	*peak = counts->peak + hot.lent;
+	counts->peak = counts->current;
+	unlock_blocks();
+	*lost = __atomic_load_n(&counts->lost, __ATOMIC_RELAXED) + take_beside();
 	if (*peak < hot.high)
 		*peak = hot.high;
 	hot.high = 0;

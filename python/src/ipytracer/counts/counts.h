@@ -22,6 +22,7 @@
 #ifndef IPYTRACER_COUNTS_H
 #define IPYTRACER_COUNTS_H
 
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -84,6 +85,28 @@ struct hot {
 
 extern struct hot hot __attribute__((visibility("hidden")));
 
+/* The lock of the counters and the records. Only where several threads may come at once does anybody take it. */
+extern int locked __attribute__((visibility("hidden")));
+
+/* lock waits for a lock that several threads use, unlock opens it. */
+void lock(int *held) __attribute__((visibility("hidden")));
+static inline void unlock(int *held)
+{
+	__atomic_store_n(held, 0, __ATOMIC_RELEASE);
+}
+
+static inline void lock_blocks(void)
+{
+	if (!hot.alone)
+		lock(&locked);
+}
+
+static inline void unlock_blocks(void)
+{
+	if (UNLIKELY(!hot.alone))
+		unlock(&locked);
+}
+
 /* record keeps the size of a block in the table, and whether it is lent. It returns 0 where there is no memory. */
 int record(const void *block, size_t size, int lent) __attribute__((visibility("hidden")));
 /* take_record returns the size of a block in the table and forgets it, UNKNOWN for a block that is not there. */
@@ -110,12 +133,6 @@ void adjust_samples(struct samples *s) __attribute__((visibility("hidden")));
 uint64_t clock_now(void) __attribute__((visibility("hidden")));
 /* pay_for_sample takes in that a small block was lent: what it has cost from since until now. */
 void pay_for_sample(struct samples *s, uint64_t since) __attribute__((visibility("hidden")));
-/* lock waits for a lock that several threads use, unlock opens it. */
-void lock(int *held) __attribute__((visibility("hidden")));
-static inline void unlock(int *held)
-{
-	__atomic_store_n(held, 0, __ATOMIC_RELEASE);
-}
 /* at_fork has functions called around each fork. It returns 0 where that is not possible. */
 int at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
 	__attribute__((visibility("hidden")));
@@ -123,7 +140,12 @@ int at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void
 struct counts *map_page(int descriptor, int seal, int *sealed) __attribute__((visibility("hidden")));
 /* unmap_page unmaps a page that is not sealed. */
 void unmap_page(struct counts *page, int sealed) __attribute__((visibility("hidden")));
-/* use_allocator sets the PyDataMem_Handler that lends blocks: NumPy's own. */
-void use_allocator(const void *handler) __attribute__((visibility("hidden")));
+/*
+ * use_allocator sets the PyDataMem_Handler that lends blocks: NumPy's own. From then on its functions count the blocks
+ * that other code makes with them. It returns 0 where that is not possible.
+ */
+int use_allocator(void *handler) __attribute__((visibility("hidden")));
+/* take_beside returns how many blocks other code has made with NumPy's own functions since it was last called. */
+uint64_t take_beside(void) __attribute__((visibility("hidden")));
 
 #endif

@@ -7,6 +7,7 @@
 #include "sizes.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LEAST_HUGE (4u << 20)        /* bytes from which NumPy asks for huge pages */
 #define PAGE 4096u                   /* bytes that NumPy aligns such a request to, whatever the machine's pages are */
@@ -14,32 +15,22 @@
 static inline void count_made(void *block, size_t size)
 {
 	struct counts *counts = hot.counts;
-	uint64_t now, peak;
+	uint64_t now;
 
-	if (hot.alone) {
-		now = counts->current += size;
-		if (now > counts->peak)
-			counts->peak = now;
-		counts->last = (uintptr_t)block;
-		return;
-	}
-	now = __atomic_add_fetch(&counts->current, size, __ATOMIC_SEQ_CST);
-	peak = __atomic_load_n(&counts->peak, __ATOMIC_RELAXED);
-	while (now > peak &&
-	       !__atomic_compare_exchange_n(&counts->peak, &peak, now, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		;
+	lock_blocks();
+	now = counts->current += size;
+	if (now > counts->peak)
+		counts->peak = now;
+	counts->last = (uintptr_t)block;
+	unlock_blocks();
 }
 
 static inline void count_freed(size_t size)
 {
-	struct counts *counts = hot.counts;
-
-	if (hot.alone) {
-		counts->current -= size;
-		counts->last = 0;
-		return;
-	}
-	__atomic_fetch_sub(&counts->current, size, __ATOMIC_SEQ_CST);
+	lock_blocks();
+	hot.counts->current -= size;
+	hot.counts->last = 0;
+	unlock_blocks();
 }
 
 static inline void *counted(void *block, size_t size)
@@ -75,11 +66,50 @@ struct handler {
 	struct allocator allocator;
 };
 
-static const struct allocator *numpys;
+static struct allocator numpys;      /* NumPy's own functions */
+static uint64_t beside;              /* blocks that other code made with them, since take_beside */
 
-void use_allocator(const void *handler)
+static void *beside_malloc(void *context, size_t size)
 {
-	numpys = &((const struct handler *)handler)->allocator;
+	__atomic_fetch_add(&beside, 1, __ATOMIC_RELAXED);
+	return numpys.malloc(context, size);
+}
+
+static void *beside_calloc(void *context, size_t items, size_t item)
+{
+	__atomic_fetch_add(&beside, 1, __ATOMIC_RELAXED);
+	return numpys.calloc(context, items, item);
+}
+
+uint64_t take_beside(void)
+{
+	return __atomic_exchange_n(&beside, 0, __ATOMIC_RELAXED);
+}
+
+/* is_writable reports whether memory can be written to: the kernel writes there what is there. */
+static int is_writable(void *at, size_t size)
+{
+	int ends[2], written = 0;
+
+	if (pipe(ends))
+		return 0;
+	if (write(ends[1], at, size) == (ssize_t)size)
+		written = read(ends[0], at, size) == (ssize_t)size;
+	close(ends[0]);
+	close(ends[1]);
+	return written;
+}
+
+int use_allocator(void *handler)
+{
+	struct allocator *theirs = &((struct handler *)handler)->allocator;
+
+	numpys = *theirs;
+	if (!is_writable(theirs, sizeof *theirs))
+		return 0;
+	__atomic_store_n(&theirs->malloc, beside_malloc, __ATOMIC_RELEASE);
+	__atomic_store_n(&theirs->calloc, beside_calloc, __ATOMIC_RELEASE);
+	return 1;
 }
 
 /* Lent blocks exist only where one thread at a time is here, or in its child. */
@@ -92,7 +122,7 @@ static void *lent(void *block, size_t size)
 	if (!block)
 		return NULL;
 	room = usable(block);
-	if (room <= SMALL)
+	if (carries(room))
 		take_seal(block, room); /* of a block that was freed behind NumPy's back */
 	if (!record(block, size, 1)) {
 		count_lost();
@@ -106,7 +136,7 @@ static void *lent(void *block, size_t size)
 static __attribute__((noinline)) void *lend_small(size_t size, int zero)
 {
 	uint64_t since = clock_now();
-	void *block = zero ? numpys->calloc(numpys->context, size, 1) : numpys->malloc(numpys->context, size);
+	void *block = zero ? numpys.calloc(numpys.context, size, 1) : numpys.malloc(numpys.context, size);
 
 	hot.counts->sample = 0;
 	block = lent(block, size);
@@ -119,7 +149,7 @@ static void *lend(size_t size, int zero)
 {
 	if (hot.samples.lend_from && size < LEAST_LENT)
 		return lend_small(size, zero);
-	return lent(zero ? numpys->calloc(numpys->context, size, 1) : numpys->malloc(numpys->context, size), size);
+	return lent(zero ? numpys.calloc(numpys.context, size, 1) : numpys.malloc(numpys.context, size), size);
 }
 
 /* is_lent reports whether a new block comes from NumPy's own functions. */
@@ -182,7 +212,7 @@ static void numpy_free(void *context, void *block, size_t size)
 	size = take(block, &was_lent);
 	if (UNLIKELY(was_lent)) {
 		unlent(size);
-		numpys->free(numpys->context, block, size);
+		numpys.free(numpys.context, block, size);
 		return;
 	}
 	if (size != UNKNOWN)
@@ -212,7 +242,7 @@ static void *resize_lent(void *block, size_t before, size_t size)
 	void *moved;
 
 	unlent(before);
-	moved = numpys->realloc(numpys->context, block, size);
+	moved = numpys.realloc(numpys.context, block, size);
 	if (!moved) {
 		lent(block, before);
 		return NULL;
@@ -249,7 +279,7 @@ static void *resize_and_take_back(void *block, size_t before, size_t size)
 	}
 	__builtin_memcpy(moved, block, before < size ? before : size);
 	unlent(before);
-	numpys->free(numpys->context, block, before);
+	numpys.free(numpys.context, block, before);
 	return counted(moved, size);
 }
 

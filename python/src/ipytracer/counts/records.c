@@ -8,7 +8,7 @@
 #define LENT ((size_t)1 << (8 * sizeof(size_t) - 1))
 
 static struct table sizes;
-static int locked;           /* only where several threads may come at once */
+int locked;
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((weak));
@@ -26,23 +26,21 @@ int at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void
 	return pthread_atfork && pthread_atfork(before, in_parent, in_child) == 0;
 }
 
-static void lock_sizes(void)
-{
-	if (!hot.alone)
-		lock(&locked);
-}
-
-static void unlock_sizes(void)
-{
-	if (!hot.alone)
-		unlock(&locked);
-}
-
 static void (*after_fork)(void);
+
+static void before_fork(void)
+{
+	lock_blocks();
+}
+
+static void in_parent(void)
+{
+	unlock_blocks();
+}
 
 static void in_child(void)
 {
-	unlock_sizes();
+	unlock_blocks();
 	after_fork();
 }
 
@@ -50,7 +48,7 @@ int prepare_records(void (*forked)(void))
 {
 	after_fork = forked;
 	/* The lock is held across a fork, so that the child has a whole table and a lock that it can open. */
-	return at_fork(lock_sizes, unlock_sizes, in_child);
+	return at_fork(before_fork, in_parent, in_child);
 }
 
 int record(const void *block, size_t size, int lent)
@@ -58,10 +56,10 @@ int record(const void *block, size_t size, int lent)
 	size_t before;
 	int kept;
 
-	lock_sizes();
+	lock_blocks();
 	kept = put_entry(&sizes, block, size | (lent ? LENT : 0), &before);
 	hot.large += kept && !lent && size >= LEAST_LENT;
-	unlock_sizes();
+	unlock_blocks();
 	return kept;
 }
 
@@ -69,13 +67,13 @@ size_t take_record(const void *block, int *lent)
 {
 	size_t size = UNKNOWN, word;
 
-	lock_sizes();
+	lock_blocks();
 	word = take_entry(&sizes, block);
 	if (word != NO_WORD) {
 		size = word & ~LENT;
 		*lent = (word & LENT) != 0;
 		hot.large -= !*lent && size >= LEAST_LENT;
 	}
-	unlock_sizes();
+	unlock_blocks();
 	return size;
 }

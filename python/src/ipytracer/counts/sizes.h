@@ -38,6 +38,12 @@ static void count_lost(void)
 	__atomic_fetch_add(&hot.counts->lost, 1, __ATOMIC_RELAXED);
 }
 
+/* carries reports whether a block of so many usable bytes carries its size. Others' blocks may have less than 8. */
+static inline int carries(size_t room)
+{
+	return room - sizeof(uint64_t) <= SMALL - sizeof(uint64_t);
+}
+
 /* keep notes the size of a block that malloc has just returned. It returns whether the block can be counted. */
 static inline int keep(void *block, size_t size)
 {
@@ -75,7 +81,7 @@ static inline size_t take_seal(void *block, size_t room)
 /* take returns the size of a block and forgets it, UNKNOWN for a block that is not counted, and whether it is lent. */
 static inline size_t take(void *block, int *lent)
 {
-	size_t room = usable(block), size = room <= SMALL ? take_seal(block, room) : UNKNOWN;
+	size_t room = usable(block), size = carries(room) ? take_seal(block, room) : UNKNOWN;
 
 	*lent = 0;
 	if (UNLIKELY(size == UNKNOWN))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _figures
-from .cell_logger import b2mb, int2width, written
+from .cell_logger import about, b2mb, int2width, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,4 +69,5 @@ def memory(
     for name, taken, back in rows:
         mark = _figures.mark(found, "consumed") if name == "CPU" else ""
         share = "–".rjust(7) if taken is None or back is None or taken < _WORTH else "%6.2f%%" % (100.0 * back / taken)
-        print("%s: %s %s MB (%s)" % (name, written(taken, width, mark), written(back, width, mark), share))
+        texts = written(taken, width, mark), written(back, width, mark)
+        print("%s: %s %s MB (%s)%s" % (name, *texts, share, about(mark)))

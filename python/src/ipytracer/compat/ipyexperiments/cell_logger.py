@@ -11,6 +11,7 @@ import gc
 import random
 import sys
 
+from ... import _words
 from ..._named import NamedTuple
 from .. import _cells, _figures, _gpu
 
@@ -96,8 +97,14 @@ def set_seed(seed: int = 0) -> None:
 
 
 def written(n: int | None, width: int, mark: str = "") -> str:
-    """Return bytes in MB for a table, or a dash."""
+    """Return bytes in MB for a table, or a dash. An ≈ is for behind the row: users' code reads its plain numbers."""
+    mark = mark.replace(_words.ABOUT, "")
     return (mark + format(b2mb(n), ",d") if n is not None else "–").rjust(width)
+
+
+def about(*marks: str) -> str:
+    """Return an ≈ for behind a row with these marks, "" if none of its figures has one."""
+    return " " + _words.ABOUT if _words.ABOUT in marks else ""
 
 
 class CellLogger:
@@ -155,14 +162,15 @@ class CellLogger:
         return CellLoggerMemory(found.consumed, _figures.peaked(found), found.end), found
 
 
-def _texts(values: CellLoggerMemory, found: Figure | None, width: int) -> list[str]:
-    """Return the memory of a row in MB, with its marks."""
-    quantities = ("consumed", "peaked", "end")
-    return [written(n, width, _figures.mark(found, q)) for n, q in zip(values, quantities)]
+def _row(values: CellLoggerMemory, found: Figure | None, width: int, between: str) -> tuple[str, str]:
+    """Return the memory of a row in MB, and the mark for behind it."""
+    marks = [_figures.mark(found, quantity) for quantity in ("consumed", "peaked", "end")]
+    return between.join(written(n, width, mark) for n, mark in zip(values, marks)), about(*marks)
 
 
 def _compact(rows: list[tuple[str, CellLoggerMemory, Figure | None]], seconds: float) -> str:
-    parts = ["%s: %s MB" % (name, "/".join(_texts(values, of, 0)).replace(",", "")) for name, values, of in rows]
+    texts = [(name, *_row(values, found, 0, "/")) for name, values, found in rows]
+    parts = ["%s: %s MB%s" % (name, text.replace(",", ""), mark) for name, text, mark in texts]
     return " | ".join(parts + ["Time " + secs2time(seconds), "(Consumed/Peaked/Used Total)"])
 
 
@@ -173,5 +181,5 @@ def _table(rows: list[tuple[str, CellLoggerMemory, Figure | None]], seconds: flo
         "･ RAM: %s %s    %s | Exec time %s"
         % ("△Consumed".rjust(width), "△Peaked".rjust(width), "Used Total".rjust(width), secs2time(seconds))
     ]
-    lines += ["･ %s: %s MB |" % (name, " ".join(_texts(values, found, width))) for name, values, found in rows]
+    lines += ["･ %s: %s MB |%s" % (name, *_row(values, found, width, " ")) for name, values, found in rows]
     return "\n".join(lines)
