@@ -28,20 +28,20 @@ func touched(callers []*caller) (made []*caller) {
 	if len(pages) == 0 {
 		return callers
 	}
-	full := map[string]bool{} // paths that touched all of their blocks
-	for key, p := range pages {
-		full[key] = p.AtPeak >= blocks[key]-slackOf(p)
+	isFull := func(key string) bool {
+		p := pages[key]
+		return p != nil && p.AtPeak >= blocks[key]-slackOf(p)
 	}
 	return slices.DeleteFunc(callers, func(c *caller) bool {
-		isFull := full[c.Key()]
 		if c.Meter != residentMeter {
-			return !words.LiesWithin(c.Meter) || !isFull
+			return !words.LiesWithin(c.Meter) || !isFull(c.Key())
 		}
-		least := slackOf(c)
-		if isFull {
-			c.AtPeak -= blocks[c.Key()]
+		if isFull(c.Key()) {
+			if c.AtPeak -= blocks[c.Key()]; c.AtPeak < slackOf(c) {
+				return true
+			}
 		}
-		return !c.users || isFull && blocks[c.Key()] > 0 && c.AtPeak < least
+		return !c.users
 	})
 }
 
