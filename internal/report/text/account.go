@@ -121,19 +121,23 @@ func (m moment) divideAmong(kernel *model.Account, stretches []*stretch, kept []
 	kernel.Take(model.AccountPart{Kind: model.PartCells, Bytes: folded})
 }
 
-// byLines returns the lines that made memory which was there at that moment, the largest first.
+// byLines returns the lines with blocks live at that moment, the largest first.
 func (m moment) byLines() (lines []model.AccountPart) {
-	callers := callersOf(m.blocks())
+	callers := slices.DeleteFunc(callersOf(m.blocks()), func(c *caller) bool {
+		isLibraryMap := words.IsOutermost(c.Meter) && (!c.users || c.ahead)
+		return c.AtPeak < WorthShowing || !m.counts(c.Meter) || isLibraryMap
+	})
+	limits := map[*caller]int64{}
 	if m.v.first() == residentMeter {
-		callers = touched(callers)
+		limits = m.touched(callers)
 	}
 	for _, c := range callers {
-		isLibraryMap := words.IsOutermost(c.Meter) && (!c.users || c.ahead)
-		if c.AtPeak < WorthShowing || !m.counts(c.Meter) || isLibraryMap {
-			continue
+		p := model.AccountPart{Kind: model.PartLine, Bytes: c.AtPeak, Meter: c.Meter, Who: c.who, Sampled: c.Sampled,
+			Execution: c.of.Execution, ExecutionCount: c.of.ExecutionCount}
+		if most, limited := limits[c]; limited {
+			p.Bytes, p.UpTo = most, true
 		}
-		lines = append(lines, model.AccountPart{Kind: model.PartLine, Bytes: c.AtPeak, Meter: c.Meter, Who: c.who,
-			Sampled: c.Sampled, Execution: c.of.Execution, ExecutionCount: c.of.ExecutionCount})
+		lines = append(lines, p)
 	}
 	slices.SortStableFunc(lines, func(a, b model.AccountPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return lines
