@@ -78,14 +78,15 @@ static void forked(void)
  */
 EXPORT int ipytracer_counts_begin(uint32_t alone, uint32_t chunks, uint32_t huge, void *allocator)
 {
-	static int begun;
+	static int prepared, begun;
 
 	if (begun)
 		return 0;
+	if (!prepared && !prepare_records(forked))
+		return 1;
+	prepared = 1;
 	if (!use_allocator(allocator))
 		return 2;
-	if (!prepare_records(forked))
-		return 1;
 	hot.alone = alone;
 	hot.chunks = chunks;
 	hot.huge = huge;

@@ -247,7 +247,7 @@ static void in_child(void)
  */
 EXPORT int ipytracer_tensors_begin(void *made, void *freed, void *profiles, void *logs)
 {
-	static int begun;
+	static int prepared, begun;
 	int why;
 
 	if (begun)
@@ -260,8 +260,9 @@ EXPORT int ipytracer_tensors_begin(void *made, void *freed, void *profiles, void
 		{ "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm", made, (void *)tensor_made },
 		{ "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv", freed, (void *)tensor_freed },
 	};
-	if (!at_fork(before_fork, in_parent, in_child))
+	if (!prepared && !at_fork(before_fork, in_parent, in_child))
 		return -1;
+	prepared = 1; /* once: a lock that is taken twice at a fork never opens */
 	why = (int)lead_calls(two);
 	begun = why == DETOURED;
 	return why;
