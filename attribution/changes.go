@@ -13,6 +13,11 @@ func (in *sequence) change(change *event.Change) {
 		in.Limits.Late++
 		return
 	}
+	if change.IsTouch() { // it says where memory is, not how much
+		tree.Stream.Received(change.Stream)
+		in.queue.inOrder(tree, change.Stream, change)
+		return
+	}
 	highs := tree.Changes[change.Segment]
 	high, known := highs[change.PID]
 	isAhead := change.Passed == 0 && change.Segment > tree.Ended // its segment has not ended

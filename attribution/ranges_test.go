@@ -103,6 +103,16 @@ func (s *mapper) some(r *rand.Rand, n int) pages {
 	return highest
 }
 
+// of returns the bytes of a stack's pages.
+func of(p pages, stack uint64) (n int64) {
+	for _, s := range p {
+		if s == stack {
+			n += page
+		}
+	}
+	return n
+}
+
 func compareRanges(t *testing.T, w model.Window, before, after, peak pages) {
 	t.Helper()
 	c, moved := w.Coverage["cpu.mapped"]
@@ -111,14 +121,6 @@ func compareRanges(t *testing.T, w model.Window, before, after, peak pages) {
 	}
 	if !c.Exact || c.Rest != 0 {
 		t.Errorf("coverage %+v", c)
-	}
-	of := func(p pages, stack uint64) (n int64) {
-		for _, s := range p {
-			if s == stack {
-				n += page
-			}
-		}
-		return n
 	}
 	for stack := range uint64(3) {
 		want := [2]int64{of(after, stack+1) - of(before, stack+1), of(peak, stack+1)}

@@ -120,6 +120,14 @@ static __always_inline bool ends_with_call(__u64 bytes)
 #define NR_BRK		 12
 #define NR_MREMAP	 25
 #define NR_PKEY_MPROTECT 329
+#define NR_READ		 0
+#define NR_PREAD64	 17
+#define NR_MADVISE	 28
+#define NR_RECVFROM	 45
+#define NR_GETRANDOM	 318
+#define NO_SYSCALL	 ((__u32)-1) /* in an exception, such as a page fault */
+
+#define OPERAND_HEADER "operand_x86.h"
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -285,6 +293,14 @@ static __always_inline bool ends_with_call(__u64 bytes)
 #define NR_MMAP		 222
 #define NR_MPROTECT	 226
 #define NR_PKEY_MPROTECT 288
+#define NR_READ		 63
+#define NR_PREAD64	 67
+#define NR_MADVISE	 233
+#define NR_RECVFROM	 207
+#define NR_GETRANDOM	 278
+#define NO_SYSCALL	 ((__u32)-1) /* in an exception, such as a page fault */
+
+#define OPERAND_HEADER "operand_arm64.h"
 
 #else
 #error "no registers are known of this processor"

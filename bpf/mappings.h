@@ -62,8 +62,11 @@ static __always_inline bool called_by_interpreter(struct pt_regs *regs, __u32 sl
 	return found;
 }
 
+/* How a range is recorded: bit 0: with the stack that requested it. The rest are flags of the change. */
+enum range_record { RANGE_PLAIN, RANGE_WALKS, RANGE_REMAPPED = CHANGE_CALLER * CALLER_REMAPPED };
+
 /* Records a range that was mapped or unmapped. */
-__attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size, bool walks)
+__attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size, __u32 how)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -75,13 +78,13 @@ __attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size,
 	 */
 	__u32 group = size < SMALL_STACK ? GROUP_SMALL_STACKS : GROUP_MAPPING;
 	__u64 stack = 0, segment = *(volatile __u64 *)&p->segment;
-	if (size > 0 && walks && !is_down(r, group)) {
+	if (size > 0 && how & RANGE_WALKS && !is_down(r, group)) {
 		__u64 from = start_watch();
 		stack = walk_stack(slot);
 		pay_for(group, slot, from);
 	}
-	send_change(p, r, next_change(r), segment, METER_MAPPED | CHANGE_BLOCK, p->value[METER_MAPPED], size, address,
-		    stack);
+	send_change(p, r, next_change(r), segment, METER_MAPPED | CHANGE_BLOCK | (how & RANGE_REMAPPED),
+		    p->value[METER_MAPPED], size, address, stack);
 	return 0;
 }
 
@@ -96,7 +99,7 @@ static __always_inline void break_moves(__u32 slot, struct process *p, bool walk
 	__u64 end = heap_end(p->mm), before = exchange(&p->heap_end, end);
 
 	if (walks)
-		range_moves(slot, end > before ? before : end, end - before, true);
+		range_moves(slot, end > before ? before : end, end - before, RANGE_WALKS);
 }
 
 /* Records the ranges of an mremap that has changed the address space; the new one only if its address is known. */
@@ -105,11 +108,12 @@ static __always_inline void range_resized(__u32 slot, struct pt_regs *regs)
 	__u64 address = PT_REGS_PARM1_SYSCALL(regs), flags = PT_REGS_PARM4_SYSCALL(regs);
 
 	if (!(flags & MREMAP_DONTUNMAP))
-		range_moves(slot, address, -whole_pages(PT_REGS_PARM2_SYSCALL(regs)), true);
+		range_moves(slot, address, -whole_pages(PT_REGS_PARM2_SYSCALL(regs)), RANGE_REMAPPED);
 	if (flags & MREMAP_FIXED) {
-		range_moves(slot, PT_REGS_PARM5_SYSCALL(regs), whole_pages(PT_REGS_PARM3_SYSCALL(regs)), true);
+		range_moves(slot, PT_REGS_PARM5_SYSCALL(regs), whole_pages(PT_REGS_PARM3_SYSCALL(regs)),
+			    RANGE_WALKS | RANGE_REMAPPED);
 	} else if (!(flags & MREMAP_MAYMOVE)) {
-		range_moves(slot, address, whole_pages(PT_REGS_PARM3_SYSCALL(regs)), true);
+		range_moves(slot, address, whole_pages(PT_REGS_PARM3_SYSCALL(regs)), RANGE_WALKS | RANGE_REMAPPED);
 	} else {
 		__u32 tid = (__u32)bpf_get_current_pid_tgid();
 		__u64 mark = SYSCALL_MARK(regs);
@@ -138,18 +142,18 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 	switch (call) {
 	case NR_MUNMAP:
 		if (change < 0)
-			range_moves(slot, PT_REGS_PARM1_SYSCALL(regs), -size, true);
+			range_moves(slot, PT_REGS_PARM1_SYSCALL(regs), -size, RANGE_PLAIN);
 		break;
 	case NR_MPROTECT:
 	case NR_PKEY_MPROTECT:
 		if (change < 0 || change == size)
-			range_moves(slot, PT_REGS_PARM1_SYSCALL(regs), change < 0 ? -size : size, true);
+			range_moves(slot, PT_REGS_PARM1_SYSCALL(regs), change < 0 ? -size : size, RANGE_WALKS);
 		break;
 	case NR_MMAP:
 		if (PT_REGS_PARM4_SYSCALL(regs) & (MAP_FIXED | MAP_FIXED_NOREPLACE))
 			range_moves(slot, PT_REGS_PARM1_SYSCALL(regs),
 				    counts(PT_REGS_PARM3_SYSCALL(regs), PT_REGS_PARM4_SYSCALL(regs)) ? size : -size,
-				    true);
+				    RANGE_WALKS);
 		break;
 	case NR_MREMAP:
 		range_resized(slot, regs);
@@ -201,7 +205,8 @@ int mmap_returned(struct pt_regs *regs)
 		__u64 shift = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK, page = 1ull << (shift ? shift : HUGE_PAGE_SHIFT);
 		size = (size + page - 1) & ~(page - 1);
 	}
-	range_moves(slot, SYSCALL_RESULT(regs), size, size != FRAMES_SIZE || !called_by_interpreter(regs, slot));
+	range_moves(slot, SYSCALL_RESULT(regs), size,
+		    size != FRAMES_SIZE || !called_by_interpreter(regs, slot) ? RANGE_WALKS : RANGE_PLAIN);
 	return 0;
 }
 
@@ -220,7 +225,8 @@ int mremap_returned(struct pt_regs *regs)
 	bool same = *before == SYSCALL_MARK(regs);
 	bpf_map_delete_elem(&resized, &tid);
 	if (same && !call_failed(SYSCALL_RESULT(regs)))
-		range_moves(slot, SYSCALL_RESULT(regs), whole_pages(PT_REGS_PARM3_SYSCALL(regs)), true);
+		range_moves(slot, SYSCALL_RESULT(regs), whole_pages(PT_REGS_PARM3_SYSCALL(regs)),
+			    RANGE_WALKS | RANGE_REMAPPED);
 	return 0;
 }
 

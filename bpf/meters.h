@@ -221,7 +221,7 @@ moved:
 	}
 }
 
-/* Reads a counter with all its shares. */
+/* Reads a counter with all its shares. Returns the pages by which it has moved. */
 __attribute__((noinline)) int whole_counter(__u32 slot, __u32 number)
 {
 	__u64 member = AT_MOST(number, NR_MM_COUNTERS - 1);
@@ -238,18 +238,18 @@ __attribute__((noinline)) int whole_counter(__u32 slot, __u32 number)
 	REPEAT(cpus, look_at_share, &c);
 	if (c.moved)
 		part_moved(p, r, slot, member, c.moved);
-	return 0;
+	return c.moved;
 }
 
-/* Handles the kernel's change of one counter of a traced mm. */
-static __always_inline void part_changed(struct process *p, struct root *r, __u32 slot, __u32 member)
+/* Handles the kernel's change of one counter of a traced mm. Returns the pages by which it has moved. */
+static __always_inline __s64 part_changed(struct process *p, struct root *r, __u32 slot, __u32 member)
 {
 	__s64 moved = own_share_moved(p, slot, member & 3);
 
-	if (moved)
-		part_moved(p, r, slot, member & 3, moved);
-	else
-		whole_counter(slot, member & 3);
+	if (!moved)
+		return whole_counter(slot, member & 3);
+	part_moved(p, r, slot, member & 3, moved);
+	return moved;
 }
 
 static __always_inline void pages_followed(struct process *p)

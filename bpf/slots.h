@@ -226,6 +226,11 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 		p->paged[i] = 0;
 	}
 	p->handler = 0;
+	p->until_touch = 0;
+	p->touch_gap = 0;
+	p->touch_interval = 0;
+	p->touch_cost = 0;
+	p->gone_size = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;
 	p->imports = 0;

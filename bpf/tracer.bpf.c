@@ -32,6 +32,8 @@
  *   frames.h     Python stacks
  *   native.h     native stacks
  *   mappings.h   cpu.mapped, range by range
+ *   operand_*.h  the memory that an instruction works on, by processor
+ *   touched.h    cpu.resident, page by page
  *   modules.h    libraries that a process maps
  *   blocks.h     meters that move by blocks, and which blocks have records
  *   numpy*.h     cpu.numpy
@@ -90,6 +92,8 @@
 #include "frames.h"
 #include "native.h"
 #include "mappings.h"
+#include OPERAND_HEADER
+#include "touched.h"
 #include "modules.h"
 #include "blocks.h"
 #include "numpy.h"
@@ -121,12 +125,17 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 
 	if (slot == NO_SLOT || member == MM_SWAPENTS || ran_before(AT_RSS_STAT))
 		return 0;
-	if (!percpu_rss)
-		return held_changed(slot, member);
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
-	if (r)
-		part_changed(p, r, slot, member);
+	if (!r)
+		return 0;
+	if (percpu_rss) {
+		touched(p, slot, member, part_changed(p, r, slot, member) * page_size);
+		return 0;
+	}
+	__s64 before = resident_of(p);
+	held_changed(slot, member);
+	touched(p, slot, member, resident_of(p) - before);
 	return 0;
 }
 

@@ -47,11 +47,12 @@ enum cuda_operation {
 
 /*
  * In bits 8-15 of change.meter, as event.Caller has them: the cause of a move of all the memory of a process on a
- * device.
+ * device, or of pages.
  */
 enum cuda_mover {
 	CALLER_MOVED_OUT = 19,
 	CALLER_MOVED_BACK = 20,
+	CALLER_REMAPPED = 21, /* mremap, of a range of cpu.mapped */
 };
 
 /* A call of the driver that has not returned. */

@@ -53,6 +53,14 @@ struct process {
 	__u64 handler;	     /* the memory handler of NumPy that counts in pages[COUNTS_NUMPY] */
 	__s64 paged[COUNTS]; /* bytes of the meter that are from the page */
 	__u32 pages[COUNTS]; /* of count_pages, from 1, in which it counts blocks itself; 0: none */
+	__s64 until_touch;   /* bytes of touched pages until the next sample: see touched.h */
+	__s64 touch_gap;     /* what that was behind the sample before */
+	__s64 touch_interval;
+	__u64 touch_cost;    /* ns that samples have taken */
+	__u64 touched_page;  /* address of the last fault with a sample */
+	__u64 touched_again; /* bytes behind it, of the last one of several samples of that fault */
+	__u64 gone_from;     /* the range of pages that went last; no page was sampled since, unless the size is 0 */
+	__u64 gone_size;
 };
 
 /*

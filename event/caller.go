@@ -3,8 +3,8 @@ package event
 // Caller is the function of the CUDA runtime that called the driver. It is 0 if the program called the driver directly,
 // or through a runtime that is linked statically and has no symbols.
 //
-// The last two values, [MovedOut] and [MovedBack], are functions of the driver: by them a process moves all device
-// memory of another process to the host and back.
+// The values [MovedOut] and [MovedBack] are functions of the driver: by them a process moves all device memory of
+// another process to the host and back. [Remapped] is a system call.
 //
 // A recording has the names, because the numbers hold within one session only.
 type Caller uint8
@@ -16,13 +16,17 @@ var callers = [...]string{
 	"cudaMallocFromPoolAsync", "cudaFreeAsync", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost", "cudaHostRegister",
 	"cudaHostUnregister", "cudaMallocArray", "cudaMalloc3DArray", "cudaMallocMipmappedArray", "cudaFreeArray",
 	"cudaFreeMipmappedArray", "cuCheckpointProcessCheckpoint", "cuCheckpointProcessRestore",
+	"mremap",
 }
 
 // The functions by which a process suspends another one.
 const (
-	MovedOut  = Caller(len(callers) - 2)
-	MovedBack = Caller(len(callers) - 1)
+	MovedOut  = Caller(len(callers) - 3)
+	MovedBack = Caller(len(callers) - 2)
 )
+
+// Remapped: a thread's mremap takes its pages from the range of one change to the range of the thread's next one.
+const Remapped = Caller(len(callers) - 1)
 
 // Moves reports whether the function moves all of a process's device memory.
 func (c Caller) Moves() bool { return c == MovedOut || c == MovedBack }

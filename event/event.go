@@ -36,7 +36,7 @@ type Change struct {
 	Value   Bytes  // the meter's value; for Resident the value from which it fell
 	Size    Bytes  // the size of the block, negative if it was freed; 0 if the change is of no block
 	Address uint64 // of the block
-	Caller  Caller // driver, pinned
+	Caller  Caller // driver, pinned; mapped: [Remapped]
 	Stack   uint64 // the number of the [Stack] that allocated, 0 if not known; a lost stack has no event
 	// Block says what Size and Address mean, by the meter:
 	//   - Active, Heap: the block of Size at Address changed the total. Without Block only the total is known.
@@ -44,6 +44,8 @@ type Change struct {
 	//     the range may have been so before.
 	//   - Driver: PyTorch's allocator requested the block from a pool of the driver (cudaMallocAsync), and will not
 	//     report it.
+	//   - Resident: with Sample, the page at Address became resident, and stands for all pages since the sample before;
+	//     else nothing of the range [Address, Address + |Size|) is resident any more. Value is the meter's afterwards.
 	//   - Reserved: the meter rose by Size, because the driver gave the same thread blocks since PyTorch's last report.
 	Block bool
 	// Passed is the number of boundaries that may have been drawn at the same moment. The change belongs to Segment, or

@@ -131,6 +131,9 @@ func (c *Change) Represents() Bytes {
 	return SampleOf
 }
 
+// IsTouch reports whether a change is of pages that became resident, or ceased to be, by their addresses.
+func (c *Change) IsTouch() bool { return c.Meter == Resident && c.Block }
+
 // IsTurn reports whether a change has no block: its Value is one from which the meter fell because unreported blocks
 // were freed.
 func (c *Change) IsTurn() bool { return c.Size == 0 && c.Meter.Facts().Sampled }

@@ -16,6 +16,7 @@ const (
 	maxCells    = 200
 	maxSource   = 4 << 10 // bytes of a cell's source
 	maxLinesOf  = 50      // lines of one meter
+	maxTouched  = 10      // lines of cpu.resident: imports touch memory in hundreds of lines
 	maxFrames   = 16      // frames of a stack
 	maxText     = 512     // bytes of a name in a frame
 	roomForRest = 2 << 10 // bytes of a packet without its windows or lines
@@ -207,10 +208,10 @@ func (h *Hub) sendLines(l *line, r request) {
 		l.send(failed{r.ID, "there is no such window of this process"})
 		return
 	}
-	count := map[string]int{}
+	count, touched := map[string]int{}, event.Resident.String()
 	listed := slices.DeleteFunc(w.Allocations, func(a model.Allocation) bool {
 		count[a.Meter]++
-		return count[a.Meter] > maxLinesOf
+		return count[a.Meter] > maxLinesOf || a.Meter == touched && count[a.Meter] > maxTouched
 	})
 	h.inPackets(l, packet{ID: r.ID}, len(listed), func(i int) json.RawMessage {
 		a := &listed[i]

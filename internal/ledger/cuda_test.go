@@ -42,7 +42,8 @@ func TestOperationsAreThoseOfTheKernel(t *testing.T) {
 // The kernel's numbers of the functions that move device memory.
 func TestMoversAreThoseOfTheKernel(t *testing.T) {
 	if event.MovedOut != event.Caller(kernelCudaMoverCALLER_MOVED_OUT) ||
-		event.MovedBack != event.Caller(kernelCudaMoverCALLER_MOVED_BACK) {
+		event.MovedBack != event.Caller(kernelCudaMoverCALLER_MOVED_BACK) ||
+		event.Remapped != event.Caller(kernelCudaMoverCALLER_REMAPPED) {
 		t.Errorf("%d and %d", event.MovedOut, event.MovedBack)
 	}
 }

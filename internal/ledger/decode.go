@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/binary"
 	"math"
+	"os"
 	"strings"
 	"unicode/utf16"
 	"unsafe"
@@ -86,7 +87,10 @@ func decodeChange(c *kernelChange) event.Change {
 		Unchained: has(kernelChangeFlagCHANGE_UNCHAINED),
 		Found:     has(kernelChangeFlagCHANGE_FOUND),
 	}
-	if change.Sample {
+	switch {
+	case change.IsTouch() && change.Sample:
+		change.Size, change.StandsFor = event.Bytes(os.Getpagesize()), max(1, min(change.Size, event.MaxStandsFor))
+	case change.Sample:
 		change.Caller, change.StandsFor = 0, standsFor(change.Size, decodeInterval(c.Meter))
 	}
 	return change

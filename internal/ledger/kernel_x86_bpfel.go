@@ -248,6 +248,7 @@ type kernelCudaMover uint32
 const (
 	kernelCudaMoverCALLER_MOVED_OUT  kernelCudaMover = 19
 	kernelCudaMoverCALLER_MOVED_BACK kernelCudaMover = 20
+	kernelCudaMoverCALLER_REMAPPED   kernelCudaMover = 21
 )
 
 type kernelCudaObject struct {
@@ -607,45 +608,53 @@ type kernelPoolCall struct {
 }
 
 type kernelProcess struct {
-	_         structs.HostLayout
-	Mm        uint64
-	Value     [10]int64
-	High      [10]int64
-	Sent      [10]uint64
-	Segment   uint64
-	Told      [10]int64
-	Inherited [10]int64
-	Added     [10]int64
-	Counter   [4]int64
-	CpuTime   int64
-	Counted   [4]uint64
-	Started   uint64
-	Era       uint64
-	FirstEra  uint64
-	HeapEnd   uint64
-	CodePages uint64
-	Modules   [4]uint64
-	Tgid      uint32
-	Pid       int32
-	Root      uint32
-	Active    uint32
-	Devices   uint32
-	Cuda      uint32
-	Cutting   uint32
-	Heap      uint32
-	Torch     uint32
-	Pools     uint32
-	Arrays    uint32
-	Foreign   uint32
-	Loads     uint32
-	Imports   uint32
-	Request   uint32
-	Listed    uint32
-	Untold    uint32
-	Padding   uint32
-	Handler   uint64
-	Paged     [4]int64
-	Pages     [4]uint32
+	_             structs.HostLayout
+	Mm            uint64
+	Value         [10]int64
+	High          [10]int64
+	Sent          [10]uint64
+	Segment       uint64
+	Told          [10]int64
+	Inherited     [10]int64
+	Added         [10]int64
+	Counter       [4]int64
+	CpuTime       int64
+	Counted       [4]uint64
+	Started       uint64
+	Era           uint64
+	FirstEra      uint64
+	HeapEnd       uint64
+	CodePages     uint64
+	Modules       [4]uint64
+	Tgid          uint32
+	Pid           int32
+	Root          uint32
+	Active        uint32
+	Devices       uint32
+	Cuda          uint32
+	Cutting       uint32
+	Heap          uint32
+	Torch         uint32
+	Pools         uint32
+	Arrays        uint32
+	Foreign       uint32
+	Loads         uint32
+	Imports       uint32
+	Request       uint32
+	Listed        uint32
+	Untold        uint32
+	Padding       uint32
+	Handler       uint64
+	Paged         [4]int64
+	Pages         [4]uint32
+	UntilTouch    int64
+	TouchGap      int64
+	TouchInterval int64
+	TouchCost     uint64
+	TouchedPage   uint64
+	TouchedAgain  uint64
+	GoneFrom      uint64
+	GoneSize      uint64
 }
 
 type kernelPython struct {

@@ -11,6 +11,9 @@ import (
 
 // MoveRange adds a range to the live ranges and to the windows of its segment, or takes it out of them.
 func (a *Blocks) MoveRange(r *windows.Tree, c *event.Change) {
+	if c.Caller == event.Remapped {
+		a.remap(r, c)
+	}
 	key, cs, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.affectedBy(r, c), a.Holdings.Dropped
 	gone, made := stacks.RangesOf(a.Ranges, c.PID).Move(c, c.Stack, &a.Pieces, &a.Holdings.Dropped,
 		a.Stacks.Room.Blocks)
@@ -27,7 +30,7 @@ func (a *Blocks) MoveRange(r *windows.Tree, c *event.Change) {
 
 // Boundary ends all ranges of a process that has executed another program.
 func (a *Blocks) Boundary(_ *windows.Process, b *event.Boundary) {
-	if b.Kind != event.ProcessExec || a.Ranges[b.PID] == nil {
+	if b.Kind != event.ProcessExec || a.Ranges[b.PID] == nil && a.touched[b.PID] == nil {
 		return
 	}
 	unmapAll := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
@@ -40,13 +43,18 @@ func (a *Blocks) Ended(pid int32) {
 	if ranges := a.Ranges[pid]; ranges != nil {
 		a.Pieces -= ranges.Len()
 	}
-	key := course.Key{PID: pid, Meter: event.Mapped}
+	delete(a.Ranges, pid)
+	a.drop(course.Key{PID: pid, Meter: event.Mapped})
+	a.endTouched(pid)
+}
+
+// drop drops what a process holds of a meter.
+func (a *Blocks) drop(key course.Key) {
 	a.CopyAll(key)
 	if held := a.Held[key]; held != nil {
 		for stack, size := range held.ByStack {
 			a.moveCrest(key, stack, -size)
 		}
 	}
-	delete(a.Ranges, pid)
 	delete(a.Holdings.Held, key)
 }

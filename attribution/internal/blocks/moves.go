@@ -20,14 +20,16 @@ func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
 	if c.Caller.Moves() { // the blocks still belong to the process, wherever they are
 		return
 	}
-	if c.Meter == event.Resident {
-		a.recordFall(c)
+	if c.Meter == event.Resident && !c.Block {
+		a.moveResidentFall(r, c)
 		return
 	}
 	if p := a.Processes.ByPID[c.PID]; p != nil {
 		p.Counted = a.Session.Cut
 	}
 	switch {
+	case c.IsTouch():
+		a.moveTouched(r, c)
 	case c.Meter == event.Mapped:
 		a.MoveRange(r, c)
 	case c.IsTurn():

@@ -84,7 +84,8 @@ func wordsOf(name string) *regexp.Regexp {
 	base := filepath.Base(name)
 	switch {
 	case strings.HasSuffix(base, "_test.go"), strings.HasSuffix(base, "_amd64.go"),
-		strings.HasSuffix(base, "_arm64.go"), strings.HasSuffix(base, "_bpfel.go"):
+		strings.HasSuffix(base, "_arm64.go"), strings.HasSuffix(base, "_bpfel.go"),
+		strings.HasSuffix(base, "_x86.h"), strings.HasSuffix(base, "_arm64.h"):
 		return nil
 	case strings.HasSuffix(base, ".go"):
 		return goWords

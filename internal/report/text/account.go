@@ -121,23 +121,19 @@ func (m moment) divideAmong(kernel *model.Account, stretches []*stretch, kept []
 	kernel.Take(model.AccountPart{Kind: model.PartCells, Bytes: folded})
 }
 
-// byLines returns the lines with blocks live at that moment, the largest first.
+// byLines returns the lines that made memory which was there at that moment, the largest first.
 func (m moment) byLines() (lines []model.AccountPart) {
-	callers := slices.DeleteFunc(callersOf(m.blocks()), func(c *caller) bool {
-		isLibraryMap := words.IsOutermost(c.Meter) && (!c.users || c.ahead)
-		return c.AtPeak < WorthShowing || !m.counts(c.Meter) || isLibraryMap
-	})
-	limits := map[*caller]int64{}
+	callers := callersOf(m.blocks())
 	if m.v.first() == residentMeter {
-		limits = m.touched(callers)
+		callers = touched(callers)
 	}
 	for _, c := range callers {
-		p := model.AccountPart{Kind: model.PartLine, Bytes: c.AtPeak, Meter: c.Meter, Who: c.who, Sampled: c.Sampled,
-			Execution: c.of.Execution, ExecutionCount: c.of.ExecutionCount}
-		if most, limited := limits[c]; limited {
-			p.Bytes, p.UpTo = most, true
+		isLibraryMap := words.IsOutermost(c.Meter) && (!c.users || c.ahead)
+		if c.AtPeak < WorthShowing || !m.counts(c.Meter) || isLibraryMap {
+			continue
 		}
-		lines = append(lines, p)
+		lines = append(lines, model.AccountPart{Kind: model.PartLine, Bytes: c.AtPeak, Meter: c.Meter, Who: c.who,
+			Sampled: c.Sampled, Execution: c.of.Execution, ExecutionCount: c.of.ExecutionCount})
 	}
 	slices.SortStableFunc(lines, func(a, b model.AccountPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return lines

@@ -114,9 +114,13 @@ func TestReservationsDoNotLead(t *testing.T) {
 	allocated(cell, "cpu.mapped", 2, 2, 8*mib, 8)
 	cell.Allocations[1].Stack = append([]model.Frame{{Function: "objects", File: "/home/ada/objects.py", Line: 3}},
 		cell.Allocations[1].Stack...)
+	allocated(cell, "cpu.resident", 2, 2, 12*mib, 100)
+	allocated(cell, "cpu.resident", 2, 2, 8*mib, 100)
+	cell.Allocations[2].Sampled, cell.Allocations[3].Sampled = true, true
+	cell.Allocations[3].Stack = cell.Allocations[1].Stack
 	got := lines(t, r, text.Options{})
 	want := "68.00 MiB from before the attach · 60.00 MiB resident In[1] line 2 · " +
-		"up to 12.00 MiB mapped In[2] line 2 · 8.00 MiB mapped In[2] line 2 › objects.py line 3 objects"
+		"~12.00 MiB resident In[2] line 2 · ~8.00 MiB resident In[2] line 2 › objects.py line 3 objects"
 	if got["made by"] != want {
 		t.Errorf("made by: %q, want %q", got["made by"], want)
 	}
@@ -146,22 +150,25 @@ func TestArraysNobodyTouched(t *testing.T) {
 		r.Windows[i].Meters["cpu.mapped"] = reporttest.Fig(168*mib, 168*mib+4*reporttest.GiB, 168*mib+4*reporttest.GiB)
 	}
 	allocated(&r.Windows[2], "cpu.numpy", 2, 2, 4*reporttest.GiB, 1)
+	allocated(&r.Windows[2], "cpu.resident", 2, 2, 10*mib, 1)
 	if got := lines(t, r, text.Options{})["made by"]; strings.Contains(got, "GiB") ||
-		!strings.Contains(got, "up to 10.00 MiB numpy In[2] line 2") {
+		!strings.Contains(got, "10.00 MiB resident In[2] line 2") {
 		t.Errorf("made by: %q", got)
 	}
 }
 
-// TestRoomBesideWhatIsUsed: memory that later lines use is no part of an earlier line's reservation.
-func TestRoomBesideWhatIsUsed(t *testing.T) {
+// TestTouchedByAnotherLine: memory counts for the line that touched it, and exactly where that line allocated it.
+func TestTouchedByAnotherLine(t *testing.T) {
 	r := small(200 * mib)
 	r.Windows[1].Meters["cpu.mapped"] = reporttest.Fig(108*mib, 168*mib+3*reporttest.GiB, 168*mib+3*reporttest.GiB)
 	r.Windows[2].Meters["cpu.mapped"] = reporttest.Fig(168*mib+3*reporttest.GiB, 368*mib+3*reporttest.GiB,
 		368*mib+3*reporttest.GiB)
 	allocated(&r.Windows[2], "cpu.numpy", 1, 2, 3*reporttest.GiB, 1)
 	allocated(&r.Windows[2], "cpu.numpy", 2, 2, 196*mib, 1)
+	allocated(&r.Windows[2], "cpu.resident", 1, 3, 64*mib, 1)
+	allocated(&r.Windows[2], "cpu.resident", 2, 2, 195*mib, 1)
 	got, want := lines(t, r, text.Options{})["made by"],
-		"196.00 MiB numpy In[2] line 2 · 68.00 MiB from before the attach · up to 64.00 MiB numpy In[1] line 2"
+		"196.00 MiB numpy In[2] line 2 · 68.00 MiB from before the attach · 64.00 MiB resident In[1] line 3"
 	if got != want {
 		t.Errorf("made by: %q, want %q", got, want)
 	}

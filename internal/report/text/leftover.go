@@ -70,7 +70,7 @@ func (o *leftover) left() (lines []model.Line) {
 			}
 			l.Left = l.Outer
 		}
-		isCells := l.PID == o.pid && l.Execution > 0
+		isCells := l.PID == o.pid && l.Execution > 0 && l.Meter != residentMeter
 		if !isCells || l.Left < WorthShowing || !o.includes(l.Meter) || words.IsOutermost(l.Meter) {
 			continue
 		}

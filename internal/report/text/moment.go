@@ -69,9 +69,16 @@ func (m moment) where() string {
 // exceptions says which figures are not exact although the highest moment is. It returns "" if all are.
 func (m moment) exceptions() (text string) {
 	account := m.account()
-	isShownUpTo := func(p model.AccountPart) bool { return p.UpTo && p.Bytes >= account.Bytes/words.Hardly }
-	if slices.ContainsFunc(account.Parts, isShownUpTo) {
+	upTo, sampled := false, false
+	for _, p := range account.Parts {
+		isShown := p.Bytes >= account.Bytes/words.Hardly
+		upTo, sampled = upTo || p.UpTo && isShown, sampled || p.Sampled && isShown
+	}
+	if upTo {
 		text += "; what is marked “up to” may be less"
+	}
+	if sampled {
+		text += "; what is marked ~ is estimated"
 	}
 	isInexact := func(meter string) bool { return m.v.off[meter] > 0 || m.v.unknown[meter] }
 	if slices.ContainsFunc(m.v.meters, isInexact) {

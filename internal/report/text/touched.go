@@ -1,0 +1,48 @@
+package text
+
+import (
+	"slices"
+
+	"ipytracer/internal/words"
+)
+
+// Programs reserve memory that they hardly touch: malloc for a thread, a library for its buffers, np.zeros. Meters of
+// blocks count all of it. So a line counts in resident memory with the pages that it touched first, of which samples
+// say how many. Where these are as many as the blocks that the line made, the size of the blocks is the exact figure.
+
+// sampleSlack is the part of a line's touched memory, one in so many, by which samples may miss the blocks' size.
+const sampleSlack = 50
+
+// touched returns the callers that made resident memory, with the bytes that each has there. Without samples of touched
+// pages it returns all callers as they are.
+func touched(callers []*caller) (made []*caller) {
+	pages, blocks := map[string]*caller{}, map[string]int64{}
+	for _, c := range callers {
+		switch {
+		case c.Meter == residentMeter:
+			pages[c.Key()] = c
+		case words.LiesWithin(c.Meter):
+			blocks[c.Key()] += c.AtPeak
+		}
+	}
+	if len(pages) == 0 {
+		return callers
+	}
+	isFull := func(key string) bool {
+		p := pages[key]
+		return p != nil && p.AtPeak >= blocks[key]-slackOf(p)
+	}
+	return slices.DeleteFunc(callers, func(c *caller) bool {
+		if c.Meter != residentMeter {
+			return !words.LiesWithin(c.Meter) || !isFull(c.Key())
+		}
+		if isFull(c.Key()) {
+			if c.AtPeak -= blocks[c.Key()]; c.AtPeak < slackOf(c) {
+				return true
+			}
+		}
+		return !c.users
+	})
+}
+
+func slackOf(c *caller) int64 { return max(WorthShowing, c.AtPeak/sampleSlack) }
