@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -163,7 +164,7 @@ func TestAbsurdTouches(t *testing.T) {
 	}
 	move(event.Change{Size: math.MinInt64})
 	tracker.allocations.Ended(main)
-	if n := tracker.allocations.Pieces; n != 0 {
-		t.Errorf("%d pieces are left", n)
+	if n := tracker.allocations.Holdings.Of(course.Key{PID: main, Meter: event.Resident}).Total; n != 0 {
+		t.Errorf("%d bytes are left", n)
 	}
 }

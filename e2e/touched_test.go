@@ -46,8 +46,8 @@ func touches(t *testing.T) (known map[string][2]int64, r *model.Report) {
 
 // TestTouchedByInstructions: of memory that becomes resident, the lines are those that touched it first: by every kind
 // of instruction, by the kernel in a system call, by a thread; of files, of shared memory, of arrays that another line
-// made, and of memory that moves as it grows. What is given back has gone. Each is within a fiftieth of what the program
-// knows, and the lines cover nearly all of the exact figure.
+// made, and of memory that moves as it grows. What is given back has gone. Each is within a fiftieth of what the
+// program knows, and the lines cover nearly all of the exact figure.
 func TestTouchedByInstructions(t *testing.T) {
 	together(t)
 	known, r := touches(t)

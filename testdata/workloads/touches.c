@@ -33,8 +33,8 @@ EACH(pushed, __asm__ volatile("movq %%rsp, %%rax; leaq 512(%0), %%rsp; pushq $1;
 			      : "rax", "memory"))
 EACH(untimed, __asm__ volatile("movnti %1, 4(%0)" : : "r"(at), "r"(1) : "memory"))
 
-static void (*const all[])(char *, size_t) = { plain, far, near, scaled, based, strings, copies, wide, exchanged, pushed,
-					       untimed, vex, vex3, evex };
+static void (*const all[])(char *, size_t) = { plain, far,   near,	scaled,	 based,	  strings, copies,
+					       wide,  exchanged, pushed, untimed, vex, vex3, evex };
 
 int touch(int how, char *at, size_t pages)
 {

@@ -38,8 +38,8 @@ def instruction(how):
     m = anonymous(SIZE)
     kept.append(m)
     call = {}
-    exec(f"def instruction_{how}():\n return library.touch({how}, ctypes.c_void_p({address(m)}), {SIZE // 4096})", globals(),
-         call)
+    exec(f"def instruction_{how}():\n return library.touch({how}, ctypes.c_void_p({address(m)}), {SIZE // 4096})",
+         globals(), call)
     kept.append(call)
     if call[f"instruction_{how}"]():
         print(f"instruction_{how}", SIZE, SIZE)

@@ -21,8 +21,8 @@ type Blocks struct {
 
 	Live    map[stacks.BlockKey]stacks.Block
 	Ranges  map[int32]*stacks.Ranges[uint64] // of cpu.mapped, by process
-	Pieces  int                              // number of pieces of all Ranges, and of touched pages
-	touched map[int32]*touchedPages          // samples of resident memory, by process; nil for a process without any
+	Pieces  int                              // number of pieces of all Ranges
+	touched touches                          // samples of resident memory
 	asked   map[stacks.AskedKey]event.Bytes  // the bytes that tensors requested of PyTorch's blocks, at the end
 	// lost has, by the blocks that they hold, the cycles that the garbage collector does not see
 	lost map[stacks.AskedKey]*event.Lost

@@ -12,7 +12,7 @@ import (
 // MoveRange adds a range to the live ranges and to the windows of its segment, or takes it out of them.
 func (a *Blocks) MoveRange(r *windows.Tree, c *event.Change) {
 	if c.Caller == event.Remapped {
-		a.remap(r, c)
+		a.moveTouched(r, c)
 	}
 	key, cs, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.affectedBy(r, c), a.Holdings.Dropped
 	gone, made := stacks.RangesOf(a.Ranges, c.PID).Move(c, c.Stack, &a.Pieces, &a.Holdings.Dropped,
@@ -30,7 +30,7 @@ func (a *Blocks) MoveRange(r *windows.Tree, c *event.Change) {
 
 // Boundary ends all ranges of a process that has executed another program.
 func (a *Blocks) Boundary(_ *windows.Process, b *event.Boundary) {
-	if b.Kind != event.ProcessExec || a.Ranges[b.PID] == nil && a.touched[b.PID] == nil {
+	if b.Kind != event.ProcessExec || a.Ranges[b.PID] == nil && !a.touched.has(b.PID) {
 		return
 	}
 	unmapAll := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
@@ -38,23 +38,21 @@ func (a *Blocks) Boundary(_ *windows.Process, b *event.Boundary) {
 	a.Ended(b.PID)
 }
 
-// Ended drops the ranges of a process that has ended.
+// Ended drops the ranges and the pages of a process that has ended.
 func (a *Blocks) Ended(pid int32) {
 	if ranges := a.Ranges[pid]; ranges != nil {
 		a.Pieces -= ranges.Len()
 	}
 	delete(a.Ranges, pid)
-	a.drop(course.Key{PID: pid, Meter: event.Mapped})
-	a.endTouched(pid)
-}
-
-// drop drops what a process holds of a meter.
-func (a *Blocks) drop(key course.Key) {
-	a.CopyAll(key)
-	if held := a.Held[key]; held != nil {
-		for stack, size := range held.ByStack {
-			a.moveCrest(key, stack, -size)
+	a.touched.end(pid)
+	for _, m := range []event.Meter{event.Mapped, event.Resident} {
+		key := course.Key{PID: pid, Meter: m}
+		a.CopyAll(key)
+		if held := a.Held[key]; held != nil {
+			for stack, size := range held.ByStack {
+				a.moveCrest(key, stack, -size)
+			}
 		}
+		delete(a.Holdings.Held, key)
 	}
-	delete(a.Holdings.Held, key)
 }

@@ -21,7 +21,10 @@ func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
 		return
 	}
 	if c.Meter == event.Resident && !c.Block {
-		a.moveResidentFall(r, c)
+		a.recordFall(c)
+		if a.touched.has(c.PID) {
+			a.moveTurn(r, c)
+		}
 		return
 	}
 	if p := a.Processes.ByPID[c.PID]; p != nil {
@@ -72,7 +75,7 @@ func (a *Blocks) put(r *windows.Tree, c *event.Change, key course.Key) (before, 
 	after = stacks.Block{Size: before.Size + c.Size, Stack: c.Stack}
 	switch {
 	case c.Sample:
-		after = a.sampled(c)
+		after = sampled(a.Stacks, c)
 	case c.Found && isLive:
 		after.Stack = before.Stack
 	case c.Found && c.Size > 0:
@@ -119,18 +122,46 @@ func (a *Blocks) Forget(root uint32, which func(event.Meter) bool) {
 // with the same calls, which marks sums of samples as estimates.
 
 // sampled returns the block that a sample stands for; an empty one for a free.
-func (a *Blocks) sampled(c *event.Change) stacks.Block {
+func sampled(known *stacks.Table, c *event.Change) stacks.Block {
 	if c.Size <= 0 {
 		return stacks.Block{}
 	}
-	return stacks.Block{Size: c.Represents(), Stack: a.Stacks.Sample(c.Stack, c.Represents())}
+	return stacks.Block{Size: c.Represents(), Stack: known.Sample(c.Stack, c.Represents())}
+}
+
+// moveTouched takes in pages that became resident, ceased to be, or were moved by mremap.
+func (a *Blocks) moveTouched(r *windows.Tree, c *event.Change) {
+	key, cs := course.Key{PID: c.PID, Meter: event.Resident}, a.affectedBy(r, c)
+	page, hasRoom := touchedPage{address: c.Address}, false
+	var gone []touchedPage
+	switch {
+	case c.Meter == event.Mapped:
+		gone = a.touched.remap(c)
+	case !c.Sample:
+		gone = a.touched.give(c)
+	default:
+		page.block = sampled(a.Stacks, c)
+		if gone, hasRoom = a.touched.touch(c.PID, page, a.Stacks.Room.Blocks); !hasRoom {
+			a.Holdings.Dropped++
+			a.Flow.Drop(key, c.Represents())
+		}
+		a.followValue(cs, key, c)
+	}
+	for _, p := range gone {
+		a.replace(cs, key, p.block, stacks.Block{})
+	}
+	if hasRoom {
+		cs.times = timesOf(c)
+		a.replace(cs, key, stacks.Block{}, page.block)
+		cs.recordValue(key.Meter, c.Value)
+	}
 }
 
 // moveTurn takes in a value from which a meter fell when a block that was not streamed was freed. The blocks that are
 // live now were live at that value.
 func (a *Blocks) moveTurn(r *windows.Tree, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
-	a.Unstreamed = true
+	a.Unstreamed = a.Unstreamed || c.Meter != event.Resident
 	cs := a.affectedBy(r, c)
 	for _, w := range cs.in {
 		a.beginTallies(w, key)

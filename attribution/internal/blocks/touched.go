@@ -3,15 +3,19 @@ package blocks
 import (
 	"github.com/google/btree"
 
-	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
-	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
 // Of resident memory, samples of touched pages are streamed (see [event.Change.IsTouch]). They live until the system
-// call that gives their addresses back. Where mremap moves pages, the samples move along. As all pages are not streamed,
-// the peak is where the meter's value is highest.
+// call that gives their addresses back. Where mremap moves pages, the samples move along. The peak is where the meter's
+// value is highest: the other pages are not streamed.
+
+// touches are the samples that are resident, by process.
+type touches struct {
+	of    map[int32]*touchedPages
+	count int
+}
 
 // touchedPage is a sample, with the bytes that it stands for.
 type touchedPage struct {
@@ -19,7 +23,7 @@ type touchedPage struct {
 	block   stacks.Block
 }
 
-// touchedPages are the samples of a process that are resident.
+// touchedPages are the samples of a process.
 type touchedPages struct {
 	tree *btree.BTreeG[touchedPage]
 	// remapped has, by thread, the samples that its mremap takes away. They still count: they are somewhere.
@@ -34,19 +38,60 @@ type remapped struct {
 // maxRemapped bounds the threads that are in a call of mremap at the same time.
 const maxRemapped = 1 << 10
 
-func (a *Blocks) touchedBy(pid int32) *touchedPages {
-	pages := a.touched[pid]
+// has reports whether a process has had samples.
+func (t *touches) has(pid int32) bool { return t.of[pid] != nil }
+
+// touch adds a sample. It returns those that were at its address; hasRoom is false where there is no room.
+func (t *touches) touch(pid int32, page touchedPage, room int) (gone []touchedPage, hasRoom bool) {
+	pages := t.of[pid]
 	if pages == nil {
-		if a.touched == nil {
-			a.touched = map[int32]*touchedPages{}
+		if t.of == nil {
+			t.of = map[int32]*touchedPages{}
 		}
 		pages = &touchedPages{
 			tree:     btree.NewG(32, func(x, y touchedPage) bool { return x.address < y.address }),
 			remapped: map[int32]remapped{},
 		}
-		a.touched[pid] = pages
+		t.of[pid] = pages
 	}
-	return pages
+	gone = pages.cut(page.address, page.address+1)
+	t.count -= len(gone)
+	if t.count >= room {
+		return gone, false
+	}
+	t.count++
+	pages.tree.ReplaceOrInsert(page)
+	return gone, true
+}
+
+// give removes the samples of a range that a process gives back, and returns them.
+func (t *touches) give(c *event.Change) (gone []touchedPage) {
+	if pages := t.of[c.PID]; pages != nil {
+		gone = pages.cut(c.Address, c.Address+uint64(max(c.Size, -c.Size)))
+		t.count -= len(gone)
+	}
+	return gone
+}
+
+// remap moves samples with a range of cpu.mapped that mremap has moved: first it is taken away, then it is somewhere.
+// It returns the samples that are nowhere.
+func (t *touches) remap(c *event.Change) (gone []touchedPage) {
+	if pages := t.of[c.PID]; pages != nil {
+		gone = pages.remap(c)
+		t.count -= len(gone)
+	}
+	return gone
+}
+
+// end removes the samples of a process that has ended, or has executed another program.
+func (t *touches) end(pid int32) {
+	if pages := t.of[pid]; pages != nil {
+		t.count -= pages.tree.Len()
+		for _, moved := range pages.remapped {
+			t.count -= len(moved.pages)
+		}
+		delete(t.of, pid)
+	}
 }
 
 // cut removes the samples of [start, end) and returns them, in order of address.
@@ -61,90 +106,29 @@ func (t *touchedPages) cut(start, end uint64) (gone []touchedPage) {
 	return gone
 }
 
-// moveTouched takes in pages that became resident, or ceased to be.
-func (a *Blocks) moveTouched(r *windows.Tree, c *event.Change) {
-	key, pages, cs := course.Key{PID: c.PID, Meter: c.Meter}, a.touchedBy(c.PID), a.affectedBy(r, c)
-	if !c.Sample {
-		a.untouch(cs, key, pages.cut(c.Address, c.Address+uint64(max(c.Size, -c.Size))))
-		return
-	}
-	before := pages.cut(c.Address, c.Address+1)
-	if a.Pieces-len(before) >= a.Stacks.Room.Blocks {
-		a.untouch(cs, key, before)
-		a.Holdings.Dropped++
-		a.Flow.Drop(key, c.Represents())
-		return
-	}
-	a.Pieces++
-	page := touchedPage{address: c.Address, block: a.sampled(c)}
-	pages.tree.ReplaceOrInsert(page)
-	a.followValue(cs, key, c)
-	a.untouch(cs, key, before)
-	cs.times = timesOf(c)
-	a.replace(cs, key, stacks.Block{}, page.block)
-	cs.recordValue(key.Meter, c.Value)
-}
-
-// untouch takes in that samples are not resident any more.
-func (a *Blocks) untouch(cs affected, key course.Key, gone []touchedPage) {
-	a.Pieces -= len(gone)
-	for _, p := range gone {
-		a.replace(cs, key, p.block, stacks.Block{})
-	}
-}
-
-// moveResidentFall takes in a value from which resident memory fell.
-func (a *Blocks) moveResidentFall(r *windows.Tree, c *event.Change) {
-	a.recordFall(c)
-	if a.touched[c.PID] == nil {
-		return
-	}
-	key, cs := course.Key{PID: c.PID, Meter: c.Meter}, a.affectedBy(r, c)
-	a.followValue(cs, key, c)
-	cs.recordValue(key.Meter, c.Value)
-}
-
-// remap moves samples with a range of cpu.mapped that mremap has moved: first it is taken away, then it is somewhere.
-func (a *Blocks) remap(r *windows.Tree, c *event.Change) {
-	pages := a.touched[c.PID]
-	if pages == nil {
-		return
-	}
-	key, cs := course.Key{PID: c.PID, Meter: event.Resident}, a.affectedBy(r, c)
-	moved := pages.remapped[c.TID]
-	delete(pages.remapped, c.TID)
+func (t *touchedPages) remap(c *event.Change) (gone []touchedPage) {
+	moved := t.remapped[c.TID]
+	delete(t.remapped, c.TID)
 	if c.Size < 0 {
-		a.untouch(cs, key, moved.pages) // their new place was not seen
-		taken := pages.cut(c.Address, c.Address+uint64(-c.Size))
-		if len(taken) > 0 && len(pages.remapped) < maxRemapped {
-			pages.remapped[c.TID] = remapped{c.Address, taken}
-		} else {
-			a.untouch(cs, key, taken)
+		gone = moved.pages // their new place was not seen
+		taken := t.cut(c.Address, c.Address+uint64(-c.Size))
+		if len(taken) == 0 {
+			return gone
 		}
-		return
+		if len(t.remapped) >= maxRemapped {
+			return append(gone, taken...)
+		}
+		t.remapped[c.TID] = remapped{c.Address, taken}
+		return gone
 	}
-	a.untouch(cs, key, pages.cut(c.Address, c.Address+uint64(c.Size)))
+	gone = t.cut(c.Address, c.Address+uint64(c.Size))
 	for i, p := range moved.pages {
 		by := p.address - moved.from
 		if by >= uint64(c.Size) {
-			a.untouch(cs, key, moved.pages[i:]) // the range has shrunk
-			return
+			return append(gone, moved.pages[i:]...) // the range has shrunk
 		}
 		p.address = c.Address + by
-		pages.tree.ReplaceOrInsert(p)
+		t.tree.ReplaceOrInsert(p)
 	}
-}
-
-// endTouched drops the samples of a process that has ended, or has executed another program.
-func (a *Blocks) endTouched(pid int32) {
-	pages := a.touched[pid]
-	if pages == nil {
-		return
-	}
-	a.Pieces -= pages.tree.Len()
-	for _, moved := range pages.remapped {
-		a.Pieces -= len(moved.pages)
-	}
-	delete(a.touched, pid)
-	a.drop(course.Key{PID: pid, Meter: event.Resident})
+	return gone
 }
