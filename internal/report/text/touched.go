@@ -28,20 +28,20 @@ func touched(callers []*caller) (made []*caller) {
 	if len(pages) == 0 {
 		return callers
 	}
-	isFull := func(key string) bool {
-		p := pages[key]
-		return p != nil && p.AtPeak >= blocks[key]-slackOf(p)
+	full := map[string]bool{} // paths that touched all of their blocks
+	for key, p := range pages {
+		full[key] = p.AtPeak >= blocks[key]-slackOf(p)
 	}
 	return slices.DeleteFunc(callers, func(c *caller) bool {
+		isFull := full[c.Key()]
 		if c.Meter != residentMeter {
-			return !words.LiesWithin(c.Meter) || !isFull(c.Key())
+			return !words.LiesWithin(c.Meter) || !isFull
 		}
-		if isFull(c.Key()) {
-			if c.AtPeak -= blocks[c.Key()]; c.AtPeak < slackOf(c) {
-				return true
-			}
+		least := slackOf(c)
+		if isFull {
+			c.AtPeak -= blocks[c.Key()]
 		}
-		return !c.users
+		return !c.users || isFull && blocks[c.Key()] > 0 && c.AtPeak < least
 	})
 }
 
