@@ -56,7 +56,7 @@ var smallTables = map[string]uint32{
 // allocate all entries at the load: kernels without an allocator for BPF programs (bpf_mem_alloc). There the verifier
 // refuses a growing table in a program that may sleep, and warns in the kernel's log about one in any other program
 // (check_map_prog_compatibility in kernel/bpf/verifier.c of 5.15). All maps and rings then take 97 MiB instead of 80;
-// with small tables 31 MiB in both cases. The table of malloc's blocks takes 80 MiB instead of 32.
+// with small tables 28 MiB in both cases. The table of malloc's blocks takes 80 MiB instead of 32.
 var allocatedTables = map[string][2]uint32{
 	"blocks": {1 << 18, 1 << 15}, "torch_blocks": {1 << 16, 1 << 13}, "arrow_blocks": {1 << 16, 1 << 13},
 	"heap_blocks": {1 << 20, 1 << 18}, "cuda_objects": {1 << 16, 1 << 13}, "torch_batches": {1 << 14, 1 << 11},

@@ -19,7 +19,7 @@ import (
 // reported if PyTorch took more memory from the driver although as much was free in its cache.
 func (j *judge) fragmented() {
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.torch.devices),
-		func(a, b course.Key) int { return int(a.PID-b.PID) + 1000*int(a.Meter) - 1000*int(b.Meter) }) {
+		func(a, b course.Key) int { return cmp.Or(cmp.Compare(a.Meter, b.Meter), cmp.Compare(a.PID, b.PID)) }) {
 		if !j.isJudgedProcess(key.PID) {
 			continue
 		}

@@ -88,12 +88,10 @@ func (v session) head(report *model.Report) {
 	}
 	parts = append(parts, ".")
 	separator := " Peaks of the session: "
-	for i, id := range v.meters {
+	for _, id := range v.meters {
 		if f, ok := v.peaks[id]; ok && f.Peak != 0 {
-			if i > 0 {
-				separator = ", "
-			}
 			parts = append(parts, separator, meterName(id), " "+words.Highest.Text(&f))
+			separator = ", "
 		}
 	}
 	v.paragraph(parts...)

@@ -43,7 +43,7 @@ var planted = func(c ledger.Costs) ledger.Costs { return c }
 func (p *Prices) begin(unpaid bool) error {
 	p.unpaid = unpaid
 	p.start()
-	return p.tell()
+	return p.apply()
 }
 
 func (p *Prices) start() {
@@ -101,7 +101,7 @@ func (p *Prices) Take(m Measurement) error {
 	}
 	p.confirm(first || !before.Agree(p.Costs), m.Costs)
 	p.Log.Debug("cost of a probe", "emulated", p.Costs.Emulated, "stepped", p.Costs.Stepped, "noisy", p.Costs.Noisy)
-	return p.tell()
+	return p.apply()
 }
 
 // confirm counts the measurements that agree with the costs that count, and schedules another until there are two.
@@ -203,8 +203,8 @@ var paid = []ledger.Group{
 	ledger.GroupCode, ledger.GroupTorch, ledger.GroupTorchCPU, ledger.GroupArrow,
 }
 
-// tell sets the prices of hits in the kernel half, for each group and kind of site.
-func (p *Prices) tell() error {
+// apply sets the prices of hits in the kernel half, for each group and kind of site.
+func (p *Prices) apply() error {
 	if p.unpaid {
 		return nil
 	}
