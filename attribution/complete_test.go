@@ -28,6 +28,7 @@ func TestCompleteIsOfFiguresAndWindows(t *testing.T) {
 		event.LostBoundaries: figures, event.LostStatements: figures, event.LostMarkers: figures,
 		event.LostReadings: figures, event.LostNested: figures,
 		event.LostThreads: figures, event.LostProcesses: figures, event.LostUnseen: figures, event.LostDevice: figures,
+		event.LostPool:                    figures,
 		event.LostProbes:                  figures,
 		"table of live NumPy blocks full": figures, "memory of the target not readable": figures,
 		"what nobody has thought of": figures,

@@ -96,17 +96,29 @@ static __always_inline __u64 wide(struct call *c, __u64 number)
 	return c->narrow ? (__u32)number : number;
 }
 
-/*
- * Returns the device of a pool. If the pool is not known, returns `otherwise`, the current device, mostly as a guess.
- */
-static __noinline __u32 device_of_pool(__u32 slot, __u64 address, __u32 otherwise)
+/* A flag beside a device: the memory is from a pool that is not known. It may be in the host's memory. */
+#define UNKNOWN_POOL (1u << 29)
+
+/* Returns the device of a pool's memory. `current` is that of the current context: a guess if the pool is not known. */
+static __noinline __u32 device_of_pool(__u32 slot, __u64 address, __u32 current)
 {
 	struct cuda_object *pool = object_at(slot, CUDA_POOL, address);
-	struct cuda_devices *d = bpf_map_lookup_elem(&ordinals, &slot);
 
-	if (pool)
-		return pool->device;
-	return otherwise | (d && (d->only || (!d->several && !d->late)) ? 0 : GUESSED);
+	if (!pool)
+		return current | UNKNOWN_POOL;
+	return pool->device == ANY_DEVICE ? current : pool->device;
+}
+
+/* Counts memory that may count with the wrong meter. */
+static __noinline int misplaced(__u32 slot, __u32 device, __s64 size)
+{
+	if (device & UNKNOWN_POOL) {
+		lose(LOSS_POOL);
+		misses(slot, MISSING_CUDA, size);
+	} else if (device & GUESSED) {
+		guessed(slot, size);
+	}
+	return 0;
 }
 
 /* Handles the return of a call that allocates memory. */
@@ -140,18 +152,17 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 		break;
 	}
 	if (kind == CUDA_HANDLE)
-		device = located(slot, c->argument[2]);
-	else if (kind != CUDA_HOST)
+		device = located_by(slot, c->argument[2]);
+	if (device == ANY_DEVICE || (kind != CUDA_HANDLE && kind != CUDA_HOST))
 		device = current_device(slot, &context);
-	else
+	if (kind == CUDA_HOST)
 		context = current_context(cuda_thread(false)); /* page locks go with it as well */
 	if (is_pooled(c->operation))
 		context = 0;
 	if (c->operation == CUDA_ALLOC_POOL)
 		device = device_of_pool(slot, c->argument[2], device);
-	if (device & GUESSED)
-		guessed(slot, failed ? 0 : size);
-	device &= ~GUESSED;
+	misplaced(slot, device, failed ? 0 : size);
+	device &= ~(GUESSED | UNKNOWN_POOL);
 	if (failed) {
 		struct process *p = process_at(slot);
 		struct device *d = device == HOST_DEVICE ? NULL : device_at(slot, device);
@@ -171,17 +182,39 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 	return 0;
 }
 
+/* Notes where the memory of a pool is. */
 static __noinline int pool_made(struct call *c, __u32 slot)
 {
 	if (!c)
 		return 0;
-	struct cuda_key key = key_of(slot, CUDA_POOL, user_word(c->argument[0]));
 	struct cuda_object pool = { .references = 1 };
+	__u64 address = 0;
 
-	pool.device = c->operation == CUDA_POOL_DEFAULT ? physical_device(slot, c->argument[1])
-							: located(slot, c->argument[1]);
+	switch (c->operation) {
+	case CUDA_POOL_CREATE:
+		address = user_word(c->argument[0]);
+		pool.device = located_by(slot, c->argument[1]);
+		break;
+	case CUDA_POOL_DEFAULT:
+		address = user_word(c->argument[0]);
+		pool.device = physical_device(slot, c->argument[1]);
+		break;
+	case CUDA_POOL_SET:
+		address = c->argument[1];
+		pool.device = physical_device(slot, c->argument[0]);
+		break;
+	case CUDA_POOL_AT:
+		address = user_word(c->argument[0]);
+		pool.device = located_at(slot, c->argument[1], c->argument[2]);
+		break;
+	case CUDA_POOL_SET_AT:
+		address = c->argument[2];
+		pool.device = located_at(slot, c->argument[0], c->argument[1]);
+		break;
+	}
+	struct cuda_key key = key_of(slot, CUDA_POOL, address);
 	if (bpf_map_update_elem(&cuda_objects, &key, &pool, BPF_ANY))
-		lose(LOSS_OBJECT); /* then the device of its blocks is a guess */
+		lose(LOSS_OBJECT); /* then the place of its blocks is a guess */
 	return 0;
 }
 
@@ -225,6 +258,9 @@ static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 		break;
 	case CUDA_POOL_CREATE:
 	case CUDA_POOL_DEFAULT:
+	case CUDA_POOL_SET:
+	case CUDA_POOL_AT:
+	case CUDA_POOL_SET_AT:
 		pool_made(c, slot);
 		break;
 	case CUDA_CTX_CREATE: {

@@ -11,9 +11,27 @@ struct allocation_properties {
 };
 
 /* CUmemPoolProps begins with allocType, handleTypes, location {type, id} (CUDA 11.2 to 13). */
-#define LOCATION_DEVICE 1
 
-static __always_inline __u32 located(__u32 slot, __u64 properties)
+/* CUmemLocationType: 2 to 4 are the host, one of its NUMA nodes, and the thread's node; 0 of managed memory: none. */
+#define LOCATION_DEVICE	      1
+#define LOCATION_HOST	      2
+#define LOCATION_HOST_CURRENT 4
+#define TYPE_MANAGED	      2 /* CUmemAllocationType (CUDA 13) */
+
+/* Returns the device of a location, HOST_DEVICE, or ANY_DEVICE. Kinds of locations newer than CUDA 13.2 are a guess. */
+static __always_inline __u32 located(__u32 slot, struct allocation_properties *at)
+{
+	if (at->location_type == LOCATION_DEVICE)
+		return physical_device(slot, at->location_id);
+	if (at->type == TYPE_MANAGED)
+		return ANY_DEVICE;
+	if (at->location_type >= LOCATION_HOST && at->location_type <= LOCATION_HOST_CURRENT)
+		return HOST_DEVICE;
+	return physical_device(slot, 0) | GUESSED;
+}
+
+/* Returns the same for the properties of an allocation or of a pool, at an address of the process. */
+static __noinline __u32 located_by(__u32 slot, __u64 properties)
 {
 	struct allocation_properties at = {};
 
@@ -21,7 +39,23 @@ static __always_inline __u32 located(__u32 slot, __u64 properties)
 		lose(LOSS_READ);
 		return physical_device(slot, 0) | GUESSED;
 	}
-	return at.location_type == LOCATION_DEVICE ? physical_device(slot, at.location_id) : HOST_DEVICE;
+	return located(slot, &at);
+}
+
+/* Returns the same for a CUmemLocation at an address of the process, and a type of allocation. */
+static __noinline __u32 located_at(__u32 slot, __u64 location, __u32 type)
+{
+	struct allocation_properties at = {};
+	__u64 words = 0;
+
+	if (READ(words, location)) {
+		lose(LOSS_READ);
+		return physical_device(slot, 0) | GUESSED;
+	}
+	at.type = type;
+	at.location_type = (__u32)words;
+	at.location_id = words >> 32;
+	return located(slot, &at);
 }
 
 /* Records that memory of another process was opened or closed here. It counts in the process that allocated it. */

@@ -29,6 +29,7 @@ enum loss {
 	LOSS_STATEMENT = LOSS_FULL + MOST_MISSINGS, /* see enum refused */
 	LOSS_MARKER,
 	LOSS_READING,
+	LOSS_POOL, /* memory of an unknown CUDA pool: on any device, or in the host's memory */
 	LOSSES = 32,
 };
 

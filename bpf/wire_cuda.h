@@ -32,6 +32,9 @@ enum cuda_operation {
 	CUDA_ARRAY_DESTROY,   /* (array), mipmapped ones as well */
 	CUDA_POOL_CREATE,     /* (pool *, properties *) */
 	CUDA_POOL_DEFAULT,    /* (pool *, device): cuDeviceGetDefaultMemPool, cuDeviceGetMemPool */
+	CUDA_POOL_SET,	      /* (device, pool) */
+	CUDA_POOL_AT,	      /* (pool *, location *, type): cuMemGetDefaultMemPool, cuMemGetMemPool (CUDA 13) */
+	CUDA_POOL_SET_AT,     /* (location *, type, pool) */
 	CUDA_CTX_CREATE,      /* (context *, …, device) */
 	CUDA_CTX_DESTROY,     /* (context) */
 	CUDA_CTX_SET,	      /* (context) */
@@ -91,13 +94,14 @@ struct cuda_key {
 struct cuda_object {
 	__s64 size;
 	__u64 owner;	  /* memory: its context, 0 if it outlives that; mappings: their handle; primary contexts: 1 */
-	__u32 device;	  /* physical; HOST_DEVICE: page-locked host memory */
+	__u32 device;	  /* physical; HOST_DEVICE: page-locked host memory; of a pool: where its memory is */
 	__u32 references; /* handles and primary contexts */
 	__u32 mappings;	  /* handles */
 	__u32 batch;	  /* see torch.h */
 };
 
 #define HOST_DEVICE   0xffffu
+#define ANY_DEVICE    0xfffeu /* a pool of managed memory: each block counts on the device of the current context */
 #define CONTEXT_STACK 8
 #define MAX_BATCHES   65536
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/event"
 	"ipytracer/model"
 )
 
@@ -217,6 +218,28 @@ func TestGPULateAttach(t *testing.T) {
 	last := windows[len(windows)-1].Meters["gpu.0.driver"]
 	if r.Certificate.UnknownDeviceFrees == 0 {
 		t.Errorf("memory from before the attach was freed, and the certificate says nothing; driver %+v", last)
+	}
+	checkCertificate(t, r)
+}
+
+// TestGPUUnknownPool: a pool was requested before the attach, so its memory may be on a GPU or in the host's memory. It
+// is counted with one of them, and neither figure is exact.
+func TestGPUUnknownPool(t *testing.T) {
+	together(t)
+	r, _, windows := runGPU(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--begin", "pool_used"}},
+		[]string{"keep", "pool_kept", "pool_used", "end"}, nil, "--budget", "off")
+	for i, w := range windows {
+		if w.Name != "" || !strings.Contains(w.Source, "outside, 0") {
+			continue
+		}
+		for _, meter := range []string{"gpu.0.driver", "cpu.pinned"} {
+			if f, ok := windows[i].Meters[meter]; !ok || f.Exact {
+				t.Errorf("%s: %+v, want a figure that is not exact", meter, f)
+			}
+		}
+	}
+	if !slices.ContainsFunc(r.Certificate.Lost, func(l model.Loss) bool { return l.Reason == event.LostPool }) {
+		t.Errorf("the certificate does not name the pool: %+v", r.Certificate.Lost)
 	}
 	checkCertificate(t, r)
 }

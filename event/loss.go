@@ -54,6 +54,7 @@ const (
 	LostNative     = "native frames not known in time"
 	LostMapping    = "no room for a call that moves memory"
 	LostDevice     = "GPU memory whose device is a guess"
+	LostPool       = "memory of CUDA's pools that are not known: on any GPU, or in page-locked memory"
 	LostProbes     = "places that could not be probed or read (see the problems)"
 	// Fetched: the record found no room in the ring, and was fetched from the store. So nothing is lost.
 	Fetched = "boundary ring full (fetched from the store)"

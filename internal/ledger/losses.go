@@ -25,6 +25,7 @@ var lossNames = [kernelLossLOSSES]string{
 	kernelLossLOSS_STATEMENT:     event.LostStatements,
 	kernelLossLOSS_MARKER:        event.LostMarkers,
 	kernelLossLOSS_READING:       event.LostReadings,
+	kernelLossLOSS_POOL:          event.LostPool,
 }
 
 func lossName(reason kernelLoss) string {

@@ -10,7 +10,7 @@ import (
 // TestLossNames: every reason that the kernel counts has a name of its own.
 func TestLossNames(t *testing.T) {
 	var names []string
-	for reason := range kernelLoss(kernelLossLOSS_READING + 1) {
+	for reason := range kernelLoss(kernelLossLOSS_POOL + 1) {
 		name := lossName(reason)
 		if slices.Contains(names, name) && name != "" {
 			t.Errorf("two reasons are called %q", name)
@@ -24,7 +24,7 @@ func TestLossNames(t *testing.T) {
 		kernelLoss(event.MissingTorch)); name != "table of live tensors on the CPU full" {
 		t.Errorf("tensors that find no room are %q", name)
 	}
-	for _, last := range []string{event.LostStatements, event.LostMarkers, event.LostReadings} {
+	for _, last := range []string{event.LostStatements, event.LostMarkers, event.LostReadings, event.LostPool} {
 		if !slices.Contains(names, last) {
 			t.Errorf("nothing is called %q", last)
 		}

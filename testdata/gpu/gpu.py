@@ -64,7 +64,8 @@ class IpcHandle(ctypes.Structure):
 
 
 UINT8, HALF, FLOAT = 0x01, 0x10, 0x20       # CU_AD_FORMAT_*
-PINNED, DEVICE = 1, 1                       # CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE
+PINNED, MANAGED = 1, 2                      # CU_MEM_ALLOCATION_TYPE_*
+NOWHERE, DEVICE, HOST, NUMA = 0, 1, 2, 3    # CU_MEM_LOCATION_TYPE_NONE, _DEVICE, _HOST, _HOST_NUMA
 POSIX_FD, FABRIC = 1, 8                     # CU_MEM_HANDLE_TYPE_*
 
 
@@ -125,9 +126,13 @@ class Driver(Library):
     def unreserve(self, address, size):
         self.call("cuMemAddressFree", address, size)
 
-    def pool(self, device=0):
-        props = PoolProps(PINNED, 0, Location(DEVICE, device))
+    def pool(self, device=0, place=DEVICE, type=PINNED):
+        props = PoolProps(type, 0, Location(place, device))
         return self.give("cuMemPoolCreate", ctypes.byref(props))
+
+    def pool_at(self, place, type=PINNED, name="cuMemGetDefaultMemPool", device=0):
+        """Returns the pool of a location (CUDA 13)."""
+        return self.give(name, ctypes.byref(Location(place, device)), type)
 
     def array(self, width, height, format, channels):
         return self.give("cuArrayCreate_v2", ctypes.byref(ArrayDesc(width, height, format, channels)))

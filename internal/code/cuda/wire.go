@@ -27,14 +27,17 @@ const (
 	ArrayDestroy   Operation = 20 // (array), mipmapped ones as well
 	PoolCreate     Operation = 21 // (pool *, properties *)
 	PoolDefault    Operation = 22 // (pool *, device): cuDeviceGetDefaultMemPool, cuDeviceGetMemPool
-	ContextCreate  Operation = 23 // (context *, …, device)
-	ContextDestroy Operation = 24 // (context)
-	ContextSet     Operation = 25 // (context)
-	ContextPush    Operation = 26 // (context)
-	ContextPop     Operation = 27 // (context *)
-	PrimaryRetain  Operation = 28 // (context *, device)
-	PrimaryRelease Operation = 29 // (device)
-	PrimaryReset   Operation = 30 // (device)
-	Checkpoint     Operation = 31 // (pid, …): by any process. The memory of process pid on its devices moves to the host
-	Restore        Operation = 32 // (pid, …): that memory comes back
+	PoolSet        Operation = 23 // (device, pool)
+	PoolAt         Operation = 24 // (pool *, location *, type): cuMemGetDefaultMemPool, cuMemGetMemPool (CUDA 13)
+	PoolSetAt      Operation = 25 // (location *, type, pool)
+	ContextCreate  Operation = 26 // (context *, …, device)
+	ContextDestroy Operation = 27 // (context)
+	ContextSet     Operation = 28 // (context)
+	ContextPush    Operation = 29 // (context)
+	ContextPop     Operation = 30 // (context *)
+	PrimaryRetain  Operation = 31 // (context *, device)
+	PrimaryRelease Operation = 32 // (device)
+	PrimaryReset   Operation = 33 // (device)
+	Checkpoint     Operation = 34 // (pid, …): by any process. The memory of process pid on its devices moves to the host
+	Restore        Operation = 35 // (pid, …): that memory comes back
 )

@@ -24,7 +24,7 @@ struct context {
 };
 
 /* The kinds of an address. */
-enum kind { LINEAR, PITCH, MANAGED, ASYNC, HOST, REGISTERED, OPENED };
+enum kind { LINEAR, PITCH, MANAGED, ASYNC, POOLED_HOST, HOST, REGISTERED, OPENED };
 
 struct block {
 	enum kind kind;
@@ -59,6 +59,8 @@ void discharge(int device, int64_t bytes);
 /* A block with an address of its own, counted. NULL: out of memory. */
 struct block *block_new(enum kind kind, int device, int64_t bytes, int64_t span, struct context *context);
 struct block *block_at(uint64_t address);
+/* The same for page-locked memory of the host. */
+struct block *host_block_new(enum kind kind, size_t bytes, int device, struct context *context);
 /* Frees the block of that kind at an address, the whole work of some calls. unknown: the result without a block. */
 CUresult free_kind(uint64_t address, enum kind kind, CUresult unknown);
 /* Removes it from the list, subtracts its bytes, frees it. */

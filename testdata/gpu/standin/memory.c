@@ -58,7 +58,7 @@ struct block *block_at(uint64_t address)
 
 static int is_host(struct block *b)
 {
-	return b->kind == HOST || b->kind == REGISTERED;
+	return b->kind == HOST || b->kind == REGISTERED || b->kind == POOLED_HOST;
 }
 
 void block_free(struct block *block)
@@ -72,7 +72,7 @@ void block_free(struct block *block)
 		truth_add(&truth_self()->pinned, -block->bytes);
 	else if (block->kind != OPENED)
 		discharge(block->device, block->bytes);
-	if (block->kind == HOST)
+	if (block->kind == HOST || block->kind == POOLED_HOST)
 		munmap((void *)block->address, (size_t)block->span);
 	else if (block->kind != REGISTERED)
 		range_give(block->address);
@@ -200,23 +200,31 @@ API CUresult cuMemFree(unsigned address)
 
 /* ---- host memory ----------------------------------------------------------------------------------------------- */
 
-static CUresult host(void **address, size_t bytes)
+struct block *host_block_new(enum kind kind, size_t bytes, int device, struct context *context)
 {
 	size_t span = (bytes + 4095) & ~(size_t)4095;
+	void *p = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	truth_add(&truth_self()->pinned, (int64_t)bytes);
+	return keep(kind, (uint64_t)p, (int64_t)bytes, (int64_t)span, device, context);
+}
+
+static CUresult host(void **address, size_t bytes)
+{
 	struct context *c;
-	void *p;
+	struct block *b;
 	CUresult r = enter_context(&c);
 
 	if (r)
 		return r;
 	if (!address || !bytes)
 		return leave(CUDA_ERROR_INVALID_VALUE);
-	p = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
+	b = host_block_new(HOST, bytes, c->device, c);
+	if (!b)
 		return leave(CUDA_ERROR_OUT_OF_MEMORY);
-	keep(HOST, (uint64_t)p, (int64_t)bytes, (int64_t)span, c->device, c);
-	truth_add(&truth_self()->pinned, (int64_t)bytes);
-	*address = p;
+	*address = (void *)b->address;
 	return leave(CUDA_SUCCESS);
 }
 

@@ -1,22 +1,28 @@
 /*
  * Stream-ordered memory. It counts from the call that allocates it to the call that frees it: streams are always idle
  * here. The cache of a pool does not count, so trimming changes no measured figure. The memory belongs to the pool's
- * device, whatever context is current, and to no context.
+ * device, whatever context is current, and to no context. Since CUDA 13 a pool may be in the host's memory, or of managed
+ * memory, which counts on the device of the current context.
  */
 #include <stdlib.h>
 
 #include "internal.h"
 
+enum { HOST_POOL = -1, MANAGED_POOL = -2 };
+
 enum { CHUNK = 32 << 20 };	/* a pool takes memory from the device in pieces of this size */
 
 struct pool {
-	int device, is_default, alive;
+	int device, is_default, alive;	/* device: or HOST_POOL, MANAGED_POOL */
 	int64_t used, used_high, reserved, reserved_high;
 	uint64_t threshold;
 	struct pool *next;
 };
 
 static struct pool defaults[TRUTH_DEVICES], *current[TRUTH_DEVICES], *pools;
+static struct pool host_default = { .device = HOST_POOL, .is_default = 1, .alive = 1 }, *host_current = &host_default;
+static struct pool managed_default = { .device = MANAGED_POOL, .is_default = 1, .alive = 1 },
+	*managed_current = &managed_default;
 
 static struct pool *default_of(int device)
 {
@@ -37,6 +43,8 @@ static int is_known(struct pool *pool)
 	for (int i = 0; i < TRUTH_DEVICES; i++)
 		if (pool == &defaults[i])
 			return pool->alive;
+	if (pool == &host_default || pool == &managed_default)
+		return 1;
 	for (struct pool *p = pools; p; p = p->next)
 		if (p == pool)
 			return p->alive;
@@ -65,7 +73,11 @@ static CUresult allocate(CUdeviceptr *address, size_t bytes, struct pool *pool, 
 		pool = current_of(c->device);
 	if (!address || !bytes || !is_known(pool))
 		return leave(CUDA_ERROR_INVALID_VALUE);
-	b = bytes > INT64_MAX / 2 ? NULL : block_new(ASYNC, pool->device, (int64_t)bytes, (int64_t)bytes, NULL);
+	if (pool->device == HOST_POOL)
+		b = host_block_new(POOLED_HOST, bytes, c->device, NULL);
+	else
+		b = bytes > INT64_MAX / 2 ? NULL : block_new(ASYNC, pool->device == MANAGED_POOL ? c->device : pool->device,
+							     (int64_t)bytes, (int64_t)bytes, NULL);
 	if (!b)
 		return leave(CUDA_ERROR_OUT_OF_MEMORY);
 	b->pool = pool;
@@ -90,7 +102,7 @@ static CUresult release(CUdeviceptr address)
 		return r;
 	b = block_at(address);
 	/* Memory of cuMemAlloc may be freed in stream order too (Programming Guide, "Stream Ordered Memory Allocator"). */
-	if (!b || (b->kind != ASYNC && b->kind != LINEAR))
+	if (!b || (b->kind != ASYNC && b->kind != POOLED_HOST && b->kind != LINEAR))
 		return leave(CUDA_ERROR_INVALID_VALUE);
 	block_free(b);
 	return leave(CUDA_SUCCESS);
@@ -134,6 +146,25 @@ API CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream)
 
 /* ---- the pools themselves -------------------------------------------------------------------------------------- */
 
+/* *at is the device of a location, HOST_POOL or MANAGED_POOL. */
+static CUresult locate(const CUmemLocation *location, int type, int *at)
+{
+	if (type == CU_MEM_ALLOCATION_TYPE_MANAGED && location->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA) {
+		*at = MANAGED_POOL;
+		return CUDA_SUCCESS;
+	}
+	if (type != CU_MEM_ALLOCATION_TYPE_PINNED)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (location->type == CU_MEM_LOCATION_TYPE_HOST || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA) {
+		*at = HOST_POOL;
+		return CUDA_SUCCESS;
+	}
+	if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_INVALID_VALUE;
+	*at = device_of(location->id);
+	return *at < 0 ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
 API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
 	struct pool *p;
@@ -142,12 +173,11 @@ API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 
 	if (r)
 		return r;
-	if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
-	    props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+	if (!out || !props)
 		return leave(CUDA_ERROR_INVALID_VALUE);
-	device = device_of(props->location.id);
-	if (device < 0)
-		return leave(CUDA_ERROR_INVALID_DEVICE);
+	r = locate(&props->location, props->allocType, &device);
+	if (r)
+		return leave(r);
 	p = calloc(1, sizeof *p);
 	p->device = device;
 	p->alive = 1;
@@ -170,8 +200,12 @@ API CUresult cuMemPoolDestroy(CUmemoryPool pool)
 	if (!is_known(pool) || pool->is_default)
 		return leave(CUDA_ERROR_INVALID_VALUE);
 	pool->alive = 0;	/* the structure stays: blocks may still point to it */
-	if (current[pool->device] == pool)
+	if (pool->device >= 0 && current[pool->device] == pool)
 		current[pool->device] = NULL;
+	if (host_current == pool)
+		host_current = &host_default;
+	if (managed_current == pool)
+		managed_current = &managed_default;
 	return leave(CUDA_SUCCESS);
 }
 
@@ -261,5 +295,63 @@ API CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
 	if (!is_known(pool) || pool->device != device)
 		return leave(CUDA_ERROR_INVALID_VALUE);
 	current[device] = pool;
+	return leave(CUDA_SUCCESS);
+}
+
+/* ---- by location (CUDA 13) -------------------------------------------------------------------------------------- */
+
+static CUresult pool_at(CUmemoryPool *pool, const CUmemLocation *location, int type, int is_default)
+{
+	int at;
+	CUresult r = enter();
+
+	if (r)
+		return r;
+	if (!pool || !location)
+		return leave(CUDA_ERROR_INVALID_VALUE);
+	r = locate(location, type, &at);
+	if (r)
+		return leave(r);
+	if (at == HOST_POOL)
+		*pool = is_default ? &host_default : host_current;
+	else if (at == MANAGED_POOL)
+		*pool = is_default ? &managed_default : managed_current;
+	else
+		*pool = is_default ? default_of(at) : current_of(at);
+	return leave(CUDA_SUCCESS);
+}
+
+API CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool, CUmemLocation *location, int type)
+{
+	CUresult r = pool_at(pool, location, type, 1);
+
+	return r;
+}
+
+API CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, int type)
+{
+	CUresult r = pool_at(pool, location, type, 0);
+
+	return r;
+}
+
+API CUresult cuMemSetMemPool(CUmemLocation *location, int type, CUmemoryPool pool)
+{
+	int at;
+	CUresult r = enter();
+
+	if (r)
+		return r;
+	if (!location || !is_known(pool))
+		return leave(CUDA_ERROR_INVALID_VALUE);
+	r = locate(location, type, &at);
+	if (r || at != pool->device)
+		return leave(r ? r : CUDA_ERROR_INVALID_VALUE);
+	if (at == HOST_POOL)
+		host_current = pool;
+	else if (at == MANAGED_POOL)
+		managed_current = pool;
+	else
+		current[at] = pool;
 	return leave(CUDA_SUCCESS);
 }

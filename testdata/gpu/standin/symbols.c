@@ -33,6 +33,8 @@
 	S(cuMemPoolGetAttribute, cuMemPoolGetAttribute, 11020) \
 	S(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020) \
 	S(cuDeviceGetMemPool, cuDeviceGetMemPool, 11020) S(cuDeviceSetMemPool, cuDeviceSetMemPool, 11020) \
+	S(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, 13000) S(cuMemGetMemPool, cuMemGetMemPool, 13000) \
+	S(cuMemSetMemPool, cuMemSetMemPool, 13000) \
 	S(cuMemAddressReserve, cuMemAddressReserve, 10020) S(cuMemAddressFree, cuMemAddressFree, 10020) \
 	S(cuMemCreate, cuMemCreate, 10020) S(cuMemRelease, cuMemRelease, 10020) S(cuMemMap, cuMemMap, 10020) \
 	S(cuMemUnmap, cuMemUnmap, 10020) S(cuMemSetAccess, cuMemSetAccess, 10020) \
