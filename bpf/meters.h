@@ -36,6 +36,12 @@ static __always_inline __u32 meter_of(__u32 member)
 	return member == MM_ANONPAGES ? METER_ANON : member == MM_FILEPAGES ? METER_FILE : METER_SHMEM;
 }
 
+/* Returns the number of a part of resident, from 0. */
+static __always_inline __u32 part_of(__u32 meter)
+{
+	return meter - METER_ANON;
+}
+
 /*
  * The attempts to move a meter. A CPU that frees pages needs some 300 ns for an attempt, and another one that touches
  * pages is faster about every other time.
@@ -70,7 +76,11 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, 
 		__s64 total = resident_of(p) + seen - *(volatile __s64 *)&p->value[meter]; /* at once, it has fallen */
 		fell(p, falls(p, segment, METER_RESIDENT, total, SENT_UNIT), segment, METER_RESIDENT, total);
 	}
-	return how == AT_ONCE || __sync_val_compare_and_swap(&p->value[meter], seen, now) == seen;
+	if (how != AT_ONCE && __sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
+		return false;
+	if (now < seen) /* as many pages as before are to be touched until the next sample */
+		fetch_add(&p->touch_at[AT_MOST(part_of(meter), RESIDENT_PARTS - 1)], now - seen);
+	return true;
 }
 
 static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)

@@ -226,10 +226,13 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 		p->paged[i] = 0;
 	}
 	p->handler = 0;
-	p->until_touch = 0;
-	p->touch_gap = 0;
+	for (int i = 0; i < RESIDENT_PARTS; i++) {
+		p->touch_at[i] = 0;
+		p->touch_gap[i] = 0;
+	}
 	p->touch_interval = 0;
-	p->touch_cost = 0;
+	p->touch_credit = 0;
+	p->touch_paid = 0;
 	p->gone_size = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;

@@ -3,9 +3,9 @@
  * cpu.resident, page by page: the code that touched memory first, and the addresses that ceased to be resident.
  *
  * A hit for each page runs anyway (rss_stat). Now and then one of these pages is recorded, with its address and the
- * stack, as a sample of all pages since the sample before. The distance is drawn, so no pattern of a program can avoid
- * it, and it doubles while samples take over a TOUCH_SHARE of the budget. So the samples add up to all that became
- * resident.
+ * stack, as a sample of all pages of its kind since the sample before. The distance is drawn, so no pattern of a
+ * program can avoid it, and it doubles while samples take over a TOUCH_SHARE of the budget's time. So the samples add
+ * up to all that became resident.
  *
  * Linux names no address here. For a page that the program touched itself it is the operand of the instruction that
  * runs (operand_at). For one that the kernel touched for it, it is in the memory that the system call was
@@ -18,13 +18,14 @@
 #ifndef IPYTRACER_TOUCHED_H
 #define IPYTRACER_TOUCHED_H
 
-#define LEAST_TOUCH (64ll << 10) /* bytes between two samples */
-#define MOST_TOUCH  (1ll << 30)
-#define TOUCH_SHARE 4		 /* samples take a part of so many of the budget's share of the time */
-#define TOUCH_USUAL 30000	 /* millionths of the time, where there is no budget */
-#define TOUCH_BURST 8000000	 /* ns that they may take beyond that */
-#define NEAR_STACK  (1ull << 20) /* bytes on both sides of the stack pointer: no file is there */
-#define BREAK_AWAY  (1ull << 36) /* bytes behind the end of the heap: nothing else is there */
+#define LEAST_TOUCH    (64ll << 10) /* bytes between two samples */
+#define MOST_TOUCH     (1ll << 30)
+#define TOUCH_SHARE    8	    /* samples take a part of so many of the budget's share of the time */
+#define TOUCH_USUAL    30000	    /* millionths of the time, where there is no budget */
+#define TOUCH_BURST    1000000	    /* ns that samples may take at once, after a time without any */
+#define LONGEST_EARNED (1ull << 40) /* ns */
+#define NEAR_STACK     (1ull << 20) /* bytes on both sides of the stack pointer: no file is there */
+#define BREAK_AWAY     (1ull << 36) /* bytes behind the end of the heap: nothing else is there */
 
 /* Returns an address of the page that the thread that runs has just touched, 0 if it is not known. */
 static __always_inline __u64 touched_address(__u32 member)
@@ -74,26 +75,34 @@ __attribute__((noinline)) __u64 sampled_page(__u32 slot, __u32 member)
 	return address + again;
 }
 
-/* Sets when the next page is sampled, and returns how many bytes the present sample stands for; 0: none is due. */
-__attribute__((noinline)) __s64 next_touch(__u32 slot)
+/*
+ * Sets when the next page of a kind is sampled, and returns how many bytes the present sample stands for; 0: none is
+ * due. The first page of a process only begins the count.
+ */
+__attribute__((noinline)) __s64 next_touch(__u32 slot, __u32 member)
 {
 	struct process *p = process_at(slot);
+	__u64 part = AT_MOST(part_of(meter_of(member)), RESIDENT_PARTS - 1);
 
 	if (!p)
 		return 0;
-	__s64 left = *(volatile __s64 *)&p->until_touch, interval = p->touch_interval, before = p->touch_gap;
-	if (left > 0)
+	__s64 at = *(volatile __s64 *)&p->touch_at[part], value = *(volatile __s64 *)&p->value[METER_ANON + part];
+	__s64 interval = p->touch_interval, before = p->touch_gap[part];
+	if (value < at)
 		return 0;
 	if (interval < LEAST_TOUCH)
 		interval = LEAST_TOUCH;
 	__s64 gap = interval / 2 + ((__u64)bpf_get_prandom_u32() * (__u64)interval >> 32);
-	if (__sync_val_compare_and_swap(&p->until_touch, left, gap) != left)
+	if (__sync_val_compare_and_swap(&p->touch_at[part], at, value + gap) != at)
 		return 0;
-	p->touch_gap = gap;
-	return before - left;
+	p->touch_gap[part] = gap;
+	return before ? before + value - at : 0;
 }
 
-/* Pays for a sample, and sets the distance between samples. */
+/*
+ * Pays for a sample, and sets the distance between samples. As time passes samples earn a credit, up to a burst. Where
+ * it is used up, the distance grows until samples cost no more than they earn.
+ */
 __attribute__((noinline)) int pay_for_touch(__u32 slot, __u64 from)
 {
 	struct process *p = process_at(slot);
@@ -101,15 +110,19 @@ __attribute__((noinline)) int pay_for_touch(__u32 slot, __u64 from)
 
 	if (!r)
 		return 0;
-	__u64 now = bpf_ktime_get_ns(), cost = now - from, passed = now - p->started,
+	__u64 now = bpf_ktime_get_ns(), cost = now - from, passed = now - p->touch_paid,
 	      share = (budget_share ? budget_share : TOUCH_USUAL) / TOUCH_SHARE;
 	__s64 interval = p->touch_interval < LEAST_TOUCH ? LEAST_TOUCH : p->touch_interval;
 	pay(r, GROUP_SMALL_STACKS, cost > LONGEST_WALK ? LONGEST_WALK : cost);
-	__u64 all = fetch_add(&p->touch_cost, cost) + cost, most = TOUCH_BURST + passed / MILLION * share;
-	if (all > most && interval < MOST_TOUCH)
+	__s64 earned = (passed < LONGEST_EARNED ? passed : LONGEST_EARNED) * share / MILLION;
+	__s64 credit = p->touch_credit + earned, spent = cost;
+	credit = (credit > TOUCH_BURST ? TOUCH_BURST : credit) - spent;
+	if (credit < 0 && spent > earned && interval < MOST_TOUCH)
 		interval *= 2;
-	else if (all < most / 2 && interval > LEAST_TOUCH)
+	else if (credit > TOUCH_BURST / 2 && interval > LEAST_TOUCH)
 		interval /= 2;
+	p->touch_credit = credit;
+	p->touch_paid = now;
 	p->touch_interval = interval;
 	return 0;
 }
@@ -123,7 +136,7 @@ __attribute__((noinline)) int touch_sample(__u32 slot, __u32 member)
 
 	if (!r || FIELD(bpf_get_current_task(), task_struct, mm) != p->mm)
 		return 0;
-	__s64 bytes = next_touch(slot);
+	__s64 bytes = next_touch(slot, member);
 	if (bytes <= 0 || !walks_stacks(slot))
 		return 0;
 	__u64 address = sampled_page(slot, member), segment = *(volatile __u64 *)&p->segment;
@@ -141,12 +154,12 @@ __attribute__((noinline)) int touch_sample(__u32 slot, __u32 member)
  * Records the range of pages that a system call of the thread that runs gives back, unless nothing was touched since.
  * Where a page of a file goes in a page fault, its copy comes: nothing more is resident.
  */
-__attribute__((noinline)) int pages_gone(__u32 slot, __s64 bytes)
+__attribute__((noinline)) int pages_gone(__u32 slot, __u32 member, __s64 bytes)
 {
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 
-	if (!r || !p->touch_gap || FIELD(bpf_get_current_task(), task_struct, mm) != p->mm)
+	if (!r || !p->touch_paid || FIELD(bpf_get_current_task(), task_struct, mm) != p->mm)
 		return 0;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	__u64 start = PT_REGS_PARM1_SYSCALL(regs), size = whole_pages(PT_REGS_PARM2_SYSCALL(regs));
@@ -163,7 +176,8 @@ __attribute__((noinline)) int pages_gone(__u32 slot, __s64 bytes)
 			break;
 		return 0;
 	case NO_SYSCALL:
-		fetch_add(&p->until_touch, bytes);
+		if (member == MM_FILEPAGES)
+			fetch_add(&p->touch_at[part_of(METER_ANON)], bytes);
 		return 0;
 	default:
 		return 0;
@@ -180,11 +194,13 @@ __attribute__((noinline)) int pages_gone(__u32 slot, __s64 bytes)
 /* Takes in that so many more bytes of a process are resident: pages of files, or others. */
 static __always_inline void touched(struct process *p, __u32 slot, __u32 member, __s64 bytes)
 {
+	__u32 meter = meter_of(member);
+
 	if (bytes > 0) {
-		if (fetch_add(&p->until_touch, -bytes) <= bytes)
+		if (*(volatile __s64 *)&p->value[meter] >= *(volatile __s64 *)&p->touch_at[part_of(meter)])
 			touch_sample(slot, member);
 	} else if (bytes < 0) {
-		pages_gone(slot, -bytes);
+		pages_gone(slot, member, -bytes);
 	}
 }
 

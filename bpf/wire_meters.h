@@ -23,6 +23,8 @@ enum meter {
 	METERS,		/* of the CPU side; a device has DEVICE_METERS more */
 };
 
+#define RESIDENT_PARTS 3 /* METER_ANON, METER_FILE, METER_SHMEM */
+
 enum device_meter {
 	DEVICE_DRIVER,	 /* device memory allocated through the CUDA driver */
 	DEVICE_ACTIVE,	 /* PyTorch's caching allocator: bytes in blocks that are handed out */

@@ -50,13 +50,14 @@ struct process {
 	__u32 listed;  /* the entry of its mm in `spaces` is its own, and it deletes it */
 	__u32 untold;  /* bits: meters that were moved by blocks without a record */
 	__u32 padding;
-	__u64 handler;	     /* the memory handler of NumPy that counts in pages[COUNTS_NUMPY] */
-	__s64 paged[COUNTS]; /* bytes of the meter that are from the page */
-	__u32 pages[COUNTS]; /* of count_pages, from 1, in which it counts blocks itself; 0: none */
-	__s64 until_touch;   /* bytes of touched pages until the next sample: see touched.h */
-	__s64 touch_gap;     /* what that was behind the sample before */
+	__u64 handler;			 /* the memory handler of NumPy that counts in pages[COUNTS_NUMPY] */
+	__s64 paged[COUNTS];		 /* bytes of the meter that are from the page */
+	__u32 pages[COUNTS];		 /* of count_pages, from 1, in which it counts blocks itself; 0: none */
+	__s64 touch_at[RESIDENT_PARTS];	 /* value of a part of resident at which a page is sampled: see touched.h */
+	__s64 touch_gap[RESIDENT_PARTS]; /* bytes between that page and the one before */
 	__s64 touch_interval;
-	__u64 touch_cost;    /* ns that samples have taken */
+	__s64 touch_credit;  /* ns that samples may take */
+	__u64 touch_paid;    /* the time of the last one */
 	__u64 touched_page;  /* address of the last fault with a sample */
 	__u64 touched_again; /* bytes behind it, of the last one of several samples of that fault */
 	__u64 gone_from;     /* the range of pages that went last; no page was sampled since, unless the size is 0 */

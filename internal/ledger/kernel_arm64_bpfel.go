@@ -287,17 +287,20 @@ const (
 	kernelCudaOperationCUDA_ARRAY_DESTROY   kernelCudaOperation = 20
 	kernelCudaOperationCUDA_POOL_CREATE     kernelCudaOperation = 21
 	kernelCudaOperationCUDA_POOL_DEFAULT    kernelCudaOperation = 22
-	kernelCudaOperationCUDA_CTX_CREATE      kernelCudaOperation = 23
-	kernelCudaOperationCUDA_CTX_DESTROY     kernelCudaOperation = 24
-	kernelCudaOperationCUDA_CTX_SET         kernelCudaOperation = 25
-	kernelCudaOperationCUDA_CTX_PUSH        kernelCudaOperation = 26
-	kernelCudaOperationCUDA_CTX_POP         kernelCudaOperation = 27
-	kernelCudaOperationCUDA_PRIMARY_RETAIN  kernelCudaOperation = 28
-	kernelCudaOperationCUDA_PRIMARY_RELEASE kernelCudaOperation = 29
-	kernelCudaOperationCUDA_PRIMARY_RESET   kernelCudaOperation = 30
-	kernelCudaOperationCUDA_CHECKPOINT      kernelCudaOperation = 31
-	kernelCudaOperationCUDA_RESTORE         kernelCudaOperation = 32
-	kernelCudaOperationCUDA_OPERATIONS      kernelCudaOperation = 33
+	kernelCudaOperationCUDA_POOL_SET        kernelCudaOperation = 23
+	kernelCudaOperationCUDA_POOL_AT         kernelCudaOperation = 24
+	kernelCudaOperationCUDA_POOL_SET_AT     kernelCudaOperation = 25
+	kernelCudaOperationCUDA_CTX_CREATE      kernelCudaOperation = 26
+	kernelCudaOperationCUDA_CTX_DESTROY     kernelCudaOperation = 27
+	kernelCudaOperationCUDA_CTX_SET         kernelCudaOperation = 28
+	kernelCudaOperationCUDA_CTX_PUSH        kernelCudaOperation = 29
+	kernelCudaOperationCUDA_CTX_POP         kernelCudaOperation = 30
+	kernelCudaOperationCUDA_PRIMARY_RETAIN  kernelCudaOperation = 31
+	kernelCudaOperationCUDA_PRIMARY_RELEASE kernelCudaOperation = 32
+	kernelCudaOperationCUDA_PRIMARY_RESET   kernelCudaOperation = 33
+	kernelCudaOperationCUDA_CHECKPOINT      kernelCudaOperation = 34
+	kernelCudaOperationCUDA_RESTORE         kernelCudaOperation = 35
+	kernelCudaOperationCUDA_OPERATIONS      kernelCudaOperation = 36
 )
 
 type kernelCudaThread struct {
@@ -480,6 +483,7 @@ const (
 	kernelLossLOSS_STATEMENT     kernelLoss = 25
 	kernelLossLOSS_MARKER        kernelLoss = 26
 	kernelLossLOSS_READING       kernelLoss = 27
+	kernelLossLOSS_POOL          kernelLoss = 28
 	kernelLossLOSSES             kernelLoss = 32
 )
 
@@ -647,10 +651,11 @@ type kernelProcess struct {
 	Handler       uint64
 	Paged         [4]int64
 	Pages         [4]uint32
-	UntilTouch    int64
-	TouchGap      int64
+	TouchAt       [3]int64
+	TouchGap      [3]int64
 	TouchInterval int64
-	TouchCost     uint64
+	TouchCredit   int64
+	TouchPaid     uint64
 	TouchedPage   uint64
 	TouchedAgain  uint64
 	GoneFrom      uint64
