@@ -18,11 +18,12 @@
 #ifndef IPYTRACER_TOUCHED_H
 #define IPYTRACER_TOUCHED_H
 
-#define LEAST_TOUCH    (64ll << 10) /* bytes between two samples */
+#define LEAST_TOUCH    (128ll << 10) /* bytes between two samples */
 #define MOST_TOUCH     (1ll << 30)
 #define TOUCH_SHARE    8	    /* samples take a part of so many of the budget's share of the time */
 #define TOUCH_USUAL    30000	    /* millionths of the time, where there is no budget */
-#define TOUCH_BURST    1000000	    /* ns that samples may take at once, after a time without any */
+#define TOUCH_BURST    2000000	    /* ns that samples may take at once, after a time without any */
+#define LONGEST_TOUCH  20000	    /* ns; any more of a sample is time in which the thread did not run */
 #define LONGEST_EARNED (1ull << 40) /* ns */
 #define NEAR_STACK     (1ull << 20) /* bytes on both sides of the stack pointer: no file is there */
 #define BREAK_AWAY     (1ull << 36) /* bytes behind the end of the heap: nothing else is there */
@@ -115,7 +116,7 @@ __attribute__((noinline)) int pay_for_touch(__u32 slot, __u64 from)
 	__s64 interval = p->touch_interval < LEAST_TOUCH ? LEAST_TOUCH : p->touch_interval;
 	pay(r, GROUP_SMALL_STACKS, cost > LONGEST_WALK ? LONGEST_WALK : cost);
 	__s64 earned = (passed < LONGEST_EARNED ? passed : LONGEST_EARNED) * share / MILLION;
-	__s64 credit = p->touch_credit + earned, spent = cost;
+	__s64 credit = p->touch_credit + earned, spent = cost > LONGEST_TOUCH ? LONGEST_TOUCH : cost;
 	credit = (credit > TOUCH_BURST ? TOUCH_BURST : credit) - spent;
 	if (credit < 0 && spent > earned && interval < MOST_TOUCH)
 		interval *= 2;

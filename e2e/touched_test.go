@@ -26,7 +26,7 @@ func touches(t *testing.T) (known map[string][2]int64, r *model.Report) {
 	if err := os.WriteFile(file, make([]byte, 32<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, "run", "--quiet", "--format", "json", "-o", out, "--", python(),
+	cmd := exec.Command(binary, "run", "--budget", "10%", "--quiet", "--format", "json", "-o", out, "--", python(),
 		"../testdata/workloads/touches.py", library, file)
 	printed, err := cmd.Output()
 	if err != nil {

@@ -10,6 +10,7 @@ import mmap
 import os
 import sys
 import threading
+import time
 
 import numpy as np
 
@@ -101,6 +102,7 @@ def twice():
     kept.append(m)
 
 
+time.sleep(1)       # on a busy machine the tracer is late to know a new interpreter
 made = np.zeros(SIZE, np.uint8)
 for number in range(library.ways()):
     instruction(number)
