@@ -121,13 +121,31 @@ static __noinline int misplaced(__u32 slot, __u32 device, __s64 size)
 	return 0;
 }
 
+/* Returns the device of allocated memory, with flags, and notes the context that owns it. */
+static __noinline __u32 device_of(struct call *c, __u32 slot, __u32 kind)
+{
+	__u32 device = HOST_DEVICE;
+	__u64 context = 0;
+
+	if (!c)
+		return device;
+	if (kind == CUDA_HANDLE)
+		device = located_by(slot, c->argument[2]);
+	if (device == ANY_DEVICE || (kind != CUDA_HANDLE && kind != CUDA_HOST))
+		device = current_device(slot, &context);
+	if (kind == CUDA_HOST)
+		context = current_context(cuda_thread(false)); /* page locks go with it as well */
+	c->owner = is_pooled(c->operation) ? 0 : context;
+	return c->operation == CUDA_ALLOC_POOL ? device_of_pool(slot, c->argument[2], device) : device;
+}
+
 /* Handles the return of a call that allocates memory. */
 __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 {
 	if (!c || (failed && failed != CUDA_ERROR_OUT_OF_MEMORY))
 		return 0;
-	__u64 size = c->argument[1], address = 0, context = 0;
-	__u32 kind = CUDA_POINTER, device = HOST_DEVICE;
+	__u64 size = c->argument[1], address = 0;
+	__u32 kind = CUDA_POINTER, device;
 
 	switch (c->operation) {
 	case CUDA_ALLOC:
@@ -151,16 +169,7 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 				   c->operation == CUDA_MIPMAP ? (__u32)c->argument[2] : 1, c->narrow);
 		break;
 	}
-	if (kind == CUDA_HANDLE)
-		device = located_by(slot, c->argument[2]);
-	if (device == ANY_DEVICE || (kind != CUDA_HANDLE && kind != CUDA_HOST))
-		device = current_device(slot, &context);
-	if (kind == CUDA_HOST)
-		context = current_context(cuda_thread(false)); /* page locks go with it as well */
-	if (is_pooled(c->operation))
-		context = 0;
-	if (c->operation == CUDA_ALLOC_POOL)
-		device = device_of_pool(slot, c->argument[2], device);
+	device = device_of(c, slot, kind);
 	misplaced(slot, device, failed ? 0 : size);
 	device &= ~(GUESSED | UNKNOWN_POOL);
 	if (failed) {
@@ -174,7 +183,6 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 	address = c->operation == CUDA_HOST_REGISTER ? c->argument[0] : user_word(c->argument[0]);
 	if (c->narrow && kind == CUDA_POINTER)
 		address = (__u32)address;
-	c->owner = context;
 	c->device = device;
 	if (!address || !size) /* unreadable */
 		misses(slot, MISSING_CUDA, size ? size : MISSING_UNKNOWN);

@@ -76,11 +76,7 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, 
 		__s64 total = resident_of(p) + seen - *(volatile __s64 *)&p->value[meter]; /* at once, it has fallen */
 		fell(p, falls(p, segment, METER_RESIDENT, total, SENT_UNIT), segment, METER_RESIDENT, total);
 	}
-	if (how != AT_ONCE && __sync_val_compare_and_swap(&p->value[meter], seen, now) != seen)
-		return false;
-	if (now < seen) /* as many pages as before are to be touched until the next sample */
-		fetch_add(&p->touch_at[AT_MOST(part_of(meter), RESIDENT_PARTS - 1)], now - seen);
-	return true;
+	return how == AT_ONCE || __sync_val_compare_and_swap(&p->value[meter], seen, now) == seen;
 }
 
 static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)
@@ -225,6 +221,8 @@ static __always_inline void part_moved(struct process *p, struct root *r, __u32 
 		part_moves(slot, meter, by, AT_ONCE);
 	}
 moved:
+	if (by < 0) /* as many pages as before are to be touched until the next sample */
+		fetch_add(&p->touch_at[AT_MOST(part_of(meter), RESIDENT_PARTS - 1)], by);
 	if (*(volatile __u32 *)&r->shared) { /* it may have become shared just now */
 		tree_follows(p, meter);
 		tree_follows(p, METER_RESIDENT);

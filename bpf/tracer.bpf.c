@@ -133,9 +133,13 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 		touched(p, slot, member, part_changed(p, r, slot, member) * page_size);
 		return 0;
 	}
-	__s64 before = resident_of(p);
+	__u64 meter = meter_of(member);
+	__s64 before = *(volatile __s64 *)&p->value[meter];
 	held_changed(slot, member);
-	touched(p, slot, member, resident_of(p) - before);
+	__s64 moved = *(volatile __s64 *)&p->value[meter] - before;
+	if (moved < 0)
+		fetch_add(&p->touch_at[part_of(meter)], moved);
+	touched(p, slot, member, moved);
 	return 0;
 }
 

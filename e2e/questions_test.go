@@ -42,7 +42,7 @@ var fiveAsked = map[string]map[string]answerTo{
 	},
 	"five_objects": {
 		"which cell":        {"highest", ` in In\[4\], line 1`, true},
-		"which line":        {"made by", `^14\d\.\d\d MiB mapped In\[3\] line 1`, true},
+		"which line":        {"made by", `^~14\d\.\d\d MiB resident In\[3\] line 1`, true},
 		"what to delete":    {"to free it", `^del by_name, people \(15\d\.\d\d MiB\)`, true},
 		"how low":           {"to free it", `→ leaves \d\d\.\d\d MiB`, true},
 		"who else holds it": {"still there", `: by_name \+ people 15\d\.\d\d MiB`, true},

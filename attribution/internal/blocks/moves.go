@@ -1,6 +1,8 @@
 package blocks
 
 import (
+	"slices"
+
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
@@ -61,6 +63,30 @@ func (a *Blocks) moveBlock(r *windows.Tree, c *event.Change) {
 	a.replace(cs, key, before, after)
 	if c.Unchained {
 		cs.recordValue(key.Meter, c.Value)
+	}
+	if c.Size > 0 && !c.Sample && !c.Found {
+		a.takeOver(cs, c, after)
+	}
+}
+
+// takeOver gives the pages that were resident before a block was allocated there to the block's line: the line that
+// touched them first has given them back to the allocator.
+func (a *Blocks) takeOver(cs affected, c *event.Change, block stacks.Block) {
+	if !a.touched.has(c.PID) || !slices.Contains(c.Meter.Facts().Within, event.Mapped) {
+		return
+	}
+	key, pages := course.Key{PID: c.PID, Meter: event.Resident}, a.touched.of[c.PID]
+	found := pages.within(c.Address, c.Address+uint64(block.Size))
+	if len(found) > 0 {
+		a.followFrom(cs, key, pages.value)
+	}
+	for _, p := range found {
+		before := p.block
+		p.block.Stack = a.Stacks.Sample(c.Stack, before.Size)
+		if p.block.Stack != before.Stack {
+			pages.tree.ReplaceOrInsert(p)
+			a.replace(cs, key, before, p.block)
+		}
 	}
 }
 
@@ -147,6 +173,7 @@ func (a *Blocks) moveTouched(r *windows.Tree, c *event.Change) {
 		}
 		a.followValue(cs, key, c)
 	}
+	a.touched.follow(c, gone)
 	for _, p := range gone {
 		a.replace(cs, key, p.block, stacks.Block{})
 	}

@@ -25,7 +25,8 @@ type touchedPage struct {
 
 // touchedPages are the samples of a process.
 type touchedPages struct {
-	tree *btree.BTreeG[touchedPage]
+	tree  *btree.BTreeG[touchedPage]
+	value event.Bytes // of the meter, behind the last sample
 	// remapped has, by thread, the samples that its mremap takes away. They still count: they are somewhere.
 	remapped map[int32]remapped
 }
@@ -83,6 +84,20 @@ func (t *touches) remap(c *event.Change) (gone []touchedPage) {
 	return gone
 }
 
+// follow notes the meter's value behind a change, by which samples have gone.
+func (t *touches) follow(c *event.Change, gone []touchedPage) {
+	pages := t.of[c.PID]
+	if pages == nil {
+		return
+	}
+	for _, p := range gone {
+		pages.value -= p.block.Size
+	}
+	if c.Meter == event.Resident {
+		pages.value = c.Value
+	}
+}
+
 // end removes the samples of a process that has ended, or has executed another program.
 func (t *touches) end(pid int32) {
 	if pages := t.of[pid]; pages != nil {
@@ -94,12 +109,18 @@ func (t *touches) end(pid int32) {
 	}
 }
 
-// cut removes the samples of [start, end) and returns them, in order of address.
-func (t *touchedPages) cut(start, end uint64) (gone []touchedPage) {
+// within returns the samples of [start, end), in order of address.
+func (t *touchedPages) within(start, end uint64) (found []touchedPage) {
 	t.tree.AscendRange(touchedPage{address: start}, touchedPage{address: end}, func(p touchedPage) bool {
-		gone = append(gone, p)
+		found = append(found, p)
 		return true
 	})
+	return found
+}
+
+// cut removes the samples of [start, end) and returns them, in order of address.
+func (t *touchedPages) cut(start, end uint64) (gone []touchedPage) {
+	gone = t.within(start, end)
 	for _, p := range gone {
 		t.tree.Delete(p)
 	}
