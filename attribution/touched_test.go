@@ -144,11 +144,33 @@ func TestTouchedAgainstSinglePages(t *testing.T) {
 // touchedIn returns a line's net memory in a window and its memory at the peak.
 func touchedIn(w model.Window, line uint64) (found [2]int64) {
 	for _, a := range w.Allocations {
-		if a.Meter == "cpu.resident" && a.Stack[0].Line == int(line) {
+		if a.Meter == "cpu.resident" && len(a.Stack) > 0 && a.Stack[0].Line == int(line) {
 			found = [2]int64{a.Net, a.AtPeak}
 		}
 	}
 	return found
+}
+
+// TestTouchedByThreadOfALibrary: a thread without Python touches an array. The pages are in the line that made it.
+func TestTouchedByThreadOfALibrary(t *testing.T) {
+	s := &toucher{mapper: mapper{script: newScript()}}
+	for stack := range uint64(2) {
+		s.events = append(s.events, &event.Stack{Number: stack + 1, PID: main,
+			Frames: []event.Frame{{Function: "f", File: "lib.py", Line: int32(stack + 1)}}})
+	}
+	s.touch(0, 1)
+	s.cut(event.CellOpen, 1)
+	s.add(event.Change{Meter: event.NumPy, Block: true, Value: 20 * page, Address: 8 * page, Size: 20 * page, Stack: 2})
+	for _, at := range []int{9, 27, 28} { // 28 is behind it
+		s.touch(at, 3)
+		s.held[len(s.held)-1].Stack = 0
+	}
+	s.add(event.Change{Meter: event.NumPy, Block: true, Address: 8 * page, Size: -20 * page})
+	s.touch(10, 3)
+	s.held[len(s.held)-1].Stack = 0
+	s.high, s.arrays = s.value, 20*page
+	s.cut(event.CellClose, 1)
+	expect(t, "net and at peak", touchedIn(nth(t, s.run(t), "cell", 0), 2), [2]int64{2 * page, 2 * page})
 }
 
 // TestTouchedEndsWithItsProgram: what a program has touched is gone once the process executes another one.

@@ -64,17 +64,17 @@ func (a *Blocks) moveBlock(r *windows.Tree, c *event.Change) {
 	if c.Unchained {
 		cs.recordValue(key.Meter, c.Value)
 	}
-	if c.Size > 0 && !c.Sample && !c.Found {
-		a.takeOver(cs, c, after)
+	if !c.Sample && a.touched.has(c.PID) && slices.Contains(c.Meter.Facts().Within, event.Mapped) {
+		a.touched.of[c.PID].keep(c.Address, after, a.Stacks.Room.Blocks)
+		if c.Size > 0 && !c.Found {
+			a.takeOver(cs, c, after)
+		}
 	}
 }
 
 // takeOver gives the pages that were resident before a block was allocated there to the block's line: the line that
 // touched them first has given them back to the allocator.
 func (a *Blocks) takeOver(cs affected, c *event.Change, block stacks.Block) {
-	if !a.touched.has(c.PID) || !slices.Contains(c.Meter.Facts().Within, event.Mapped) {
-		return
-	}
 	key, pages := course.Key{PID: c.PID, Meter: event.Resident}, a.touched.of[c.PID]
 	found := pages.within(c.Address, c.Address+uint64(block.Size))
 	if len(found) > 0 {
@@ -129,6 +129,11 @@ func (a *Blocks) Forget(root uint32, which func(event.Meter) bool) {
 			delete(a.Live, at)
 		}
 	}
+	for pid, pages := range a.touched.of {
+		if inRoot(pid) {
+			pages.large.Clear(false)
+		}
+	}
 	for key := range a.Holdings.Held {
 		if which(key.Meter) && inRoot(key.PID) {
 			a.CopyAll(key)
@@ -167,6 +172,9 @@ func (a *Blocks) moveTouched(r *windows.Tree, c *event.Change) {
 		gone = a.touched.give(c)
 	default:
 		page.block = sampled(a.Stacks, c)
+		if pages := a.touched.of[c.PID]; c.Stack == 0 && pages != nil {
+			page.block.Stack = a.Stacks.Sample(pages.lineAt(c.Address), page.block.Size)
+		}
 		if gone, hasRoom = a.touched.touch(c.PID, page, a.Stacks.Room.Blocks); !hasRoom {
 			a.Holdings.Dropped++
 			a.Flow.Drop(key, c.Represents())

@@ -26,7 +26,8 @@ type touchedPage struct {
 // touchedPages are the samples of a process.
 type touchedPages struct {
 	tree  *btree.BTreeG[touchedPage]
-	value event.Bytes // of the meter, behind the last sample
+	large *btree.BTreeG[touchedPage] // live blocks of leastLarge and more
+	value event.Bytes                // of the meter, behind the last sample
 	// remapped has, by thread, the samples that its mremap takes away. They still count: they are somewhere.
 	remapped map[int32]remapped
 }
@@ -49,9 +50,9 @@ func (t *touches) touch(pid int32, page touchedPage, room int) (gone []touchedPa
 		if t.of == nil {
 			t.of = map[int32]*touchedPages{}
 		}
+		byAddress := func(x, y touchedPage) bool { return x.address < y.address }
 		pages = &touchedPages{
-			tree:     btree.NewG(32, func(x, y touchedPage) bool { return x.address < y.address }),
-			remapped: map[int32]remapped{},
+			tree: btree.NewG(32, byAddress), large: btree.NewG(32, byAddress), remapped: map[int32]remapped{},
 		}
 		t.of[pid] = pages
 	}
@@ -82,6 +83,29 @@ func (t *touches) remap(c *event.Change) (gone []touchedPage) {
 		t.count -= len(gone)
 	}
 	return gone
+}
+
+// leastLarge is the size of the smallest blocks that are found by an address within them.
+const leastLarge = 64 << 10
+
+// keep notes a large block, or that there is none any more at its address.
+func (t *touchedPages) keep(address uint64, block stacks.Block, room int) {
+	if block.Size < leastLarge || t.large.Len() >= room {
+		t.large.Delete(touchedPage{address: address})
+		return
+	}
+	t.large.ReplaceOrInsert(touchedPage{address, block})
+}
+
+// lineAt returns the stack that allocated the large block at an address; 0: there is none.
+func (t *touchedPages) lineAt(address uint64) (stack uint64) {
+	t.large.DescendLessOrEqual(touchedPage{address: address}, func(b touchedPage) bool {
+		if address-b.address < uint64(b.block.Size) {
+			stack = b.block.Stack
+		}
+		return false
+	})
+	return stack
 }
 
 // follow notes the meter's value behind a change, by which samples have gone.
