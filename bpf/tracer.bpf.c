@@ -108,6 +108,7 @@
 #include "cuda_virtual.h"
 #include "cuda_arrays.h"
 #include "cuda_contexts.h"
+#include "cuda_pools.h"
 #include "cuda_calls.h"
 #include "checkpoints.h"
 #include "libraries.h"

@@ -85,7 +85,8 @@ var strangersAsked = map[string][]answerTo{
 		{"made by", `In\[3\]`, false},
 	},
 	"32_stacks_and_bytes": {
-		{"made by", `^~(29|30)\d\.\d\d MiB resident .* go `, true}, {"made by", `\d\d\.\d\d MiB mapped .* start`, false},
+		{"made by", `^~(29|30)\d\.\d\d MiB resident .* go `, true},
+		{"made by", `\d\d\.\d\d MiB mapped .* start`, false},
 	},
 	"36_multi_del_prediction": {
 		{"to free it", `^del parts; import ctypes; ctypes\.CDLL\(None\)\.malloc_trim\(0\) \(19[12]\.\d\d MiB\)`,
@@ -145,7 +146,8 @@ var strangersAsked = map[string][]answerTo{
 		{"still there", ` torch of `, false},
 	},
 	"40_cow_needed": {
-		{"made by", `^~(19|20)\d\.\d\d MiB resident In\[2\]`, true}, {"made by", `forked processes 2 × 5\d\.\d\d MiB`, true},
+		{"made by", `^~(19|20)\d\.\d\d MiB resident In\[2\]`, true},
+		{"made by", `forked processes 2 × 5\d\.\d\d MiB`, true},
 	},
 }
 

@@ -24,7 +24,7 @@ func TestOperationsAreThoseOfTheKernel(t *testing.T) {
 		cuda.ArrayDestroy: kernelCudaOperationCUDA_ARRAY_DESTROY, cuda.PoolCreate: kernelCudaOperationCUDA_POOL_CREATE,
 		cuda.PoolDefault: kernelCudaOperationCUDA_POOL_DEFAULT, cuda.PoolSet: kernelCudaOperationCUDA_POOL_SET,
 		cuda.PoolAt: kernelCudaOperationCUDA_POOL_AT, cuda.PoolSetAt: kernelCudaOperationCUDA_POOL_SET_AT,
-		 cuda.ContextCreate: kernelCudaOperationCUDA_CTX_CREATE,
+		cuda.ContextCreate:  kernelCudaOperationCUDA_CTX_CREATE,
 		cuda.ContextDestroy: kernelCudaOperationCUDA_CTX_DESTROY, cuda.ContextSet: kernelCudaOperationCUDA_CTX_SET,
 		cuda.ContextPush: kernelCudaOperationCUDA_CTX_PUSH, cuda.ContextPop: kernelCudaOperationCUDA_CTX_POP,
 		cuda.PrimaryRetain:  kernelCudaOperationCUDA_PRIMARY_RETAIN,

@@ -264,10 +264,9 @@ def _raw():
              why="a pool that is destroyed keeps what is still allocated"),
         Cell("pool_outlived", 'gpu.cu.call("cuMemFreeAsync", q, 0)', kept=gpu(driver=-50 * MiB), needs=["pool"]),
         Cell("host_pools", """
-            pools = [gpu.cu.pool_at(gpu.HOST), gpu.cu.pool(0, gpu.NUMA), gpu.cu.pool_at(gpu.NUMA, name="cuMemGetMemPool")]
+            pools = [gpu.cu.pool_at(gpu.HOST), gpu.cu.pool(0, gpu.NUMA), gpu.cu.pool_at(gpu.NUMA)]
             p = [gpu.cu.give("cuMemAllocFromPoolAsync", 16 * gpu.MiB, pool, 0) for pool in pools]
-            gpu.cu.call("cuMemFreeAsync", p[0], 0)
-            gpu.cu.call("cuMemFreeAsync", p[2], 0)
+            gpu.cu.call("cuMemFreeAsync", p[0], 0); gpu.cu.call("cuMemFreeAsync", p[2], 0)
             """, {"cpu.pinned": 48 * MiB}, {"cpu.pinned": 16 * MiB}, why="CUDA 13: pools in the host's memory"),
         Cell("host_pools_freed", 'gpu.cu.call("cuMemFreeAsync_ptsz", p[1], 0)', kept={"cpu.pinned": -16 * MiB},
              needs=["host_pools"]),
@@ -276,16 +275,11 @@ def _raw():
             p = gpu.cu.give("cuMemAllocFromPoolAsync", 8 * gpu.MiB, outside, 0)
             gpu.cu.call("cuMemFreeAsync", p, 0)
             """, {"cpu.pinned": 8 * MiB}, needs=["pool_kept"], why="known, if the tracer saw where the pool came from"),
-        Cell("device_pool_by_location", """
-            pool = gpu.cu.pool_at(gpu.DEVICE)
-            p = gpu.cu.give("cuMemAllocFromPoolAsync", 30 * gpu.MiB, pool, 0)
-            gpu.cu.call("cuMemFreeAsync", p, 0)
-            """, gpu(driver=30 * MiB)),
-        Cell("managed_pool", """
-            pool = gpu.cu.pool_at(gpu.NOWHERE, gpu.MANAGED)
-            p = gpu.cu.give("cuMemAllocFromPoolAsync", 20 * gpu.MiB, pool, 0)
-            gpu.cu.call("cuMemFreeAsync", p, 0)
-            """, gpu(driver=20 * MiB), why="as cuMemAllocManaged: on the current context's device"),
+        Cell("pools_by_location", """
+            for pool in gpu.cu.pool_at(gpu.DEVICE, name="cuMemGetMemPool"), gpu.cu.pool_at(gpu.NOWHERE, gpu.MANAGED):
+                p = gpu.cu.give("cuMemAllocFromPoolAsync", 30 * gpu.MiB, pool, 0)
+                gpu.cu.call("cuMemFreeAsync", p, 0)
+            """, gpu(driver=30 * MiB), why="managed memory is on the current context's device"),
         Cell("static_runtime", """
             program = gpu.static()
             p = program.alloc(77 * gpu.MiB)

@@ -97,13 +97,8 @@ func (c *affected) moveToLater(b *windows.ArrayPause) {
 }
 
 // followValue makes windows find their peaks by the meter's value, see [stacks.Tallies.FollowValue]. It is called
-// before the change is applied.
-func (a *Blocks) followValue(cs affected, key course.Key, c *event.Change) {
-	a.followFrom(cs, key, c.Value-c.Size)
-}
-
-// followFrom does the same for a change from a value.
-func (a *Blocks) followFrom(cs affected, key course.Key, from event.Bytes) {
+// before a change from a value is applied.
+func (a *Blocks) followValue(cs affected, key course.Key, from event.Bytes) {
 	for _, w := range cs.in {
 		a.beginTallies(w, key)
 		if all := w.Tallies[key.Meter]; all != nil {

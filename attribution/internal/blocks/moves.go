@@ -58,7 +58,7 @@ func (a *Blocks) moveBlock(r *windows.Tree, c *event.Change) {
 	}
 	if c.Unchained {
 		a.Unstreamed = true
-		a.followValue(cs, key, c)
+		a.followValue(cs, key, c.Value-c.Size)
 	}
 	a.replace(cs, key, before, after)
 	if c.Unchained {
@@ -67,18 +67,18 @@ func (a *Blocks) moveBlock(r *windows.Tree, c *event.Change) {
 	if !c.Sample && a.touched.has(c.PID) && slices.Contains(c.Meter.Facts().Within, event.Mapped) {
 		a.touched.of[c.PID].keep(c.Address, after, a.Stacks.Room.Blocks)
 		if c.Size > 0 && !c.Found {
-			a.takeOver(cs, c, after)
+			takeOver(a, cs, c, after)
 		}
 	}
 }
 
 // takeOver gives the pages that were resident before a block was allocated there to the block's line: the line that
 // touched them first has given them back to the allocator.
-func (a *Blocks) takeOver(cs affected, c *event.Change, block stacks.Block) {
+func takeOver(a *Blocks, cs affected, c *event.Change, block stacks.Block) {
 	key, pages := course.Key{PID: c.PID, Meter: event.Resident}, a.touched.of[c.PID]
 	found := pages.within(c.Address, c.Address+uint64(block.Size))
 	if len(found) > 0 {
-		a.followFrom(cs, key, pages.value)
+		a.followValue(cs, key, pages.value)
 	}
 	for _, p := range found {
 		before := p.block
@@ -179,7 +179,7 @@ func (a *Blocks) moveTouched(r *windows.Tree, c *event.Change) {
 			a.Holdings.Dropped++
 			a.Flow.Drop(key, c.Represents())
 		}
-		a.followValue(cs, key, c)
+		a.followValue(cs, key, c.Value-c.Size)
 	}
 	a.touched.follow(c, gone)
 	for _, p := range gone {
@@ -201,6 +201,6 @@ func (a *Blocks) moveTurn(r *windows.Tree, c *event.Change) {
 	for _, w := range cs.in {
 		a.beginTallies(w, key)
 	}
-	a.followValue(cs, key, c)
+	a.followValue(cs, key, c.Value-c.Size)
 	cs.recordValue(key.Meter, c.Value)
 }

@@ -1,8 +1,8 @@
 /*
  * Stream-ordered memory. It counts from the call that allocates it to the call that frees it: streams are always idle
  * here. The cache of a pool does not count, so trimming changes no measured figure. The memory belongs to the pool's
- * device, whatever context is current, and to no context. Since CUDA 13 a pool may be in the host's memory, or of managed
- * memory, which counts on the device of the current context.
+ * device, whatever context is current, and to no context. Since CUDA 13 a pool may be in the host's memory, or of
+ * managed memory, which counts on the device of the current context.
  */
 #include <stdlib.h>
 
@@ -312,12 +312,9 @@ static CUresult pool_at(CUmemoryPool *pool, const CUmemLocation *location, int t
 	r = locate(location, type, &at);
 	if (r)
 		return leave(r);
-	if (at == HOST_POOL)
-		*pool = is_default ? &host_default : host_current;
-	else if (at == MANAGED_POOL)
-		*pool = is_default ? &managed_default : managed_current;
-	else
-		*pool = is_default ? default_of(at) : current_of(at);
+	*pool = at == HOST_POOL	     ? is_default ? &host_default : host_current
+		: at == MANAGED_POOL ? is_default ? &managed_default : managed_current
+		: is_default	     ? default_of(at) : current_of(at);
 	return leave(CUDA_SUCCESS);
 }
 
@@ -347,11 +344,6 @@ API CUresult cuMemSetMemPool(CUmemLocation *location, int type, CUmemoryPool poo
 	r = locate(location, type, &at);
 	if (r || at != pool->device)
 		return leave(r ? r : CUDA_ERROR_INVALID_VALUE);
-	if (at == HOST_POOL)
-		host_current = pool;
-	else if (at == MANAGED_POOL)
-		managed_current = pool;
-	else
-		current[at] = pool;
+	*(at == HOST_POOL ? &host_current : at == MANAGED_POOL ? &managed_current : &current[at]) = pool;
 	return leave(CUDA_SUCCESS);
 }
