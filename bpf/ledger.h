@@ -212,21 +212,47 @@ static __always_inline __s64 resident_of(struct process *p)
 	       *(volatile __s64 *)&p->value[METER_SHMEM];
 }
 
+#define SHARES_BIT 62
+#define SHARES_ALL (1ll << SHARES_BIT) /* inherited: more than any value; adds nothing to its tree */
+
+__u32 trees_exact; /* written by user space before processes are attached: see forked.h */
+
+/* Returns all bits for one value of a meter, and none for another. Without a branch. */
+static __always_inline __s64 if_meter(__u64 meter, __u64 wanted)
+{
+	__s64 other = (__s64)(meter ^ wanted);
+
+	asm volatile("" : "+r"(other));
+	return (other - 1) >> 63;
+}
+
+static __always_inline __s64 not_below_0(__s64 value)
+{
+	return value & ~(value >> 63);
+}
+
+static __always_inline __s64 beyond_birth(struct process *p, __u32 meter)
+{
+	return *(volatile __s64 *)&p->value[meter] - *(volatile __s64 *)&p->inherited[meter];
+}
+
 /*
  * Returns the bytes that a process is to add to its tree now: memory that it shares with its parent since the fork
- * counts once, with the parent. A process that is being closed adds nothing. There are no branches: the verifier would
- * walk the code behind for each.
+ * counts once, with the parent. A process that is being closed adds nothing. With trees_exact that of anonymous memory
+ * may be below 0: forked.h adds the copies, and what others keep, to the sum itself. There are no branches: the
+ * verifier would walk the code behind for each.
  */
 static __always_inline __s64 adds(struct process *p, __u64 meter)
 {
-	__s64 other = (__s64)(meter ^ METER_RESIDENT);
-
-	asm volatile("" : "+r"(other));
-	__s64 sums = (other - 1) >> 63; /* all bits for resident, none for another */
+	__s64 sums = if_meter(meter, METER_RESIDENT), pages = sums | if_meter(meter, METER_ANON);
+	__s64 born = *(volatile __s64 *)&p->inherited[meter], exact = pages & -(__s64) * (volatile __u32 *)&trees_exact;
 	__s64 own = (resident_of(p) & sums) | (*(volatile __s64 *)&p->value[meter] & ~sums);
-	own -= *(volatile __s64 *)&p->inherited[meter];
-	own &= -(__s64) * (volatile __u32 *)&p->active;
-	return own & ~(own >> 63);
+
+	own = not_below_0(own - born);
+	__s64 anon = beyond_birth(p, METER_ANON) & ((born >> SHARES_BIT & 1) - 1);
+	anon += not_below_0(beyond_birth(p, METER_FILE) + beyond_birth(p, METER_SHMEM)) & sums;
+	own = (own & ~exact) | (anon & exact);
+	return own & -(__s64) * (volatile __u32 *)&p->active;
 }
 
 #define FOLLOWS 3 /* attempts: where other CPUs are faster each time, they have seen the latest values */

@@ -18,6 +18,8 @@
  *   boundary.h   the cut between two segments
  *   cputime.h    the CPU time of a process
  *   places.h     the places where live blocks are looked up first
+ *   pagetables.h pages that other processes map, too
+ *   forked.h     pages that processes share since a fork
  *   slots.h      the slot of a process in the ledger
  *   processes.h  fork, exec, exit
  *   calls.h      programs that call others
@@ -77,6 +79,8 @@
 #include "boundary.h"
 #include "cputime.h"
 #include "places.h"
+#include "pagetables.h"
+#include "forked.h"
 #include "slots.h"
 #include "processes.h"
 #include "calls.h"
@@ -152,6 +156,8 @@ int mapped(struct bpf_raw_tracepoint_args *ctx)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
+	if (trees_exact && *(volatile __u32 *)&r->shared)
+		range_unmapped(slot);
 	__s64 change = mapped_changed(p, r, mm, true);
 	if (change)
 		range_changed(slot, change);

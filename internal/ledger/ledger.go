@@ -22,7 +22,9 @@ type Capabilities struct {
 	ExactResident bool // RSS counters are per CPU and are summed (kernel 6.2)
 	// ResidentBound is the largest error of resident memory where it is not exact, in bytes for each thread.
 	ResidentBound int64
-	MultiUprobe   bool // one link for many sites, without perf events; a trial confirmed it
+	// Copies: pages that processes share since a fork count once in their tree, and what they copy of these counts.
+	Copies      bool
+	MultiUprobe bool // one link for many sites, without perf events; a trial confirmed it
 	// NoClock is the reason why CPU times at a boundary are those of each thread's last tick or switch; nil if they are
 	// exact.
 	NoClock error
@@ -104,6 +106,10 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	if err := l.prepare(spec, o); err != nil {
 		return nil, err
 	}
+	if err := l.Tracepoints.shared.learn(&l.objects); err != nil {
+		return nil, err
+	}
+	l.cap.Copies = l.Tracepoints.shared.known
 	if err := l.Tracepoints.attach(); err != nil {
 		return nil, err
 	}
@@ -145,6 +151,11 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	if loop {
 		spec.Maps["ticks"].MaxEntries = 1
 	}
+	f.shared.known = f.shared.known && loop
+	if err := f.shared.configure(spec); err != nil {
+		return err
+	}
+	l.Tracepoints.shared = f.shared
 	for name, value := range map[string]uint32{
 		"cpus": uint32(cpus), "page_size": o.page(), "change_ring_size": uint32(o.ChangeRing),
 		"boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
