@@ -30,6 +30,14 @@ struct kept {
 };
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct kept, 4096, 0) keeping SEC(".maps");
 
+/* Processes of trees that have ended, and have not unmapped their memory yet, by mm. */
+struct ending {
+	__u32 root;
+	__u32 alone; /* as in struct root */
+};
+struct MAP(BPF_MAP_TYPE_HASH, __u64, struct ending, MAX_PROCESSES, 0) endings SEC(".maps");
+__u32 ending_now; /* entries there */
+
 /* Moves a tree's anonymous memory by pages that come or go without a counter of a process. */
 __attribute__((noinline)) int tree_keeps(__u32 root, __s64 bytes)
 {
@@ -131,7 +139,7 @@ __attribute__((noinline)) int range_unmaps(__u64 mm, __u32 slot)
 	struct kept k = { .before = p->value[METER_ANON], .slot = slot, .alone = r->alone };
 	if (bpf_map_lookup_elem(&keeping, &tid))
 		return 0; /* the lock is only downgraded */
-	k.bytes = shared_pages(mm, from, to) * page_size;
+	k.bytes = shared_pages(mm, from, to, r->ending) * page_size;
 	if (k.bytes > 0)
 		bpf_map_update_elem(&keeping, &tid, &k, BPF_NOEXIST);
 	return 0;
@@ -182,9 +190,52 @@ __attribute__((noinline)) int look_at_last(__u32 slot, __u64 task)
 
 	if (!trees_exact || !r || r->processes < 3 || !p->mm || FIELD(task, task_struct, mm) != p->mm)
 		return 0;
-	__s64 pages = shared_pages(p->mm, 0, 1ull << (table_levels == 5 ? 56 : 47));
+	__s64 pages = shared_pages(p->mm, 0, 1ull << (table_levels == 5 ? 56 : 47), r->ending);
 	if (pages >= 0)
 		p->stays = pages * page_size;
+	__u64 mm = p->mm;
+	struct ending e = { .root = p->root, .alone = r->alone };
+	if (p->value[METER_ANON] > 0 && !bpf_map_update_elem(&endings, &mm, &e, BPF_NOEXIST)) {
+		fetch_add(&r->ending, 1);
+		fetch_add(&ending_now, 1);
+	}
+	return 0;
+}
+
+/* A counter of anonymous pages, with all its shares. */
+struct total {
+	__u64 shares;
+	__s64 pages;
+};
+
+static __always_inline long add_share(__u32 cpu, struct total *t)
+{
+	if (cpu >= MAX_CPUS)
+		return 1;
+	t->pages += int_at(t->shares + cpu_offset[cpu]);
+	return 0;
+}
+REPEATED(add_share, struct total *)
+
+/* The memory of a process that has ended becomes less. Once it is gone, no page is mapped there. */
+__attribute__((noinline)) int memory_goes(__u64 mm)
+{
+	struct ending *there = bpf_map_lookup_elem(&endings, &mm);
+	__u64 counter = mm + rss_offset + MM_ANONPAGES * bpf_core_type_size(struct percpu_counter);
+	struct total t = {};
+
+	if (!there)
+		return 0;
+	struct ending e = *there;
+	t.shares = shares_of(counter);
+	t.pages = count_at(counter);
+	REPEAT(cpus, add_share, &t);
+	if (t.pages > 0 || bpf_map_delete_elem(&endings, &mm))
+		return 0;
+	fetch_add(&ending_now, -1);
+	struct root *r = bpf_map_lookup_elem(&roots, &e.root);
+	if (r && r->alone == e.alone)
+		fetch_add(&r->ending, -1);
 	return 0;
 }
 
@@ -228,6 +279,7 @@ __attribute__((noinline)) int leave_tree(__u32 slot)
 	if (before != 2)
 		return 0;
 	fetch_add(&r->alone, 1);
+	exchange(&r->ending, 0);
 	REPEAT_SLOTS(left_alone, &root);
 	return 0;
 }

@@ -190,7 +190,8 @@ struct stretch {
 	__u64 table; /* the page table there, or the first struct page of a large page; 0: not looked up yet */
 	__s64 kept;  /* pages that others map */
 	__s64 left;  /* pages that may be looked at */
-	__u64 large; /* it is a large page */
+	__u32 large; /* it is a large page */
+	__s32 own;   /* processes that map a page and do not count */
 };
 
 /* Looks up the table at an address, or leaves out the addresses that have none. */
@@ -198,7 +199,7 @@ static __always_inline void next_table(struct stretch *s)
 {
 	__u64 hole, place = table_entry(s->mm, s->at, &hole), entry = place ? word_at(place) : 0;
 
-	s->large = entry & ENTRY_LARGE;
+	s->large = !!(entry & ENTRY_LARGE);
 	if (!(entry & (ENTRY_PRESENT | ENTRY_HIDDEN)))
 		s->at = (s->at | (hole - 1)) + 1;
 	else if (s->large)
@@ -226,7 +227,7 @@ static __always_inline long look_at_page(__u32 i, struct stretch *s)
 	}
 	if (page) {
 		s->left--;
-		s->kept += others_map(page, 1);
+		s->kept += others_map(page, s->own);
 	}
 	s->at += 1 << PAGE_SHIFT;
 	if (number == TABLE_ENTRIES - 1)
@@ -236,11 +237,12 @@ static __always_inline long look_at_page(__u32 i, struct stretch *s)
 REPEATED(look_at_page, struct stretch *)
 
 /*
- * Returns how many pages of a range other processes map as well; -1 if there were too many pages to look at.
+ * Returns how many pages of a range other processes map as well, without `ending` processes that are about to unmap
+ * theirs; -1 if there were too many pages to look at.
  */
-__attribute__((noinline)) __s64 shared_pages(__u64 mm, __u64 from, __u64 to)
+__attribute__((noinline)) __s64 shared_pages(__u64 mm, __u64 from, __u64 to, __u32 ending)
 {
-	struct stretch s = { .mm = mm, .at = from, .end = to, .left = MOST_LOOKS };
+	struct stretch s = { .mm = mm, .at = from, .end = to, .left = MOST_LOOKS, .own = 1 + ending };
 
 	FORGET(s.left);
 	FORGET(s.kept);

@@ -127,6 +127,8 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	__u64 mm = ctx->args[0];
 	__u32 member = ctx->args[1], slot = slot_of(mm);
 
+	if (slot == NO_SLOT && *(volatile __u32 *)&ending_now && member == MM_ANONPAGES)
+		return memory_goes(mm);
 	if (slot == NO_SLOT || member == MM_SWAPENTS || ran_before(AT_RSS_STAT))
 		return 0;
 	struct process *p = process_at(slot);

@@ -139,8 +139,10 @@ struct root {
 	__u32 due;	     /* the credit is below the floor: a look is due */
 	__u32 small_tick;    /* ticks of the kernel's clock when small_credit was topped up */
 	__u32 alone;	     /* how often it has become a single process: see forked.h */
-	__s64 small_credit;  /* ns that records of single small blocks may take: see blocks.h */
-	__u64 small_since;   /* when small_credit was topped up */
+	__u32 ending;	     /* processes that have ended and not unmapped their memory yet */
+	__u32 padding;
+	__s64 small_credit; /* ns that records of single small blocks may take: see blocks.h */
+	__u64 small_since;  /* when small_credit was topped up */
 };
 
 /* A slot that no process has. */

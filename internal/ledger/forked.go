@@ -91,7 +91,7 @@ func (s sharedPages) configure(spec *ebpf.CollectionSpec) error {
 	if s.known {
 		return nil
 	}
-	spec.Maps["keeping"].MaxEntries = 1
+	spec.Maps["keeping"].MaxEntries, spec.Maps["endings"].MaxEntries = 1, 1
 	for _, name := range sharedPrograms {
 		spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 1).WithSymbol(name), asm.Return()}
 	}

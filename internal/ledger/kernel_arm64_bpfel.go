@@ -355,6 +355,12 @@ type kernelDeviceTree struct {
 	Told  [3]int64
 }
 
+type kernelEnding struct {
+	_     structs.HostLayout
+	Root  uint32
+	Alone uint32
+}
+
 type kernelFinding struct {
 	_       structs.HostLayout
 	Address uint64
@@ -776,6 +782,8 @@ type kernelRoot struct {
 	Due         uint32
 	SmallTick   uint32
 	Alone       uint32
+	Ending      uint32
+	Padding     uint32
 	SmallCredit int64
 	SmallSince  uint64
 }
@@ -932,6 +940,7 @@ const (
 	kernelMapCudaThreads         = "cuda_threads"
 	kernelMapDeviceTrees         = "device_trees"
 	kernelMapDevices             = "devices"
+	kernelMapEndings             = "endings"
 	kernelMapFound               = "found"
 	kernelMapFreeSlots           = "free_slots"
 	kernelMapHeapBlocks          = "heap_blocks"
@@ -1027,6 +1036,7 @@ const (
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
 	kernelVarEndedLast           = "ended_last"
+	kernelVarEndingNow           = "ending_now"
 	kernelVarEntireOffset        = "entire_offset"
 	kernelVarExportArrayPlace    = "export_array_place"
 	kernelVarExportArrays        = "export_arrays"
@@ -1217,6 +1227,7 @@ type kernelMapSpecs struct {
 	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
 	Devices      *ebpf.MapSpec `ebpf:"devices"`
+	Endings      *ebpf.MapSpec `ebpf:"endings"`
 	Found        *ebpf.MapSpec `ebpf:"found"`
 	FreeSlots    *ebpf.MapSpec `ebpf:"free_slots"`
 	HeapBlocks   *ebpf.MapSpec `ebpf:"heap_blocks"`
@@ -1267,6 +1278,7 @@ type kernelVariableSpecs struct {
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
 	EndedLast           *ebpf.VariableSpec `ebpf:"ended_last"`
+	EndingNow           *ebpf.VariableSpec `ebpf:"ending_now"`
 	EntireOffset        *ebpf.VariableSpec `ebpf:"entire_offset"`
 	ExportArrayPlace    *ebpf.VariableSpec `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.VariableSpec `ebpf:"export_arrays"`
@@ -1378,6 +1390,7 @@ type kernelMaps struct {
 	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
 	Devices      *ebpf.Map `ebpf:"devices"`
+	Endings      *ebpf.Map `ebpf:"endings"`
 	Found        *ebpf.Map `ebpf:"found"`
 	FreeSlots    *ebpf.Map `ebpf:"free_slots"`
 	HeapBlocks   *ebpf.Map `ebpf:"heap_blocks"`
@@ -1426,6 +1439,7 @@ func (m *kernelMaps) Close() error {
 		m.CudaThreads,
 		m.DeviceTrees,
 		m.Devices,
+		m.Endings,
 		m.Found,
 		m.FreeSlots,
 		m.HeapBlocks,
@@ -1477,6 +1491,7 @@ type kernelVariables struct {
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
 	EndedLast           *ebpf.Variable `ebpf:"ended_last"`
+	EndingNow           *ebpf.Variable `ebpf:"ending_now"`
 	EntireOffset        *ebpf.Variable `ebpf:"entire_offset"`
 	ExportArrayPlace    *ebpf.Variable `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.Variable `ebpf:"export_arrays"`
