@@ -242,8 +242,12 @@ static __always_inline __s64 beyond_birth(struct process *p, __u32 meter)
  * may be below 0: forked.h adds the copies, and what others keep, to the sum itself. There are no branches: the
  * verifier would walk the code behind for each.
  */
-static __always_inline __s64 adds(struct process *p, __u64 meter)
+__attribute__((noinline)) __s64 adds(struct process *p, __u32 number)
 {
+	__u64 meter = AT_MOST(number, METERS - 1);
+
+	if (!p)
+		return 0;
 	__s64 sums = if_meter(meter, METER_RESIDENT), pages = sums | if_meter(meter, METER_ANON);
 	__s64 born = *(volatile __s64 *)&p->inherited[meter], exact = pages & -(__s64) * (volatile __u32 *)&trees_exact;
 	__s64 own = (resident_of(p) & sums) | (*(volatile __s64 *)&p->value[meter] & ~sums);
