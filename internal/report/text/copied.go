@@ -6,7 +6,10 @@ import (
 	"ipytracer/internal/words"
 )
 
-const copiedMeter = "cpu.resident.copied"
+const (
+	copiedMeter = "cpu.resident.copied"
+	manyCopies  = 16 << 20 // bytes of one process: more than an interpreter that does nothing copies
+)
 
 // copied says how much processes have copied of what they shared since a fork.
 func (v processView) copied() {
@@ -44,5 +47,10 @@ func copiedText(count int, most, all, parent int64) string {
 	if parent > 0 {
 		text += "; their parent " + words.Bytes(parent)
 	}
-	return text + "."
+	text += "."
+	if most >= manyCopies {
+		text += " Python writes the reference count of each object that it reads: data in a NumPy or Arrow array is " +
+			"read without a copy."
+	}
+	return text
 }
