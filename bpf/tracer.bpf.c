@@ -10,6 +10,8 @@
  *   loops.h      loops of many steps
  *   copies.h     the programs at tracepoints, loaded more than once
  *   ledger.h     values, maxima, the change stream
+ *   trees.h      the sum of a tree of processes
+ *   moves.h      meters that move
  *   meters.h     the reading of resident
  *   mapped.h     the reading of mapped
  *   records.h    records that are never lost
@@ -71,6 +73,8 @@
 #include "loops.h"
 #include "copies.h"
 #include "ledger.h"
+#include "trees.h"
+#include "moves.h"
 #include "meters.h"
 #include "mapped.h"
 #include "records.h"

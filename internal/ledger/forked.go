@@ -81,21 +81,22 @@ func offsetOf(typ btf.Type, name string, depth int) (offset uint32, found bool) 
 	return 0, false
 }
 
-// configure sets the constants of the programs. Programs that the kernel cannot run do nothing.
-func (s sharedPages) configure(spec *ebpf.CollectionSpec) error {
+// configure sets the constants of the programs. Programs that cannot run do nothing. loop: they can call bpf_loop.
+func (s sharedPages) configure(spec *ebpf.CollectionSpec, loop bool) (sharedPages, error) {
+	s.known = s.known && loop
 	for name, value := range map[string]any{"entire_offset": s.entireOffset, "large_flag": s.largeFlag} {
 		if err := spec.Variables[name].Set(value); err != nil {
-			return fmt.Errorf("set %s: %w", name, err)
+			return s, fmt.Errorf("set %s: %w", name, err)
 		}
 	}
 	if s.known {
-		return nil
+		return s, nil
 	}
 	spec.Maps["keeping"].MaxEntries, spec.Maps["endings"].MaxEntries = 1, 1
 	for _, name := range sharedPrograms {
 		spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 1).WithSymbol(name), asm.Return()}
 	}
-	return nil
+	return s, nil
 }
 
 // learn lets the kernel half find out where the kernel's map of memory is. Where it does not, the sums of trees are

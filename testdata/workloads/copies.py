@@ -1,6 +1,6 @@
 """Copies pages after forks in known ways. Each way is an experiment of its name. At its end, while its children still
-live and wait, a line says: name, bytes of anonymous memory that all processes have (Pss_Anon, where a shared page counts
-once), then for each process its pid and the bytes that it has copied, both by Linux.
+live and wait, a line says: name, bytes of anonymous memory that all processes have (Pss_Anon, where a shared page
+counts once), then for each process its pid and the bytes that it has copied, both by Linux.
 """
 
 import gc

@@ -87,8 +87,7 @@ func Uncopied(born course.Level, copied event.Bytes) event.Bytes {
 	return max(born.Bytes-copied, 0)
 }
 
-// sharedIn returns how much of what a process was born with it can share in a window. What it has copied before, it does
-// not share.
+// sharedIn returns how much of what a process was born with it can share in a window. What it copied before is its own.
 func (p *Process) sharedIn(w *Window) (out course.Levels) {
 	copied := p.Gauges.Figures(w.Since, true).Of(event.Copied).Start
 	if copied == 0 {
