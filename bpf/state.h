@@ -124,6 +124,7 @@ const volatile __u32 rss_offset = 0;   /* of mm->rss_stat: an array, before 6.2 
 const volatile __u32 held_offset = 0;  /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
 const volatile __u32 tree_offset = 0;  /* before 6.1: of mm->mm_rb, the tree of areas */
 const volatile __u32 node_offset = 0;  /* before 6.1: of area->vm_rb, its node there */
+const volatile struct container_fields container_fields = {};
 const volatile __u32 change_ring_size = 1 << 22;
 const volatile __u32 boundary_ring_size = 1 << 20;
 const volatile __u32 counting = 0;	 /* page faults and switches are read with the CPU time */

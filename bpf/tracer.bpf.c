@@ -15,6 +15,7 @@
  *   records.h    records that are never lost
  *   devices.h    the meters of GPUs
  *   counts.h     blocks that a process counts itself
+*   container.h  the memory of a process's container
  *   boundary.h   the cut between two segments
  *   cputime.h    the CPU time of a process
  *   places.h     the places where live blocks are looked up first
@@ -74,6 +75,7 @@
 #include "records.h"
 #include "devices.h"
 #include "counts.h"
+#include "container.h"
 #include "boundary.h"
 #include "cputime.h"
 #include "places.h"

@@ -60,6 +60,8 @@ type Boundary struct {
 	Tree     Readings            // of Root's tree, at this instant; memory that a fork shares counts once
 	TreeHigh Readings            // of Root's tree, maximum since the previous boundary
 
+	Container Container // of PID
+
 	// Each of these texts belongs to some kinds of boundary. They are hostile, like everything from a target.
 	File       string // CellOpen: the cell's file name
 	Exception  string // CellResult, and CellClose with OutcomeError: the exception's type, "" if it is not known

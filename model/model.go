@@ -179,8 +179,10 @@ type Window struct {
 	DurationNS int64  `json:"duration_ns"`
 	CPUNS      int64  `json:"cpu_ns"` // -1 if not known
 	// Counters are the window's counters; nil unless the session counts (--counters).
-	Counters *Counters         `json:"counters,omitempty"`
-	Meters   map[string]Figure `json:"meters"`
+	Counters *Counters `json:"counters,omitempty"`
+	// Container has the memory of the process's container; nil if it is not known.
+	Container *Container        `json:"container,omitempty"`
+	Meters    map[string]Figure `json:"meters"`
 	// Tree holds the figures of the process and its children together. Memory that a forked child shares with its
 	// parent counts once, until the child executes a program. No counter has the pages of such memory that it copies by
 	// writing to them. So while such a child lives, the figures are lower bounds. Any other page that several processes

@@ -47,6 +47,7 @@ func (e *encoder) window(cell *model.Window) {
 	e.int(`,"duration_ns":`, cell.DurationNS)
 	e.int(`,"cpu_ns":`, cell.CPUNS)
 	e.counters(cell.Counters)
+	e.container(cell.Container)
 	e.figures(`,"meters":`, cell.Meters)
 	if len(cell.Tree) > 0 {
 		e.figures(`,"tree":`, cell.Tree)

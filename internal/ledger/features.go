@@ -27,6 +27,7 @@ type Features struct {
 	heldOffset uint32 // of rss_stat.count in struct task_struct, where RSS counters are not per CPU
 	// of mm_struct.mm_rb and vm_area_struct.vm_rb, upstream until 6.0: the tree of areas, for want of bpf_find_vma
 	treeOffset, nodeOffset uint32
+	container              kernelContainerFields
 }
 
 // InspectKernel reads the running kernel's BTF. It needs no privilege. The error matches ErrNotSupported.
@@ -55,6 +56,7 @@ func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error
 	var cast *btf.Func
 	f.Cast = kernel.TypeByName("bpf_rdonly_cast", &cast) == nil
 	f.Preemptible = preemptible(kernel)
+	f.container = findContainer(kernel)
 	return f, f.findCounters(kernel)
 }
 

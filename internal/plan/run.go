@@ -35,6 +35,7 @@ type Run struct {
 	ended   []words.Doubt // how processes ended, and their limits
 	killed  bool          // a signal ended a process in a cell
 	late    bool
+	beyond  int64 // what the container had beyond the processes and page cache
 }
 
 // demand is the need of one kind of memory in one run.
@@ -209,6 +210,7 @@ func (x *reader) cell(w *model.Window) {
 	if w.Status != model.OK {
 		x.run.Failed++
 	}
+	x.run.beyond = max(x.run.beyond, beyondTree(w))
 	key := cellRun{w.PID, w.Execution}
 	x.cells[w.ID], x.sources[key], x.needs[key] = key, w.ID, w.Meters["cpu.resident"].Need()
 	for _, d := range x.run.demands {

@@ -43,7 +43,7 @@ func (pr *presenter) Window(w *windows.Window) model.Window {
 	if w.OpenCPU > 0 && w.CloseCPU > 0 { // the later of two boundaries at the same time may have been read first
 		out.CPUNS = max(0, int64(w.CloseCPU)-int64(w.OpenCPU))
 	}
-	out.Counters = w.Counters()
+	out.Counters, out.Container = w.Counters(), pr.container(w)
 	if w.IsOpen {
 		out.Status = model.Incomplete
 	}

@@ -136,6 +136,8 @@ type Process struct {
 	unprobed  course.Unprobed
 	Crest     *stacks.Crest
 	learnedAt []learning
+	container containerCourse
+	HasMoved  bool     // to another container, at some time
 	kernels   *kernels // nil unless the process is a kernel
 	name      string   // its name among the kernels: see [Process.Kernel]
 	Pool      string   // the pool in which it waits for the next task at the end

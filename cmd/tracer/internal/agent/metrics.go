@@ -184,6 +184,7 @@ func (m *metrics) dropKernel(k *kernel) { delete(m.kernels, k) }
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		residentNow, gpuNow, highestNeed, limitNow, infoNow, tracedNow, lostSoFar, folded,
+		containerNow, containerHighest, containerLimit,
 	} {
 		to <- d
 	}
@@ -240,6 +241,7 @@ func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64
 	if now.Limit != nil {
 		gauge(limitNow, float64(now.Limit.Bytes), with(now.Limit.Kind)...)
 	}
+	describeContainer(k, gauge, labels)
 	gauge(infoNow, 1, with(strconv.Itoa(p.PID), telemetry.Label(p.Python), telemetry.Label(p.IPython),
 		telemetry.Label(cmp.Or(p.Frontend, k.Frontend)), k.HubServer, k.Claimed.HubUser)...)
 }
