@@ -89,6 +89,30 @@ func TestContainerOfWindows(t *testing.T) {
 	}
 }
 
+// TestContainerSeen: a use at which the process gave memory back counts in the windows that were open then, and not in
+// those that open at the boundary behind it.
+func TestContainerSeen(t *testing.T) {
+	s := newScript()
+	seen := func(bytes event.Bytes, more func(b *event.Boundary)) func(*event.Boundary) {
+		return func(b *event.Boundary) {
+			in(100, 900)(b)
+			b.Container.Seen = bytes
+			more(b)
+		}
+	}
+	done := func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeOK }
+	line := func(b *event.Boundary) { b.Cell, b.Line = 1, 1 }
+	s.boundary(event.CellOpen, main, seen(800, func(b *event.Boundary) { b.Cell, b.Inputs = 1, -1 }))
+	s.boundary(event.StatementOpen, main, seen(700, line))
+	s.boundary(event.StatementClose, main, seen(600, done))
+	s.boundary(event.CellClose, main, seen(0, done))
+	r := s.run(t)
+	want := model.Container{AtLeast: 700, Highest: 900, Bound: batch, Limit: 1000, Start: 100, End: 100}
+	expect(t, "the cell", *nth(t, r, model.Cell, 0).Container, want)
+	want.AtLeast = 600
+	expect(t, "the statement", *nth(t, r, model.Statement, 0).Container, want)
+}
+
 // TestContainerOfManyCells: cells that ended long ago keep their figures, with the parts of the memory at their ends.
 func TestContainerOfManyCells(t *testing.T) {
 	const cells = 300

@@ -10,6 +10,7 @@
  *   loops.h      loops of many steps
  *   copies.h     the programs at tracepoints, loaded more than once
  *   ledger.h     values, maxima, the change stream
+ *   container.h  the memory of a process's container
  *   meters.h     the reading of resident
  *   mapped.h     the reading of mapped
  *   records.h    records that are never lost
@@ -70,12 +71,12 @@
 #include "loops.h"
 #include "copies.h"
 #include "ledger.h"
+#include "container.h"
 #include "meters.h"
 #include "mapped.h"
 #include "records.h"
 #include "devices.h"
 #include "counts.h"
-#include "container.h"
 #include "boundary.h"
 #include "cputime.h"
 #include "places.h"

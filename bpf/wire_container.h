@@ -9,6 +9,14 @@ struct container {
 	__s64 usage;
 	__s64 highest; /* so far: memory.peak, or memory.max_usage_in_bytes */
 	__s64 limit;   /* 0: none */
+	__s64 seen;    /* the highest usage at which the process gave memory back, since its last boundary; 0: none */
+};
+
+/* The container of a process at its last boundary: addresses of struct mem_cgroup and struct page_counter. */
+struct contained {
+	__u64 state;
+	__u64 counter;
+	__s64 seen; /* in pages */
 };
 
 /* Offsets of the kernel's fields on the way from an mm to its memory cgroup, in bytes. */

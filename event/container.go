@@ -8,6 +8,7 @@ type Container struct {
 	Usage   Bytes
 	Highest Bytes // the highest Usage since the cgroup was made
 	Limit   Bytes // 0: none
+	Seen    Bytes // the highest Usage at which the process gave memory back, since its last boundary; 0: none
 	Parts   ContainerParts
 }
 

@@ -71,5 +71,6 @@ func decodeContainer(c *kernelContainer) event.Container {
 		return event.Container{}
 	}
 	size := func(n int64) event.Bytes { return event.Bytes(min(max(n, 0), math.MaxInt64/2)) }
-	return event.Container{Number: c.Number, Usage: size(c.Usage), Highest: size(c.Highest), Limit: size(c.Limit)}
+	return event.Container{Number: c.Number, Usage: size(c.Usage), Highest: size(c.Highest), Limit: size(c.Limit),
+		Seen: size(c.Seen)}
 }

@@ -93,9 +93,12 @@ func TestContainerOfBoundary(t *testing.T) {
 
 func containerOfBoundary(t *testing.T, o Options) {
 	g, l := makeMemoryGroups(t), load(t, o)
-	// Each line makes it take 30 MB more.
-	child := exec.Command("sh", "-c",
-		`while read n; do eval "x$n=\$(head -c 30000000 /dev/zero | tr '\\0' x)"; echo $n; done`)
+	// Each number makes it take 30 MB more, and "spike" take them and give them back.
+	child := exec.Command("sh", "-c", `while read n; do
+			eval "x$n=\$(head -c 30000000 /dev/zero | tr '\\0' x)"
+			xspike=
+			echo $n
+		done`)
 	in, err := child.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -117,14 +120,14 @@ func containerOfBoundary(t *testing.T, o Options) {
 	}
 	t.Cleanup(end) // before the groups are removed
 	g.set(t, g.inner, "cgroup.procs", strconv.Itoa(child.Process.Pid))
-	lines, n := bufio.NewScanner(out), 0
-	grow := func() {
-		n++
-		if _, err := fmt.Fprintln(in, n); err != nil || !lines.Scan() {
+	lines := bufio.NewScanner(out)
+	grow := func(by string) {
+		if _, err := fmt.Fprintln(in, by); err != nil || !lines.Scan() {
 			t.Fatal(err, lines.Err())
 		}
 	}
 	var last event.Container
+	seen := event.Bytes(0)
 	look := func(what, folder string, limit event.Bytes) {
 		t.Helper()
 		for range 10 { // Linux may charge or give back what a CPU holds in advance
@@ -141,6 +144,7 @@ func containerOfBoundary(t *testing.T, o Options) {
 			if before.Highest == 0 {
 				before.Highest = last.Highest
 			}
+			seen, last.Seen = max(seen, last.Seen), 0
 			if last != before {
 				t.Errorf("%s: %+v, want %+v", what, last, before)
 			}
@@ -152,18 +156,24 @@ func containerOfBoundary(t *testing.T, o Options) {
 		t.Fatal(err)
 	}
 	look("without a limit", g.inner, 0)
-	grow()
+	grow("1")
 	first := last
 	look("risen", g.inner, 0)
 	if last.Usage < first.Usage+30e6 || last.Highest < last.Usage {
 		t.Errorf("risen by 30 MB: %+v, from %+v", last, first)
+	}
+	first, seen = last, 0
+	grow("spike")
+	look("a spike", g.inner, 0)
+	if seen < first.Usage+30e6 || seen > last.Highest || last.Usage > first.Usage+10e6 {
+		t.Errorf("a spike of 30 MB: %d was seen, behind %+v, now %+v", seen, first, last)
 	}
 	g.set(t, g.outer, g.limit, "536870912")
 	look("the outer one has a limit", g.outer, 512<<20)
 	g.set(t, g.inner, g.limit, "536870912")
 	look("both have the same limit", g.inner, 512<<20)
 	g.set(t, g.outer, g.limit, "400007168")
-	grow()
+	grow("2")
 	look("the outer one has the lower limit", g.outer, 400007168)
 	end()
 }

@@ -14,7 +14,7 @@ type containerCourse struct {
 	segment uint64       // the segment that ended with last
 	moved   uint64       // the cut at which the process was found in another container
 	reset   uint64       // the cut at which Linux's highest value was found to be lower than before
-	usage   course.Peaks // at boundaries
+	usage   course.Peaks // at boundaries, and where the process gave memory back
 }
 
 // SeeContainer takes in the memory of a process's container at a boundary. It reports whether the process has come from
@@ -27,7 +27,7 @@ func (p *Process) SeeContainer(b *event.Boundary, cut uint64, r *Tree) (moved bo
 	switch before := c.last; {
 	case before.Number == 0:
 	case before.Number != now.Number:
-		moved, c.moved, c.usage = true, cut, nil
+		moved, c.moved, c.usage, now.Seen = true, cut, nil, 0
 	case b.Segment < c.segment: // two CPUs' boundaries passed each other
 		c.usage.Push(cut, now.Usage)
 		return false
@@ -35,7 +35,7 @@ func (p *Process) SeeContainer(b *event.Boundary, cut uint64, r *Tree) (moved bo
 		c.reset = cut
 	}
 	c.last, c.segment = now, b.Segment
-	if c.usage.Push(cut, now.Usage); len(c.usage) > Crowded+2*len(r.Open) {
+	if c.usage.Push(cut, max(now.Usage, now.Seen)); len(c.usage) > Crowded+2*len(r.Open) {
 		c.usage.Thin(r.Cuts())
 	}
 	return moved
@@ -44,7 +44,7 @@ func (p *Process) SeeContainer(b *event.Boundary, cut uint64, r *Tree) (moved bo
 // containerAt returns the memory of a container at a boundary, with sizes within bounds, whatever a recording says.
 func containerAt(b *event.Boundary) event.Container {
 	c := b.Container
-	for _, size := range []*event.Bytes{&c.Usage, &c.Highest, &c.Limit, &c.Parts.Anon, &c.Parts.File, &c.Parts.Shmem,
+	for _, size := range []*event.Bytes{&c.Usage, &c.Highest, &c.Limit, &c.Seen, &c.Parts.Anon, &c.Parts.File, &c.Parts.Shmem,
 		&c.Parts.Kernel} {
 		*size = min(max(*size, 0), math.MaxInt64/4)
 	}
