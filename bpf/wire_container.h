@@ -3,12 +3,12 @@
 #ifndef IPYTRACER_WIRE_CONTAINER_H
 #define IPYTRACER_WIRE_CONTAINER_H
 
-/* A memory cgroup at an instant, in bytes. Go has it as event.Container. */
+/* A memory cgroup at an instant, in pages. */
 struct container {
 	__u64 number; /* of its folder (inode); 0: nothing is known */
 	__s64 usage;
 	__s64 highest; /* so far: memory.peak, or memory.max_usage_in_bytes */
-	__s64 limit;   /* 0: none */
+	__u64 limit;   /* as large as can be: none */
 	__s64 seen;    /* the highest usage at which the process gave memory back, since its last boundary; 0: none */
 };
 
@@ -16,7 +16,7 @@ struct container {
 struct contained {
 	__u64 state;
 	__u64 counter;
-	__s64 seen; /* in pages */
+	__s64 seen;
 };
 
 /* Offsets of the kernel's fields on the way from an mm to its memory cgroup, in bytes. */

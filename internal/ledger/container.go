@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"math"
+	"os"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -66,11 +67,17 @@ func offsetOf(kernel *btf.Spec, structure, field string) int64 {
 	return int64(offset)
 }
 
-func decodeContainer(c *kernelContainer) event.Container {
+// decodeContainer decodes the memory of a container. A limit that no machine can reach is none.
+func decodeContainer(b *kernelBoundary) event.Container {
+	c := &b.Container
 	if c.Number == 0 {
 		return event.Container{}
 	}
-	size := func(n int64) event.Bytes { return event.Bytes(min(max(n, 0), math.MaxInt64/2)) }
-	return event.Container{Number: c.Number, Usage: size(c.Usage), Highest: size(c.Highest), Limit: size(c.Limit),
-		Seen: size(c.Seen)}
+	page := int64(os.Getpagesize())
+	size := func(pages int64) event.Bytes { return event.Bytes(min(max(pages, 0), math.MaxInt64/4/page) * page) }
+	out := event.Container{Number: c.Number, Usage: size(c.Usage), Highest: size(c.Highest), Seen: size(c.Seen)}
+	if c.Limit < uint64(math.MaxInt64/page) { // PAGE_COUNTER_MAX
+		out.Limit = size(int64(c.Limit))
+	}
+	return out
 }

@@ -137,14 +137,14 @@ func containerOfBoundary(t *testing.T, o Options) {
 				t.Fatal(err)
 			}
 			poll(t, l, &c)
+			last = c.boundaries[len(c.boundaries)-1].Container
+			seen, last.Seen = max(seen, last.Seen), 0
 			if g.read(t, folder, limit) != before {
 				continue
 			}
-			last = c.boundaries[len(c.boundaries)-1].Container
 			if before.Highest == 0 {
 				before.Highest = last.Highest
 			}
-			seen, last.Seen = max(seen, last.Seen), 0
 			if last != before {
 				t.Errorf("%s: %+v, want %+v", what, last, before)
 			}
@@ -194,7 +194,7 @@ func TestContainerFields(t *testing.T) {
 	if len(places) != 4 {
 		t.Errorf("%+v", f)
 	}
-	b, err := btf.NewBuilder([]btf.Type{&btf.Int{Name: "int", Size: 4}})
+	b, err := btf.NewBuilder([]btf.Type{&btf.Int{Name: "int", Size: 4}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

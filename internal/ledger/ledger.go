@@ -157,8 +157,8 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 			return fmt.Errorf("set %s: %w", name, err)
 		}
 	}
-	if err := spec.Variables["container_fields"].Set(f.container); err != nil {
-		return fmt.Errorf("set container_fields: %w", err)
+	if err := spec.Variables["container_at"].Set(f.container); err != nil {
+		return fmt.Errorf("set container_at: %w", err)
 	}
 	if err := spec.Variables["boot_offset"].Set(bootOffset()); err != nil {
 		return fmt.Errorf("set boot_offset: %w", err)

@@ -37,8 +37,6 @@ func (c *contained) see(w *model.Window, b *brief) {
 	}
 }
 
-const residentMeter = "cpu.resident"
-
 // moreThanTree: without a limit, the container is worth a line if it had at least 1/moreThanTree more than the
 // processes of the session.
 const moreThanTree = 10
