@@ -32,7 +32,7 @@ func TestContainerLine(t *testing.T) {
 		},
 		"not known, as it was higher": {
 			between(700, 900), between(500, 900), between(700, 900),
-			"at least 700.00 and at most 900.00 of 1000.00 MiB, in In[2]",
+			"at least 700.00 MiB and at most 900.00 of 1000.00 MiB, in In[2]",
 		},
 		"as much as the kernel": {exactly(540, 0), exactly(540, 0), exactly(200, 0), ""},
 		"more than the kernel": {
