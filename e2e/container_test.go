@@ -92,9 +92,10 @@ func TestContainer(t *testing.T) {
 		fmt.Sprintf("y = b'y' * %d\ntime.sleep(0.1)\ny = None", spike),
 	}
 	for i := range cells {
-		cells[i] = "note()\n" + cells[i] + "\nnote()"
+		// The parts at a cell's end are read at the beginning of the next one.
+		cells[i] = "time.sleep(0.3)\nnote()\n" + cells[i] + "\nnote()"
 	}
-	s := startCells(t, nil, fmt.Sprintf(ofContainer, usage, highest, noted), append(cells, "done()")...)
+	s := startCells(t, nil, fmt.Sprintf(ofContainer, usage, highest, noted), append(cells, "time.sleep(0.3)\ndone()")...)
 	joins(t, group, s.cmd.Process.Pid)
 	record := filepath.Join(t.TempDir(), "container.arrows")
 	tr := attach(t, s.cmd.Process.Pid, "--record", record)

@@ -19,25 +19,25 @@ type Containers struct {
 
 // divided is a container with an open memory.stat.
 type divided struct {
-	stat    *process.CgroupStat // nil: it cannot be read
-	at      time.Time           // of the last reading
-	highest event.Bytes         // the container's highest use at that time
+	stat  *process.CgroupStat // nil: it cannot be read
+	at    time.Time           // of the last reading
+	parts event.ContainerParts
 }
 
 // The least times between two readings. Linux adds up the counts of all CPUs for a reading, which may take it some
 // milliseconds on a large machine. A process that moves from cgroup to cgroup makes the tracer look for each.
 const (
-	divideRisen = 10 * time.Millisecond  // the container was never as high before
-	divideAny   = 250 * time.Millisecond // otherwise
+	divideOften = 10 * time.Millisecond  // if the parts do not add up to the container's use any more
+	divideAgain = 250 * time.Millisecond // otherwise
 	lookAgain   = time.Second
 	mostDivided = 64
 )
 
 // Divide adds to a boundary at which a window may end the parts of the memory of its process's container, as they are
-// now.
+// now or were a moment ago.
 func (c *Containers) Divide(b *event.Boundary) {
 	switch b.Kind {
-	case event.CellClose, event.ExperimentEnd, event.Detached, event.ProcessExit:
+	case event.CellResult, event.CellClose, event.ExperimentEnd, event.Detached, event.ProcessExit:
 	default:
 		return
 	}
@@ -48,23 +48,29 @@ func (c *Containers) Divide(b *event.Boundary) {
 	if d == nil || d.stat == nil {
 		return
 	}
-	rest := divideAny
-	if b.Container.Highest > d.highest {
-		rest = divideRisen
+	if since := time.Since(d.at); since >= divideAgain || since >= divideOften && !fits(&d.parts, b) {
+		parts, err := d.stat.Read()
+		if err != nil { // the cgroup was removed
+			c.Log.Debug("the parts of a container's memory", "error", err)
+			d.stat.Close()
+			d.stat = nil
+			return
+		}
+		d.at = time.Now()
+		d.parts = event.ContainerParts{Known: true, Anon: event.Bytes(parts.Anon), File: event.Bytes(parts.File),
+			Shmem: event.Bytes(parts.Shmem), Kernel: event.Bytes(parts.Kernel)}
 	}
-	if b.Kind == event.CellClose && time.Since(d.at) < rest {
-		return
+	if fits(&d.parts, b) {
+		b.Container.Parts = d.parts
 	}
-	parts, err := d.stat.Read()
-	if err != nil { // the cgroup was removed
-		c.Log.Debug("the parts of a container's memory", "error", err)
-		d.stat.Close()
-		d.stat = nil
-		return
-	}
-	d.at, d.highest = time.Now(), b.Container.Highest
-	b.Container.Parts = event.ContainerParts{Known: true, Anon: event.Bytes(parts.Anon), File: event.Bytes(parts.File),
-		Shmem: event.Bytes(parts.Shmem), Kernel: event.Bytes(parts.Kernel)}
+}
+
+// fits reports whether parts add up to a container's use at a boundary. If not, they are of another moment: a record
+// reaches the tracer after its boundary, and the next cell may have begun by then.
+func fits(p *event.ContainerParts, b *event.Boundary) bool {
+	const share, least = 20, 2 << 20
+	off := p.Anon + p.File + p.Shmem + p.Kernel - b.Container.Usage
+	return p.Known && max(off, -off) <= b.Container.Usage/share+least
 }
 
 // find returns the container of a boundary; nil if it was not looked for.
