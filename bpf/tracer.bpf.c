@@ -16,7 +16,6 @@
  *   records.h    records that are never lost
  *   devices.h    the meters of GPUs
  *   counts.h     blocks that a process counts itself
-*   container.h  the memory of a process's container
  *   boundary.h   the cut between two segments
  *   cputime.h    the CPU time of a process
  *   places.h     the places where live blocks are looked up first

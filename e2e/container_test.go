@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -73,31 +74,44 @@ func cachesFile(t *testing.T, size int) (cell string) {
 	return fmt.Sprintf("f = open(%q, 'rb', 0)\nb = bytearray(1 << 20)\nwhile f.readinto(b): pass", f.Name())
 }
 
-// TestContainer: of cells of known truth (anonymous memory, page cache, tmpfs, memory given back, a spike lower than
-// the highest) the container's figures are those of Linux, which the cells themselves have read, within their bound.
-func TestContainer(t *testing.T) {
-	together(t)
-	const limit = 1 << 30
-	const anon, file, shmem, spike = 200 << 20, 150 << 20, 60 << 20, 40 << 20
-	group := memoryCgroup(t, limit)
-	usage, highest := containerFiles(group)
-	noted := filepath.Join(t.TempDir(), "seen")
+// The sizes in TestContainer, in bytes.
+const (
+	ofLimit = 1 << 30
+	ofAnon  = 200 << 20
+	ofFile  = 150 << 20
+	ofShmem = 60 << 20
+	ofSpike = 40 << 20
+)
+
+// containerCells returns the cells of TestContainer.
+func containerCells(t *testing.T) []string {
+	t.Helper()
 	shared := fmt.Sprintf("/dev/shm/ipytracer-container-%d", os.Getpid())
 	t.Cleanup(func() { _ = os.Remove(shared) })
 	cells := []string{
-		fmt.Sprintf("x = b'x' * %d", anon),
-		cachesFile(t, file),
-		fmt.Sprintf("f = open(%q, 'wb', 0)\nfor i in range(%d): z = f.write(b)\nf.close()", shared, shmem>>20),
+		fmt.Sprintf("x = b'x' * %d", ofAnon),
+		cachesFile(t, ofFile),
+		fmt.Sprintf("f = open(%q, 'wb', 0)\nfor i in range(%d): z = f.write(b)\nf.close()", shared, ofShmem>>20),
 		"del x",
-		fmt.Sprintf("y = b'y' * %d\ntime.sleep(0.1)\ny = None", spike),
+		fmt.Sprintf("y = b'y' * %d\ntime.sleep(0.1)\ny = None", ofSpike),
 	}
 	for i := range cells {
 		// The parts at a cell's end are read at the beginning of the next one.
 		cells[i] = "time.sleep(0.3)\nnote()\n" + cells[i] + "\nnote()"
 	}
-	s := startCells(t, nil, fmt.Sprintf(ofContainer, usage, highest, noted), append(cells, "time.sleep(0.3)\ndone()")...)
+	return append(cells, "time.sleep(0.3)\ndone()")
+}
+
+// TestContainer: of cells of known truth (anonymous memory, page cache, tmpfs, memory given back, a spike lower than
+// the highest) the container's figures are those of Linux, which the cells themselves have read, within their bound.
+func TestContainer(t *testing.T) {
+	together(t)
+	group := memoryCgroup(t, ofLimit)
+	usage, highest := containerFiles(group)
+	noted, record := filepath.Join(t.TempDir(), "seen"), filepath.Join(t.TempDir(), "container.arrows")
+	cells := containerCells(t)
+	s := startCells(t, nil, fmt.Sprintf(ofContainer, usage, highest, noted), cells...)
 	joins(t, group, s.cmd.Process.Pid)
-	record := filepath.Join(t.TempDir(), "container.arrows")
 	tr := attach(t, s.cmd.Process.Pid, "--record", record)
 	if _, err := s.in.Write([]byte("go\n")); err != nil {
 		t.Fatal(err)
@@ -106,37 +120,40 @@ func TestContainer(t *testing.T) {
 	r, _ := tr.stop()
 	var seen [][2]int64
 	text, err := os.ReadFile(noted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &seen); err != nil {
+	if err = errors.Join(err, json.Unmarshal(text, &seen)); err != nil {
 		t.Fatal(err)
 	}
 	all := topCells(r, s.cmd.Process.Pid)
-	if len(all) != len(cells)+1 || len(seen) != 2*len(cells) {
+	if len(all) != len(cells) || len(seen) != 2*len(cells)-2 {
 		t.Fatalf("%d cells, %d notes", len(all), len(seen))
 	}
-	for i := range cells {
-		after := [2]int64{seen[2*i+1][0], 0} // the highest use when the next cell began; the last has none
-		if i+1 < len(cells) {
-			after[1] = seen[2*i+2][1]
+	for i := range len(seen) / 2 {
+		later := int64(0) // the highest use when the next cell began
+		if 2*i+2 < len(seen) {
+			later = seen[2*i+2][1]
 		}
-		checkContainer(t, i+1, all[i].Container, seen[2*i], seen[2*i+1], after[1], limit)
+		checkContainer(t, i+1, all[i].Container, seen[2*i], seen[2*i+1], later)
 	}
 	if t.Failed() {
 		return
 	}
-	checkParts(t, all, anon, file, shmem)
+	checkParts(t, all)
 	rose := func(i int) int64 { return all[i].Container.Highest - all[i].Container.Start }
-	if !all[0].Container.Exact || rose(0) < anon || rose(0) > anon+16<<20 {
+	if !all[0].Container.Exact || rose(0) < ofAnon || rose(0) > ofAnon+16<<20 {
 		t.Errorf("200 MiB of anonymous memory: %+v", all[0].Container)
 	}
-	if c := all[1].Container; !c.Exact || rose(1) < file || rose(1) > file+16<<20 {
+	if c := all[1].Container; !c.Exact || rose(1) < ofFile || rose(1) > ofFile+16<<20 {
 		t.Errorf("150 MiB of page cache: %+v", c)
 	}
-	if c := all[4].Container; c.Exact || c.Highest < c.Start+anon-spike || c.AtLeast < c.Start+spike-c.Bound {
+	if c := all[4].Container; c.Exact || c.Highest < c.Start+ofAnon-ofSpike || c.AtLeast < c.Start+ofSpike-c.Bound {
 		t.Errorf("a spike below the highest: %+v", c)
 	}
+	checkLine(t, record)
+}
+
+// checkLine checks that the report has one line about the container of TestContainer, with the cell.
+func checkLine(t *testing.T, record string) {
+	t.Helper()
 	report, err := exec.Command(binary, "report", record).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -147,6 +164,7 @@ func TestContainer(t *testing.T) {
 			line += l
 		}
 	}
+	t.Log(line)
 	if strings.Count(line, "\n") != 1 || !strings.Contains(line, " of 1.00 GiB (4") ||
 		!strings.Contains(line, "In[3]") {
 		t.Errorf("the line: %q of\n%s", line, report)
@@ -155,7 +173,7 @@ func TestContainer(t *testing.T) {
 
 // checkContainer compares the figures of a cell with what Linux said within it: at its beginning, at its end, and of
 // the highest use before the next cell, 0 if not known.
-func checkContainer(t *testing.T, cell int, c *model.Container, begin, end [2]int64, later, limit int64) {
+func checkContainer(t *testing.T, cell int, c *model.Container, begin, end [2]int64, later int64) {
 	t.Helper()
 	if c == nil {
 		t.Errorf("cell %d has no figures of the container", cell)
@@ -164,7 +182,7 @@ func checkContainer(t *testing.T, cell int, c *model.Container, begin, end [2]in
 	t.Logf("cell %d: %+v; Linux said %d and %d, later %d", cell, *c, begin, end, later)
 	const work = 4 << 20 // of the shell and of the tracer's cell itself, outside of the two notes
 	off := c.Bound + work
-	if c.Limit != limit || c.Start > begin[0]+off || c.Start < begin[0]-off || c.End > end[0]+off ||
+	if c.Limit != ofLimit || c.Start > begin[0]+off || c.Start < begin[0]-off || c.End > end[0]+off ||
 		c.End < end[0]-off {
 		t.Errorf("cell %d: %+v", cell, *c)
 	}
@@ -179,7 +197,7 @@ func checkContainer(t *testing.T, cell int, c *model.Container, begin, end [2]in
 }
 
 // checkParts checks the parts at the ends of the cells of TestContainer.
-func checkParts(t *testing.T, all []model.Window, anon, file, shmem int64) {
+func checkParts(t *testing.T, all []model.Window) {
 	t.Helper()
 	const off = 16 << 20
 	near := func(what string, got, want int64) {
@@ -188,15 +206,15 @@ func checkParts(t *testing.T, all []model.Window, anon, file, shmem int64) {
 		}
 	}
 	for i, of := range []struct{ anon, file, shmem int64 }{
-		{anon, 0, 0}, {anon, file, 0}, {anon, file, shmem}, {0, file, shmem},
+		{ofAnon, 0, 0}, {ofAnon, ofFile, 0}, {ofAnon, ofFile, ofShmem}, {0, ofFile, ofShmem},
 	} {
-		p := all[i].Container.Parts
-		if p == nil {
+		p, last := all[i].Container.Parts, all[3].Container.Parts
+		if p == nil || last == nil {
 			t.Errorf("cell %d has no parts", i+1)
 			continue
 		}
 		t.Logf("cell %d: %+v", i+1, *p)
-		near(fmt.Sprintf("anonymous memory after cell %d", i+1), p.Anon, of.anon)
+		near(fmt.Sprintf("anonymous memory after cell %d", i+1), p.Anon-last.Anon, of.anon)
 		near(fmt.Sprintf("page cache after cell %d", i+1), p.File, of.file)
 		near(fmt.Sprintf("tmpfs after cell %d", i+1), p.Shmem, of.shmem)
 	}
@@ -215,7 +233,7 @@ func TestContainerOutOfMemory(t *testing.T) {
 	}
 	r, _ := tr.wait(0)
 	c := topCells(r, pid)[0].Container
-	if c == nil || !c.Exact || c.Limit != limit || c.Highest > limit || c.Highest < limit*98/100 {
+	if c == nil || !c.Exact || c.Limit != ofLimit || c.Highest > limit || c.Highest < limit*98/100 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -91,8 +93,22 @@ func TestContainerOfBoundary(t *testing.T) {
 	}
 }
 
-func containerOfBoundary(t *testing.T, o Options) {
-	g, l := makeMemoryGroups(t), load(t, o)
+// contained is a process in the inner one of two groups, which a ledger follows.
+type contained struct {
+	memoryGroups
+	t     *testing.T
+	l     *Ledger
+	pid   int
+	in    io.WriteCloser
+	lines *bufio.Scanner
+	end   func()
+	last  event.Container
+	seen  event.Bytes // the most so far
+}
+
+func startContained(t *testing.T, o Options) *contained {
+	t.Helper()
+	c := &contained{memoryGroups: makeMemoryGroups(t), t: t, l: load(t, o)}
 	// Each number makes it take 30 MB more, and "spike" take them and give them back.
 	child := exec.Command("sh", "-c", `while read n; do
 			eval "x$n=\$(head -c 30000000 /dev/zero | tr '\\0' x)"
@@ -110,72 +126,75 @@ func containerOfBoundary(t *testing.T, o Options) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := false
-	end := func() {
-		if !ended {
-			_ = in.Close()
-			_ = child.Wait()
-			ended = true
-		}
-	}
-	t.Cleanup(end) // before the groups are removed
-	g.set(t, g.inner, "cgroup.procs", strconv.Itoa(child.Process.Pid))
-	lines := bufio.NewScanner(out)
-	grow := func(by string) {
-		if _, err := fmt.Fprintln(in, by); err != nil || !lines.Scan() {
-			t.Fatal(err, lines.Err())
-		}
-	}
-	var last event.Container
-	seen := event.Bytes(0)
-	look := func(what, folder string, limit event.Bytes) {
-		t.Helper()
-		for range 10 { // Linux may charge or give back what a CPU holds in advance
-			var c collected
-			before := g.read(t, folder, limit)
-			if err := l.Processes.Detach(child.Process.Pid); err != nil {
-				t.Fatal(err)
-			}
-			poll(t, l, &c)
-			last = c.boundaries[len(c.boundaries)-1].Container
-			seen, last.Seen = max(seen, last.Seen), 0
-			if g.read(t, folder, limit) != before {
-				continue
-			}
-			if before.Highest == 0 {
-				before.Highest = last.Highest
-			}
-			if last != before {
-				t.Errorf("%s: %+v, want %+v", what, last, before)
-			}
-			return
-		}
-		t.Errorf("%s: the group does not come to rest", what)
-	}
-	if _, err := l.Processes.AttachProcess(0, child.Process.Pid, 0); err != nil {
+	c.end = sync.OnceFunc(func() {
+		_ = in.Close()
+		_ = child.Wait()
+	})
+	t.Cleanup(c.end) // before the groups are removed
+	c.pid, c.in, c.lines = child.Process.Pid, in, bufio.NewScanner(out)
+	c.set(t, c.inner, "cgroup.procs", strconv.Itoa(c.pid))
+	if _, err := c.l.Processes.AttachProcess(0, c.pid, 0); err != nil {
 		t.Fatal(err)
 	}
-	look("without a limit", g.inner, 0)
-	grow("1")
-	first := last
-	look("risen", g.inner, 0)
-	if last.Usage < first.Usage+30e6 || last.Highest < last.Usage {
-		t.Errorf("risen by 30 MB: %+v, from %+v", last, first)
+	return c
+}
+
+func (c *contained) takes(what string) {
+	c.t.Helper()
+	if _, err := fmt.Fprintln(c.in, what); err != nil || !c.lines.Scan() {
+		c.t.Fatal(err, c.lines.Err())
 	}
-	first, seen = last, 0
-	grow("spike")
-	look("a spike", g.inner, 0)
-	if seen < first.Usage+30e6 || seen > last.Highest || last.Usage > first.Usage+10e6 {
-		t.Errorf("a spike of 30 MB: %d was seen, behind %+v, now %+v", seen, first, last)
+}
+
+// is compares a boundary's figures with what Linux says of a group before and after it.
+func (c *contained) is(what, folder string, limit event.Bytes) {
+	c.t.Helper()
+	for range 10 { // Linux may charge or give back what a CPU holds in advance
+		var got collected
+		before := c.read(c.t, folder, limit)
+		if err := c.l.Processes.Detach(c.pid); err != nil {
+			c.t.Fatal(err)
+		}
+		poll(c.t, c.l, &got)
+		c.last = got.boundaries[len(got.boundaries)-1].Container
+		c.seen, c.last.Seen = max(c.seen, c.last.Seen), 0
+		if c.read(c.t, folder, limit) != before {
+			continue
+		}
+		if before.Highest == 0 {
+			before.Highest = c.last.Highest
+		}
+		if c.last != before {
+			c.t.Errorf("%s: %+v, want %+v", what, c.last, before)
+		}
+		return
 	}
-	g.set(t, g.outer, g.limit, "536870912")
-	look("the outer one has a limit", g.outer, 512<<20)
-	g.set(t, g.inner, g.limit, "536870912")
-	look("both have the same limit", g.inner, 512<<20)
-	g.set(t, g.outer, g.limit, "400007168")
-	grow("2")
-	look("the outer one has the lower limit", g.outer, 400007168)
-	end()
+	c.t.Errorf("%s: the group does not come to rest", what)
+}
+
+func containerOfBoundary(t *testing.T, o Options) {
+	c := startContained(t, o)
+	c.is("without a limit", c.inner, 0)
+	c.takes("1")
+	first := c.last
+	c.is("risen", c.inner, 0)
+	if c.last.Usage < first.Usage+29e6 || c.last.Highest < c.last.Usage {
+		t.Errorf("risen by 30 MB: %+v, from %+v", c.last, first)
+	}
+	first, c.seen = c.last, 0
+	c.takes("spike")
+	c.is("a spike", c.inner, 0)
+	if c.seen < first.Usage+29e6 || c.seen > c.last.Highest || c.last.Usage > first.Usage+10e6 {
+		t.Errorf("a spike of 30 MB: %d was seen, behind %+v, now %+v", c.seen, first, c.last)
+	}
+	c.set(t, c.outer, c.limit, "536870912")
+	c.is("the outer one has a limit", c.outer, 512<<20)
+	c.set(t, c.inner, c.limit, "536870912")
+	c.is("both have the same limit", c.inner, 512<<20)
+	c.set(t, c.outer, c.limit, "400007168")
+	c.takes("2")
+	c.is("the outer one has the lower limit", c.outer, 400007168)
+	c.end()
 }
 
 // TestContainerFields: this kernel's fields are found, and all of them at places of their own where one structure has

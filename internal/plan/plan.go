@@ -138,6 +138,18 @@ func margin(d *model.Demand, runs []*Run, bound int64) []model.PlanPart {
 	return out
 }
 
+// besideProcesses returns the margin for what is charged to a container beside its processes' memory: what the runs'
+// containers had, but at least a rule of thumb.
+func besideProcesses(runs []*Run, need int64) model.PlanPart {
+	out := model.PlanPart{Bytes: need/kernelShare + kernelBase, Of: words.MarginKernel}
+	for _, r := range runs {
+		if r.beyond > out.Bytes {
+			out = model.PlanPart{Bytes: r.beyond, Of: words.MarginContainer}
+		}
+	}
+	return out
+}
+
 // size returns the smallest common size that holds limit, and the next smaller one; 0 if there is none.
 func size(limit int64) (fits, smaller int64) {
 	for i, s := range sizes {

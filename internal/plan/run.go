@@ -229,6 +229,21 @@ func (x *reader) cell(w *model.Window) {
 	}
 }
 
+// beyondTree returns what the container of a cell had, at its highest in the cell, beyond the cell's processes and
+// beyond page cache, which Linux can drop. It returns 0 without a limit: then the cgroup is of a user's whole session.
+func beyondTree(w *model.Window) int64 {
+	c := w.Container
+	if c == nil || c.Limit == 0 || c.Parts == nil {
+		return 0
+	}
+	anon, known := w.Together("cpu.resident.anon")
+	shared, _ := w.Together("cpu.resident.shmem") // pages of files are in Parts.File already
+	if !known {
+		return 0
+	}
+	return max(0, c.AtLeast-c.Parts.File-anon.Peak-shared.Peak)
+}
+
 // newHighWindow returns a window as a highWindow.
 func newHighWindow(w *model.Window, execution int, count *int, f model.Figure) *highWindow {
 	h := &highWindow{id: w.ID, pid: w.PID, kernel: strings.Clone(w.Kernel), run: execution, peak: f.Peak,

@@ -6,8 +6,8 @@ import (
 	"ipytracer/model"
 )
 
-// Contained describes the highest use of a container in a window: "3.90 of 4.00 GiB (97 %)", or "at least 2.50 GiB and at
-// most 3.90 of 4.00 GiB" if Linux's figures do not say more.
+// Contained describes the highest use of a container in a window: "3.90 of 4.00 GiB (97 %)", or "at least 2.50 GiB and
+// at most 3.90 of 4.00 GiB" if Linux's figures do not say more.
 func Contained(c *model.Container) string {
 	of := func(bytes int64) string {
 		if c.Limit > 0 {

@@ -78,8 +78,8 @@ func (c *coder) detail(w *Window) {
 	doubted := d.Doubts != nil
 	counted := d.OpenCounters != nil && d.CloseCounters != nil
 	contained := d.Container != nil
-	c.flags(&counted, &contained, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.IsSettled, &d.Uncounted,
-		&d.Crowded)
+	c.flags(&counted, &contained, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.IsSettled,
+		&d.Uncounted, &d.Crowded)
 	codeOne(c, &d.Until)
 	if frees {
 		for kind := range event.UnknownKinds {

@@ -3,19 +3,9 @@ package windows
 import (
 	"math"
 
-	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
-
-// containerCourse is the course of the memory of a process's container, at the process's boundaries.
-type containerCourse struct {
-	last    event.Container
-	segment uint64       // the segment that ended with last
-	moved   uint64       // the cut at which the process was found in another container
-	reset   uint64       // the cut at which Linux's highest value was found to be lower than before
-	usage   course.Peaks // at boundaries, and where the process gave memory back
-}
 
 // SeeContainer takes in the memory of a process's container at a boundary. It reports whether the process has come from
 // another container.
@@ -44,8 +34,10 @@ func (p *Process) SeeContainer(b *event.Boundary, cut uint64, r *Tree) (moved bo
 // containerAt returns the memory of a container at a boundary, with sizes within bounds, whatever a recording says.
 func containerAt(b *event.Boundary) event.Container {
 	c := b.Container
-	for _, size := range []*event.Bytes{&c.Usage, &c.Highest, &c.Limit, &c.Seen, &c.Parts.Anon, &c.Parts.File, &c.Parts.Shmem,
-		&c.Parts.Kernel} {
+	p := &c.Parts
+	for _, size := range []*event.Bytes{
+		&c.Usage, &c.Highest, &c.Limit, &c.Seen, &p.Anon, &p.File, &p.Shmem, &p.Kernel,
+	} {
 		*size = min(max(*size, 0), math.MaxInt64/4)
 	}
 	return c

@@ -202,3 +202,12 @@ type kernels struct {
 	all   []*Process
 	stale bool // names must be found again
 }
+
+// containerCourse is the course of the memory of a process's container, at the process's boundaries.
+type containerCourse struct {
+	last    event.Container
+	segment uint64       // the segment that ended with last
+	moved   uint64       // the cut at which the process was found in another container
+	reset   uint64       // the cut at which Linux's highest value was found to be lower than before
+	usage   course.Peaks // at boundaries, and where the process gave memory back
+}

@@ -273,10 +273,7 @@ func (c *Cgroup) readVersion2(dir string) bool {
 
 // cgroupBytes reads a file with one number, or "max" for no limit. ok is false if there is no such file.
 func cgroupBytes(dir, name string) (n int64, ok bool) {
-	return parseCgroupBytes(cgroupFile(dir, name))
-}
-
-func parseCgroupBytes(text string) (n int64, ok bool) {
+	text := cgroupFile(dir, name)
 	if text == "max" {
 		return NoLimit, true
 	}
@@ -296,11 +293,9 @@ func cgroupFile(dir, name string) string {
 }
 
 // cgroupKeys reads a file with lines such as "oom_kill 3". It ignores other lines.
-func cgroupKeys(dir, name string) map[string]int64 { return cgroupNumbers(cgroupFile(dir, name)) }
-
-func cgroupNumbers(text string) map[string]int64 {
+func cgroupKeys(dir, name string) map[string]int64 {
 	out := map[string]int64{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(cgroupFile(dir, name)) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
 			if n, err := strconv.ParseInt(value, 10, 64); err == nil && n >= 0 {
 				out[key] = n

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/internal/host/cgroupstat"
 	"ipytracer/internal/host/process"
 )
 
@@ -19,8 +20,8 @@ type Containers struct {
 
 // divided is a container with an open memory.stat.
 type divided struct {
-	stat  *process.CgroupStat // nil: it cannot be read
-	at    time.Time           // of the last reading
+	stat  *cgroupstat.Stat // nil: it cannot be read
+	at    time.Time        // of the last reading
 	parts event.ContainerParts
 }
 
@@ -85,7 +86,7 @@ func (c *Containers) find(b *event.Boundary) *divided {
 		c.known = map[uint64]*divided{}
 	}
 	d := &divided{}
-	stat, err := c.FS.Proc(int(b.PID)).OpenCgroupStat(b.Container.Number)
+	stat, err := cgroupstat.Open(c.FS.Proc(int(b.PID)), b.Container.Number)
 	if err != nil {
 		c.Log.Debug("the parts of a container's memory", "pid", b.PID, "error", err)
 	} else {
