@@ -233,7 +233,7 @@ func TestContainerOutOfMemory(t *testing.T) {
 	}
 	r, _ := tr.wait(0)
 	c := topCells(r, pid)[0].Container
-	if c == nil || !c.Exact || c.Limit != ofLimit || c.Highest > limit || c.Highest < limit*98/100 {
+	if c == nil || !c.Exact || c.Limit != limit || c.Highest > limit || c.Highest < limit*98/100 {
 		t.Errorf("%+v", c)
 	}
 }
