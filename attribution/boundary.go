@@ -18,6 +18,10 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 		return
 	}
 	in.blocks.Boundary(process, boundary)
+	if process.SeeContainer(boundary, in.Session.Cut, tree) && !process.HasMoved {
+		process.HasMoved = true
+		in.Problems.Add(words.Problem{Kind: words.ContainerLeft, PID: int(boundary.PID)})
+	}
 	switch boundary.Kind {
 	case event.Attached:
 		in.join(process, boundary)

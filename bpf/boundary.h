@@ -219,6 +219,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	cut(slot, ticket & (MAX_STORED - 1));
 	fetch_add(&p->cutting, -1);
 	cut_tree(p->root, ticket & (MAX_STORED - 1));
+	weigh_container(slot, ticket & (MAX_STORED - 1));
 	b->text_kind = why->text_kind;
 	b->text_size = 0;
 	__u32 size = why->text_size;

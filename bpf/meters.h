@@ -72,6 +72,7 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, 
 	if (now == seen)
 		return true;
 	if (now < seen) {
+		container_falls(slot);
 		fell(p, falls(p, segment, meter, seen, SENT_UNIT), segment, meter, seen);
 		__s64 total = resident_of(p) + seen - *(volatile __s64 *)&p->value[meter]; /* at once, it has fallen */
 		fell(p, falls(p, segment, METER_RESIDENT, total, SENT_UNIT), segment, METER_RESIDENT, total);

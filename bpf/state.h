@@ -16,6 +16,7 @@
 
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct process, MAX_PROCESSES, 0) processes SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct python, MAX_PROCESSES, 0) pythons SEC(".maps");
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct contained, MAX_PROCESSES, 0) containers SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct root, MAX_ROOTS, 0) roots SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct boundary, MAX_STORED, 0) store SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, MAX_PROCESSES * 2, 0) spaces SEC(".maps");		/* mm -> slot */
@@ -124,6 +125,7 @@ const volatile __u32 rss_offset = 0;   /* of mm->rss_stat: an array, before 6.2 
 const volatile __u32 held_offset = 0;  /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
 const volatile __u32 tree_offset = 0;  /* before 6.1: of mm->mm_rb, the tree of areas */
 const volatile __u32 node_offset = 0;  /* before 6.1: of area->vm_rb, its node there */
+const volatile struct container_fields container_at = {};
 const volatile __u32 change_ring_size = 1 << 22;
 const volatile __u32 boundary_ring_size = 1 << 20;
 const volatile __u32 counting = 0;	 /* page faults and switches are read with the CPU time */

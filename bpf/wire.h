@@ -7,6 +7,7 @@
 #define IPYTRACER_WIRE_H
 
 #include "wire_meters.h"
+#include "wire_container.h"
 
 #define MAX_CPUS	 512  /* CPUs of which the RSS counters can be summed */
 #define MAX_PROCESSES	 2048 /* traced at once, over all roots; a power of two */
@@ -129,6 +130,7 @@ struct boundary {
 	__s64 high[METERS];
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
+	struct container container;
 	__u32 kind;
 	__u32 root;
 	__s32 pid;

@@ -179,8 +179,10 @@ type Window struct {
 	DurationNS int64  `json:"duration_ns"`
 	CPUNS      int64  `json:"cpu_ns"` // -1 if not known
 	// Counters are the window's counters; nil unless the session counts (--counters).
-	Counters *Counters         `json:"counters,omitempty"`
-	Meters   map[string]Figure `json:"meters"`
+	Counters *Counters `json:"counters,omitempty"`
+	// Container has the memory of the process's container; nil if it is not known.
+	Container *Container        `json:"container,omitempty"`
+	Meters    map[string]Figure `json:"meters"`
 	// Tree holds the figures of the process and its children together. Memory that a forked child shares with its
 	// parent counts once, until the child executes a program. No counter has the pages of such memory that it copies by
 	// writing to them. So while such a child lives, the figures are lower bounds. Any other page that several processes
@@ -277,4 +279,33 @@ func (c *Counters) All() []Counted {
 		{"preemptions", c.Preemptions}, {"instructions", c.Instructions}, {"cycles", c.Cycles},
 		{"cache_references", c.CacheReferences}, {"cache_misses", c.CacheMisses},
 	}
+}
+
+// Container has the memory of a process's container in a window, in bytes: all that Linux charges to its memory cgroup,
+// also for other processes. Of the process's cgroup and those around it, it is the one with the least limit; without a
+// limit, the process's own.
+type Container struct {
+	// AtLeast and Highest bound the highest use within the window. Highest is absent if no upper bound is known.
+	AtLeast int64 `json:"at_least"`
+	Highest int64 `json:"highest,omitempty"`
+	// Exact: both are Linux's own figure, because the container never had as much before the window.
+	Exact bool `json:"exact"`
+	// Bound is how far Linux's figures can be off: for each CPU it charges some pages in advance.
+	Bound int64 `json:"bound"`
+	Limit int64 `json:"limit,omitempty"` // absent: none
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
+	// Parts divide the use at the window's end, not at its highest moment; absent if not read.
+	Parts *ContainerParts `json:"parts,omitempty"`
+}
+
+// IsAbove reports whether a container had markedly more than some bytes: a hundredth more, and more than the bound.
+func (c *Container) IsAbove(bytes int64) bool { return c.AtLeast > bytes+max(c.Bound, bytes/100) }
+
+// ContainerParts divide the memory of a container, in bytes.
+type ContainerParts struct {
+	Anon   int64 `json:"anon"`   // anonymous memory
+	File   int64 `json:"file"`   // page cache, which Linux can drop once it is written back
+	Shmem  int64 `json:"shmem"`  // tmpfs and shared memory
+	Kernel int64 `json:"kernel"` // Linux's own
 }

@@ -47,6 +47,7 @@ func (e *encoder) window(cell *model.Window) {
 	e.int(`,"duration_ns":`, cell.DurationNS)
 	e.int(`,"cpu_ns":`, cell.CPUNS)
 	e.counters(cell.Counters)
+	e.container(cell.Container)
 	e.figures(`,"meters":`, cell.Meters)
 	if len(cell.Tree) > 0 {
 		e.figures(`,"tree":`, cell.Tree)
@@ -76,6 +77,28 @@ func (e *encoder) counters(c *model.Counters) {
 	e.raw(`,"counters":{`)
 	for i, counter := range c.All() {
 		e.int(comma(i)+`"`+counter.Name+`":`, counter.Count)
+	}
+	e.raw("}")
+}
+
+// container writes the memory of a window's container, if it is known.
+func (e *encoder) container(c *model.Container) {
+	if c == nil {
+		return
+	}
+	e.int(`,"container":{"at_least":`, c.AtLeast)
+	e.intIfAny(`,"highest":`, c.Highest)
+	e.truth(`,"exact":`, c.Exact)
+	e.int(`,"bound":`, c.Bound)
+	e.intIfAny(`,"limit":`, c.Limit)
+	e.int(`,"start":`, c.Start)
+	e.int(`,"end":`, c.End)
+	if p := c.Parts; p != nil {
+		e.int(`,"parts":{"anon":`, p.Anon)
+		e.int(`,"file":`, p.File)
+		e.int(`,"shmem":`, p.Shmem)
+		e.int(`,"kernel":`, p.Kernel)
+		e.raw("}")
 	}
 	e.raw("}")
 }

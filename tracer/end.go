@@ -170,6 +170,7 @@ func (s *Session) Close() error {
 	s.code.Natives.Close()
 	s.devices.Close()
 	s.intake.counters.close()
+	s.intake.containers.Close()
 	s.fs.Helper.Close()
 	if s.ledger.IsLoaded() && !s.end.closed {
 		s.budget.Prices.Wait()

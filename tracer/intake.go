@@ -27,6 +27,8 @@ type intake struct {
 	allowance *allowance
 	counters  counters
 	lines     lineMaker
+
+	containers tracee.Containers
 }
 
 var _ ledger.Sink = (*intake)(nil)
@@ -69,6 +71,7 @@ func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	i.live.Boundary(b)
 	i.devices.Sample(b)
 	i.counters.sample(b)
+	i.containers.Divide(b)
 	i.queue.add(b)
 	if b.Kind == event.ProcessExit {
 		i.queue.add(i.watches.Ending(b, extra))

@@ -67,5 +67,6 @@ func newSessionOn(fs process.FS, o Options) *Session {
 		limits: &s.limits, allowance: &s.allowance,
 		lines: lineMaker{helper: fs.Helper, log: t.log, companion: o.Companion, messenger: o.Messenger},
 	}
+	s.intake.containers = tracee.Containers{FS: fs, Log: t.log}
 	return s
 }

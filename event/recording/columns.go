@@ -106,7 +106,8 @@ const (
 	colFirstLater = colFirstDeviceMeter + 4*event.DeviceMeters
 	firstLater    = event.UnknownDevice + 1
 
-	colCount = colFirstLater + 3*int(event.UnknownKinds-firstLater)
+	colFirstContainer = colFirstLater + 3*int(event.UnknownKinds-firstLater)
+	colCount          = colFirstContainer + containerColumns
 )
 
 // freesColumns are the columns of a kind of unknown frees: their number, an upper bound of their bytes, and the error
@@ -218,6 +219,7 @@ func tableFields() [colCount]field {
 		all[c.slack] = field{name: name + "_slack", typ: typeInt64}
 		all[c.unsure] = field{name: "unsure_" + name, typ: typeInt64}
 	}
+	copy(all[colFirstContainer:], containerFields[:])
 	for group, name := range [...]string{
 		groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high",
 	} {

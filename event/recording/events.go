@@ -219,6 +219,7 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 			e.Counters[c] = column.get64(row) + 1
 		}
 	}
+	b.container(row, &e.Container)
 	b.frees(row, e)
 	b.readings(groupValue, row, &e.Value)
 	b.readings(groupHigh, row, &e.High)

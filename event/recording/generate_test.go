@@ -114,6 +114,9 @@ func unsaid(b *event.Boundary) {
 			b.Unsure[kind] = 0
 		}
 	}
+	if !b.Container.Parts.Known {
+		b.Container.Parts = event.ContainerParts{}
+	}
 	for _, text := range []*string{&b.File, &b.Exception, &b.Experiment, &b.Command, &b.Descriptor} {
 		if text != b.Text() {
 			*text = ""

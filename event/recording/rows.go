@@ -231,6 +231,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 			t.set64(colFirstCounter+c, n-1)
 		}
 	}
+	t.setContainer(&b.Container)
 	t.setFrees(b)
 	t.setDoubts(&b.Doubts)
 	t.setReadings(groupValue, &b.Value)

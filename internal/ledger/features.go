@@ -27,8 +27,12 @@ type Features struct {
 	heldOffset uint32 // of rss_stat.count in struct task_struct, where RSS counters are not per CPU
 	// of mm_struct.mm_rb and vm_area_struct.vm_rb, upstream until 6.0: the tree of areas, for want of bpf_find_vma
 	treeOffset, nodeOffset uint32
+<<<<<<< HEAD
 
 	shared sharedPages
+=======
+	container              kernelContainerFields
+>>>>>>> 2e7794d84f2036c77c9e9485dddc266d4c1b72b7
 }
 
 // InspectKernel reads the running kernel's BTF. It needs no privilege. The error matches ErrNotSupported.
@@ -57,9 +61,14 @@ func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error
 	var cast *btf.Func
 	f.Cast = kernel.TypeByName("bpf_rdonly_cast", &cast) == nil
 	f.Preemptible = preemptible(kernel)
+<<<<<<< HEAD
 	err = f.findCounters(kernel)
 	f.shared = findSharedPages(kernel, f.Loop, f.ExactResident)
 	return f, err
+=======
+	f.container = findContainer(kernel)
+	return f, f.findCounters(kernel)
+>>>>>>> 2e7794d84f2036c77c9e9485dddc266d4c1b72b7
 }
 
 // preemptible reports whether SRCU guards tracepoints, instead of disabled preemption. The change that introduced this

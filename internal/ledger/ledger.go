@@ -167,8 +167,10 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 			return fmt.Errorf("set %s: %w", name, err)
 		}
 	}
-	if err := spec.Variables["boot_offset"].Set(bootOffset()); err != nil {
-		return fmt.Errorf("set boot_offset: %w", err)
+	for name, value := range map[string]any{"boot_offset": bootOffset(), "container_at": f.container} {
+		if err := spec.Variables[name].Set(value); err != nil {
+			return fmt.Errorf("set %s: %w", name, err)
+		}
 	}
 	if l.cap.MultiUprobe {
 		for _, p := range spec.Programs {

@@ -99,7 +99,7 @@ func demandOf(runs []*Run, meter string) model.Demand {
 	}
 	out.Need, out.Base = most.figure.Peak, most.base
 	out.Parts = partsOf(most)
-	out.Margin = margin(&out, len(runs), bound)
+	out.Margin = margin(&out, runs, bound)
 	limit := out.Need
 	for _, m := range out.Margin {
 		limit += m.Bytes
@@ -122,18 +122,30 @@ func partsOf(d *demand) []model.PlanPart {
 }
 
 // margin returns what to add to the highest need of the runs, with the reasons.
-func margin(d *model.Demand, runs int, bound int64) []model.PlanPart {
+func margin(d *model.Demand, runs []*Run, bound int64) []model.PlanPart {
 	var out []model.PlanPart
-	if spread := d.Need - d.Low; runs > 1 && spread > d.Need/otherRun {
-		out = append(out, model.PlanPart{Bytes: spread, Of: words.MarginSpread(runs)})
+	if spread := d.Need - d.Low; len(runs) > 1 && spread > d.Need/otherRun {
+		out = append(out, model.PlanPart{Bytes: spread, Of: words.MarginSpread(len(runs))})
 	} else {
-		out = append(out, model.PlanPart{Bytes: d.Need / otherRun, Of: words.MarginRuns(runs)})
+		out = append(out, model.PlanPart{Bytes: d.Need / otherRun, Of: words.MarginRuns(len(runs))})
 	}
 	if !words.OfGPU(d.Meter) {
-		out = append(out, model.PlanPart{Bytes: d.Need/kernelShare + kernelBase, Of: words.MarginKernel})
+		out = append(out, besideProcesses(runs, d.Need))
 	}
 	if bound > 0 {
 		out = append(out, model.PlanPart{Bytes: min(bound, math.MaxInt64/4), Of: words.MarginBound})
+	}
+	return out
+}
+
+// besideProcesses returns the margin for what is charged to a container beside its processes' memory: what the runs'
+// containers had, but at least a rule of thumb.
+func besideProcesses(runs []*Run, need int64) model.PlanPart {
+	out := model.PlanPart{Bytes: need/kernelShare + kernelBase, Of: words.MarginKernel}
+	for _, r := range runs {
+		if r.beyond > out.Bytes {
+			out = model.PlanPart{Bytes: r.beyond, Of: words.MarginContainer}
+		}
 	}
 	return out
 }

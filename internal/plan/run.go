@@ -35,6 +35,7 @@ type Run struct {
 	ended   []words.Doubt // how processes ended, and their limits
 	killed  bool          // a signal ended a process in a cell
 	late    bool
+	beyond  int64 // what the container had beyond the processes and page cache
 }
 
 // demand is the need of one kind of memory in one run.
@@ -209,6 +210,7 @@ func (x *reader) cell(w *model.Window) {
 	if w.Status != model.OK {
 		x.run.Failed++
 	}
+	x.run.beyond = max(x.run.beyond, beyondTree(w))
 	key := cellRun{w.PID, w.Execution}
 	x.cells[w.ID], x.sources[key], x.needs[key] = key, w.ID, w.Meters["cpu.resident"].Need()
 	for _, d := range x.run.demands {
@@ -225,6 +227,21 @@ func (x *reader) cell(w *model.Window) {
 			return one
 		})
 	}
+}
+
+// beyondTree returns what the container of a cell had, at its highest in the cell, beyond the cell's processes and
+// beyond page cache, which Linux can drop. It returns 0 without a limit: then the cgroup is of a user's whole session.
+func beyondTree(w *model.Window) int64 {
+	c := w.Container
+	if c == nil || c.Limit == 0 || c.Parts == nil {
+		return 0
+	}
+	anon, known := w.Together("cpu.resident.anon")
+	shared, _ := w.Together("cpu.resident.shmem") // pages of files are in Parts.File already
+	if !known {
+		return 0
+	}
+	return max(0, c.AtLeast-c.Parts.File-anon.Peak-shared.Peak)
 }
 
 // newHighWindow returns a window as a highWindow.

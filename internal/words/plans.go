@@ -10,8 +10,10 @@ import (
 
 // Reasons for the margin between the highest moment and a plan's limit.
 const (
-	MarginKernel = "what the kernel keeps for it and charges to the container: page tables, stacks, sockets"
-	MarginBound  = "by how much the highest moment can be off"
+	MarginKernel    = "what the kernel keeps for it and charges to the container: page tables, stacks, sockets"
+	MarginContainer = "what its container had beyond these processes and page cache: memory of Linux itself, tmpfs, " +
+		"other processes"
+	MarginBound = "by how much the highest moment can be off"
 )
 
 // MarginRuns says that another run may go higher than the n recorded ones, which differ little.

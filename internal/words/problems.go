@@ -33,6 +33,7 @@ const (
 	StatementsUnseen                    // no statement of Count cells was seen
 	WindowsUnseen                       // the cells First to Last of kernel Name have no window: Doubted missed them
 	NotBegun                            // the experiment Name ended, but had not begun
+	ContainerLeft                       // the process was moved to another memory cgroup
 	ProblemKinds                        // the number of kinds
 )
 
@@ -65,6 +66,9 @@ func (p Problem) String() string {
 			"the probes on %s are in doubt", p.PID, cells(p.First, p.Last, p.Name), p.Doubted)
 	case NotBegun:
 		return fmt.Sprintf("experiment %q ended in pid %d, but had not begun", p.Name, p.PID)
+	case ContainerLeft:
+		return fmt.Sprintf("pid %d was moved to another memory cgroup: windows with a move have no figure of the "+
+			"container", p.PID)
 	}
 	problem := &cellProblems[p.Kind]
 	if p.Count == 1 {

@@ -35,6 +35,7 @@ func (ws *Opener) Open(process *windows.Process, boundary *event.Boundary, kind 
 	}
 	tree := ws.Processes.Tree(boundary.Root)
 	window.SetOpeningDoubts(tree, boundary)
+	window.OpenIn(boundary)
 	window.Suspended.Away = len(tree.Away) > 0
 	process.HasWindows = true
 	tree.Open = append(tree.Open, window)
@@ -65,6 +66,7 @@ func (ws *Opener) end(window *windows.Window, boundary *event.Boundary) {
 	window.Measured = ws.Table.Measure(window)
 	window.Paused, window.PausedStacks = tree.PausedIn(window), tree.PausedStacksIn(window)
 	window.Doubts, window.Until = ws.Table.DoubtsOf(window), ws.Session.Cut
+	window.Container = window.Process.ContainerIn(window, boundary)
 	ws.Table.CountChildren(window, 1)
 	if window.Uncounted && window.Process.Counted >= window.Since {
 		ws.Limits.Uncounted++

@@ -44,7 +44,7 @@ func (pr *presenter) Window(w *windows.Window) model.Window {
 	if w.OpenCPU > 0 && w.CloseCPU > 0 { // the later of two boundaries at the same time may have been read first
 		out.CPUNS = max(0, int64(w.CloseCPU)-int64(w.OpenCPU))
 	}
-	out.Counters = w.Counters()
+	out.Counters, out.Container = w.Counters(), pr.container(w)
 	if w.IsOpen {
 		out.Status = model.Incomplete
 	}
@@ -149,4 +149,17 @@ func (pr *presenter) Notes() []model.GPUNote {
 		return pr.GPUs.Notes.List(nil, pr.Stacks)
 	}
 	return pr.GPUs.Notes.List(pr.Session.Finish.GPUs, pr.Stacks)
+}
+
+// container returns the memory of a window's container; nil if it is not known.
+func (pr *presenter) container(w *windows.Window) *model.Container {
+	if w.Container == nil {
+		return nil
+	}
+	out := *w.Container
+	out.Bound = int64(max(1, pr.Session.Host().CPUs)) * event.ContainerBatch * int64(pr.Session.Page())
+	if pr.Session.IsCut() {
+		out.Highest, out.Exact = 0, false
+	}
+	return &out
 }

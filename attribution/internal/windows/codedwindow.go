@@ -77,8 +77,9 @@ func (c *coder) detail(w *Window) {
 	marked := len(d.Paused) > 0 || len(d.PausedStacks) > 0
 	doubted := d.Doubts != nil
 	counted := d.OpenCounters != nil && d.CloseCounters != nil
-	c.flags(&counted, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.IsSettled, &d.Uncounted,
-		&d.Crowded)
+	contained := d.Container != nil
+	c.flags(&counted, &contained, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.IsSettled,
+		&d.Uncounted, &d.Crowded)
 	codeOne(c, &d.Until)
 	if frees {
 		for kind := range event.UnknownKinds {
@@ -88,6 +89,9 @@ func (c *coder) detail(w *Window) {
 	}
 	if counted {
 		c.counters(d)
+	}
+	if contained {
+		c.container(d)
 	}
 	c.figures(&d.Own)
 	if sameTree {

@@ -156,6 +156,8 @@ type Process struct {
 	unprobed  course.Unprobed
 	Crest     *stacks.Crest
 	learnedAt []learning
+	container containerCourse
+	HasMoved  bool     // to another container, at some time
 	kernels   *kernels // nil unless the process is a kernel
 	name      string   // its name among the kernels: see [Process.Kernel]
 	Pool      string   // the pool in which it waits for the next task at the end
@@ -219,4 +221,13 @@ type last struct {
 type kernels struct {
 	all   []*Process
 	stale bool // names must be found again
+}
+
+// containerCourse is the course of the memory of a process's container, at the process's boundaries.
+type containerCourse struct {
+	last    event.Container
+	segment uint64       // the segment that ended with last
+	moved   uint64       // the cut at which the process was found in another container
+	reset   uint64       // the cut at which Linux's highest value was found to be lower than before
+	usage   course.Peaks // at boundaries, and where the process gave memory back
 }

@@ -213,7 +213,7 @@ func (wt *Table) Whole(w *Window) *Window {
 		one, d := *w, *w.Detail
 		d.Measured = wt.Measure(w)
 		d.Paused, d.PausedStacks = wt.processes.Tree(w.Root).PausedIn(w), wt.processes.Tree(w.Root).PausedStacksIn(w)
-		d.Doubts = wt.DoubtsOf(w)
+		d.Doubts, d.Container = wt.DoubtsOf(w), w.Process.ContainerIn(w, nil)
 		one.Detail = &d
 		return &one
 	}

@@ -120,6 +120,10 @@ type Detail struct {
 	foreign   model.Foreign
 	Suspended model.Suspended
 	Doubts    *doubts // nil for none
+	// Opening has the memory of the process's container when the window opened. It is not needed once the window is
+	// closed.
+	Opening   event.Container
+	Container *model.Container // without its bound; nil if it is not known
 }
 
 // Counts are the counts of the boundaries at which a window opened and closed.

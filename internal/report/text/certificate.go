@@ -96,6 +96,7 @@ func (v proofView) certificate() {
 	for title, text := range words.UnknownFrees(&c) {
 		v.Field(title, text)
 	}
+	v.container()
 	v.list("joined late", c.LateLibraries)
 	v.list("problem", c.Problems)
 	v.probes()

@@ -40,6 +40,7 @@ func (v headlineView) leadHighest() {
 	v.Answer("highest", highest.where())
 	v.otherHighest()
 	otherMeters("also", false)
+	v.container()
 	v.Answer("made by", highest.madeBy())
 }
 

@@ -30,6 +30,8 @@ type survey struct {
 	idle     map[int]int64                   // the highest peak of each child that took almost no memory in a cell
 	// several: more than one process runs cells, so rows must name the process.
 	several bool
+
+	contained contained
 }
 
 // newSurvey returns an empty survey of a report. [survey.lookThrough] fills it.
@@ -72,7 +74,9 @@ func (s *survey) lookThrough(addCell func(*model.Window, *brief)) {
 		}
 		s.length = max(s.length, w.StartNS+w.DurationNS)
 		if w.Kind != model.Statement {
-			if b := s.brief(w, waiting); w.Kind == model.Cell {
+			b := s.brief(w, waiting)
+			s.contained.see(w, b)
+			if w.Kind == model.Cell {
 				s.cell(w, b)
 				addCell(w, b)
 			}

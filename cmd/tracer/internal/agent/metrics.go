@@ -67,6 +67,15 @@ var (
 		`Times that labels were replaced by "other", for want of room.`, nil, nil)
 )
 
+// Descriptions of the series of the container in which a kernel runs. Kernels of one container have the same values.
+var (
+	containerNow = describe("container_bytes",
+		"Memory that Linux charges to the container of a kernel, at the kernel's last boundary.")
+	containerHighest = describe("container_highest_bytes",
+		"Highest memory that Linux has charged to the container of a kernel, since the container was made.")
+	containerLimit = describe("container_limit_bytes", "Limit of that memory.")
+)
+
 // describe returns the description of a series of a kernel, with further labels.
 func describe(name, help string, more ...string) *prometheus.Desc {
 	return prometheus.NewDesc("ipytracer_"+name, help, append(kernelLabels[:len(kernelLabels):len(kernelLabels)],
@@ -184,6 +193,7 @@ func (m *metrics) dropKernel(k *kernel) { delete(m.kernels, k) }
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		residentNow, gpuNow, highestNeed, limitNow, infoNow, tracedNow, lostSoFar, folded,
+		containerNow, containerHighest, containerLimit,
 	} {
 		to <- d
 	}
@@ -240,8 +250,22 @@ func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64
 	if now.Limit != nil {
 		gauge(limitNow, float64(now.Limit.Bytes), with(now.Limit.Kind)...)
 	}
+	describeContainer(k, gauge, labels)
 	gauge(infoNow, 1, with(strconv.Itoa(p.PID), telemetry.Label(p.Python), telemetry.Label(p.IPython),
 		telemetry.Label(cmp.Or(p.Frontend, k.Frontend)), k.HubServer, k.Claimed.HubUser)...)
+}
+
+// describeContainer makes the gauges of a kernel's container.
+func describeContainer(k *kernel, gauge func(*prometheus.Desc, float64, ...string), labels []string) {
+	c, known := k.monitor.Container(k.PID)
+	if !known {
+		return
+	}
+	gauge(containerNow, float64(c.Usage), labels...)
+	gauge(containerHighest, float64(c.Highest), labels...)
+	if c.Limit > 0 {
+		gauge(containerLimit, float64(c.Limit), labels...)
+	}
 }
 
 // shown returns an owner without the user's name if the configuration says so.
