@@ -10,12 +10,9 @@
  *   loops.h      loops of many steps
  *   copies.h     the programs at tracepoints, loaded more than once
  *   ledger.h     values, maxima, the change stream
-<<<<<<< HEAD
  *   trees.h      the sum of a tree of processes
  *   moves.h      meters that move
-=======
  *   container.h  the memory of a process's container
->>>>>>> 2e7794d84f2036c77c9e9485dddc266d4c1b72b7
  *   meters.h     the reading of resident
  *   mapped.h     the reading of mapped
  *   records.h    records that are never lost
@@ -77,12 +74,9 @@
 #include "loops.h"
 #include "copies.h"
 #include "ledger.h"
-<<<<<<< HEAD
 #include "trees.h"
 #include "moves.h"
-=======
 #include "container.h"
->>>>>>> 2e7794d84f2036c77c9e9485dddc266d4c1b72b7
 #include "meters.h"
 #include "mapped.h"
 #include "records.h"

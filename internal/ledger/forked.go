@@ -31,9 +31,9 @@ func findSharedPages(kernel *btf.Spec, loop, exactResident bool) (s sharedPages)
 		return s
 	}
 	if kernel.TypeByName("folio", &folio) == nil {
-		s.entireOffset, _ = offsetOf(folio, "_entire_mapcount", 0)
+		s.entireOffset, _, _ = findMember(folio, "_entire_mapcount", 0)
 	}
-	if count, found := offsetOf(page, "compound_mapcount", 0); found && s.entireOffset == 0 {
+	if count, _, found := findMember(page, "compound_mapcount", 0); found && s.entireOffset == 0 {
 		s.entireOffset = page.Size + count // in the second page
 	}
 	var flags *btf.Enum
@@ -53,32 +53,9 @@ func hasMembers(kernel *btf.Spec, name string, members ...string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(members, func(member string) bool {
-		_, found := offsetOf(s, member, 0)
+		_, _, found := findMember(s, member, 0)
 		return !found
 	})
-}
-
-// offsetOf searches for a field of a structure or union, also in its anonymous members, down to a depth of 8. The
-// offset is in bytes.
-func offsetOf(typ btf.Type, name string, depth int) (offset uint32, found bool) {
-	var members []btf.Member
-	switch t := btf.UnderlyingType(typ).(type) {
-	case *btf.Struct:
-		members = t.Members
-	case *btf.Union:
-		members = t.Members
-	}
-	for _, m := range members {
-		if m.Name == name {
-			return m.Offset.Bytes(), true
-		}
-		if m.Name == "" && depth < 8 {
-			if o, found := offsetOf(m.Type, name, depth+1); found {
-				return m.Offset.Bytes() + o, true
-			}
-		}
-	}
-	return 0, false
 }
 
 // configure sets the constants of the programs. Programs that cannot run do nothing. loop: they can call bpf_loop.

@@ -71,17 +71,25 @@ type kernelBoundary struct {
 	High        [11]int64
 	Tree        [11]int64
 	TreeHigh    [11]int64
-	Kind        uint32
-	Root        uint32
-	Pid         int32
-	Tid         int32
-	Parent      int32
-	FirstLine   int32
-	Outcome     uint32
-	Group       uint32
-	TextKind    uint32
-	TextSize    uint32
-	Text        [192]uint8
+	Container   struct {
+		_       structs.HostLayout
+		Number  uint64
+		Usage   int64
+		Highest int64
+		Limit   uint64
+		Seen    int64
+	}
+	Kind      uint32
+	Root      uint32
+	Pid       int32
+	Tid       int32
+	Parent    int32
+	FirstLine int32
+	Outcome   uint32
+	Group     uint32
+	TextKind  uint32
+	TextSize  uint32
+	Text      [192]uint8
 }
 
 type kernelBoundaryKind uint32
@@ -183,6 +191,29 @@ type kernelCode struct {
 	File      [192]uint8
 	Name      [192]uint8
 	Lines     [2048]uint8
+}
+
+type kernelContained struct {
+	_       structs.HostLayout
+	State   uint64
+	Counter uint64
+	Seen    int64
+}
+
+type kernelContainerFields struct {
+	_         structs.HostLayout
+	Known     uint32
+	Owner     uint32
+	Groups    uint32
+	State     uint32
+	Counter   uint32
+	Usage     uint32
+	Watermark uint32
+	Max       uint32
+	Parent    uint32
+	Group     uint32
+	Node      uint32
+	Number    uint32
 }
 
 type kernelControl struct {
@@ -939,6 +970,7 @@ const (
 	kernelMapClosedSlots         = "closed_slots"
 	kernelMapCodeNumbers         = "code_numbers"
 	kernelMapCodes               = "codes"
+	kernelMapContainers          = "containers"
 	kernelMapCopyNotes           = "copy_notes"
 	kernelMapCountPages          = "count_pages"
 	kernelMapCudaObjects         = "cuda_objects"
@@ -1035,6 +1067,7 @@ const (
 	kernelVarCodeChanges         = "code_changes"
 	kernelVarCodeChecked         = "code_checked"
 	kernelVarCodeFrees           = "code_frees"
+	kernelVarContainerAt         = "container_at"
 	kernelVarCopiesRead          = "copies_read"
 	kernelVarCopiesSent          = "copies_sent"
 	kernelVarCounting            = "counting"
@@ -1226,6 +1259,7 @@ type kernelMapSpecs struct {
 	ClosedSlots  *ebpf.MapSpec `ebpf:"closed_slots"`
 	CodeNumbers  *ebpf.MapSpec `ebpf:"code_numbers"`
 	Codes        *ebpf.MapSpec `ebpf:"codes"`
+	Containers   *ebpf.MapSpec `ebpf:"containers"`
 	CopyNotes    *ebpf.MapSpec `ebpf:"copy_notes"`
 	CountPages   *ebpf.MapSpec `ebpf:"count_pages"`
 	CudaObjects  *ebpf.MapSpec `ebpf:"cuda_objects"`
@@ -1277,6 +1311,7 @@ type kernelVariableSpecs struct {
 	CodeChanges         *ebpf.VariableSpec `ebpf:"code_changes"`
 	CodeChecked         *ebpf.VariableSpec `ebpf:"code_checked"`
 	CodeFrees           *ebpf.VariableSpec `ebpf:"code_frees"`
+	ContainerAt         *ebpf.VariableSpec `ebpf:"container_at"`
 	CopiesRead          *ebpf.VariableSpec `ebpf:"copies_read"`
 	CopiesSent          *ebpf.VariableSpec `ebpf:"copies_sent"`
 	Counting            *ebpf.VariableSpec `ebpf:"counting"`
@@ -1389,6 +1424,7 @@ type kernelMaps struct {
 	ClosedSlots  *ebpf.Map `ebpf:"closed_slots"`
 	CodeNumbers  *ebpf.Map `ebpf:"code_numbers"`
 	Codes        *ebpf.Map `ebpf:"codes"`
+	Containers   *ebpf.Map `ebpf:"containers"`
 	CopyNotes    *ebpf.Map `ebpf:"copy_notes"`
 	CountPages   *ebpf.Map `ebpf:"count_pages"`
 	CudaObjects  *ebpf.Map `ebpf:"cuda_objects"`
@@ -1438,6 +1474,7 @@ func (m *kernelMaps) Close() error {
 		m.ClosedSlots,
 		m.CodeNumbers,
 		m.Codes,
+		m.Containers,
 		m.CopyNotes,
 		m.CountPages,
 		m.CudaObjects,
@@ -1490,6 +1527,7 @@ type kernelVariables struct {
 	CodeChanges         *ebpf.Variable `ebpf:"code_changes"`
 	CodeChecked         *ebpf.Variable `ebpf:"code_checked"`
 	CodeFrees           *ebpf.Variable `ebpf:"code_frees"`
+	ContainerAt         *ebpf.Variable `ebpf:"container_at"`
 	CopiesRead          *ebpf.Variable `ebpf:"copies_read"`
 	CopiesSent          *ebpf.Variable `ebpf:"copies_sent"`
 	Counting            *ebpf.Variable `ebpf:"counting"`
