@@ -155,19 +155,15 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	if l.Tracepoints.shared, err = f.shared.configure(spec, loop); err != nil {
 		return err
 	}
-	for name, value := range map[string]uint32{
+	for name, value := range map[string]any{
 		"cpus": uint32(cpus), "page_size": o.page(), "change_ring_size": uint32(o.ChangeRing),
 		"boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
 		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset,
 		"held_offset": f.heldOffset, "tree_offset": f.treeOffset, "node_offset": f.nodeOffset,
 		"lingering": o.lingering,
 		"counting":  flag(o.Counters), "program_copies": l.Tracepoints.wanted, "watch_births": flag(o.Births),
+		"boot_offset": bootOffset(), "container_at": f.container,
 	} {
-		if err := spec.Variables[name].Set(value); err != nil {
-			return fmt.Errorf("set %s: %w", name, err)
-		}
-	}
-	for name, value := range map[string]any{"boot_offset": bootOffset(), "container_at": f.container} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
 		}

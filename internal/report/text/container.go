@@ -9,13 +9,11 @@ import (
 
 // contained has the highest use of the container in which a kernel runs.
 type contained struct {
-	cell  *brief           // the first cell in which it was as good as at its highest, for certain; nil for none
-	at    *model.Container // in that cell
-	most  int64            // the highest of any cell that is certain
-	whole *model.Container // in the session of the highest use
-	tree  int64            // the highest resident memory of that session's processes
-
-	windows, exact int // windows with figures; those of which the highest is exact
+	cell           *brief           // the first cell in which it was as good as at its highest, for certain; nil for none
+	at             *model.Container // in that cell
+	most           int64            // the highest of any cell that is certain
+	whole          *model.Container // in the session of the highest use
+	windows, exact int              // windows with figures; those of which the highest is exact
 }
 
 // see takes in a window.
@@ -33,23 +31,17 @@ func (c *contained) see(w *model.Window, b *brief) {
 			c.cell, c.at = b, &kept
 		}
 	case w.Kind == model.Session && (c.whole == nil || kept.AtLeast > c.whole.AtLeast):
-		whole, _ := w.Together(residentMeter)
-		c.whole, c.tree = &kept, whole.Peak
+		c.whole = &kept
 	}
 }
 
-// isNotable reports whether the container has a limit, or had a tenth more than the processes of the session.
-func (c *contained) isNotable() bool {
-	return c.at != nil && c.whole != nil && (c.at.Limit > 0 || c.whole.AtLeast > c.tree+c.tree/10)
-}
-
-// container says how high the container was, in which cell, and what its memory was at that cell's end.
+// container says how high a container with a limit was, in which cell, and what its memory was at that cell's end.
 func (v headlineView) container() {
 	c := &v.contained
-	switch {
-	case !c.isNotable():
+	if c.at == nil || c.whole == nil || c.at.Limit == 0 {
 		return
-	case c.whole.Exact && c.whole.IsAbove(c.most):
+	}
+	if c.whole.Exact && c.whole.IsAbove(c.most) {
 		v.Answer("container", words.Contained(c.whole)+" at its highest, when no cell ran")
 		return
 	}

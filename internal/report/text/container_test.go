@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestContainerLine: a report has one line about the container if it had a limit, or markedly more than the processes.
-// The line names the cell with the highest use that is certain, and what its memory was at the cell's end.
+// TestContainerLine: a report has one line about a container with a limit. It names the cell with the highest use
+// that is certain, and what its memory was at the cell's end.
 func TestContainerLine(t *testing.T) {
 	parts := &model.ContainerParts{Anon: 600 * mib, File: 300 * mib, Shmem: mib, Kernel: 40 * mib}
 	exactly := func(most, limit int64) *model.Container {
@@ -34,16 +34,14 @@ func TestContainerLine(t *testing.T) {
 			between(700, 900), between(500, 900), between(700, 900),
 			"at least 700.00 MiB and at most 900.00 of 1000.00 MiB, in In[2]",
 		},
-		"as much as the kernel": {exactly(540, 0), exactly(540, 0), exactly(200, 0), ""},
-		"more than the kernel": {
-			exactly(700, 0), exactly(700, 0), exactly(200, 0), "700.00 MiB at its highest, in In[1]" + of,
-		},
+		"no limit": {exactly(700, 0), exactly(700, 0), exactly(200, 0), ""},
 		"outside of the cells": {
 			exactly(990, 1000), between(500, 700), exactly(800, 1000),
 			"990.00 of 1000.00 MiB (99 %) at its highest, when no cell ran",
 		},
 		"hardly higher in a later cell": {
-			exactly(705, 0), exactly(700, 0), exactly(705, 0), "700.00 MiB at its highest, in In[1]" + of,
+			exactly(705, 1000), exactly(700, 1000), exactly(705, 1000),
+			"700.00 of 1000.00 MiB (70 %) at its highest, in In[1]" + of,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,9 +6,8 @@ import (
 	"ipytracer/internal/words"
 )
 
-// Programs reserve memory that they hardly touch: malloc for a thread, a library for its buffers, np.zeros. Meters of
-// blocks count all of it. So a line counts in resident memory with the pages that it touched first, of which samples
-// say how many. Where these are as many as the blocks that the line made, the size of the blocks is the exact figure.
+// Programs reserve memory that they hardly touch, such as np.zeros. So a line counts in resident memory with the pages
+// that it touched first. Where these are as many as the line's blocks, the size of the blocks is the exact figure.
 
 // sampleSlack is the part of a line's touched memory, one in so many, by which samples may miss the blocks' size.
 const sampleSlack = 50

@@ -1,8 +1,8 @@
-package text
+package words
 
 import "testing"
 
-func TestCopiedText(t *testing.T) {
+func TestCopied(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
 		count             int
@@ -16,7 +16,7 @@ func TestCopiedText(t *testing.T) {
 		{0, 0, 0, 5 * mib, "While forked processes lived, their parent copied 5.00 MiB of memory shared since a " +
 			"fork, by writing to it."},
 	} {
-		if got := copiedText(c.count, c.most, c.all, c.parent); got != c.want {
+		if got := copied(c.count, c.most, c.all, c.parent); got != c.want {
 			t.Errorf("%q, not %q", got, c.want)
 		}
 	}
