@@ -9,7 +9,7 @@ import (
 
 // contained has the highest use of the container in which a kernel runs.
 type contained struct {
-	cell           *brief           // the first cell in which it was as good as at its highest, for certain; nil for none
+	cell           *brief           // the first cell with nearly the highest that is certain; nil for none
 	at             *model.Container // in that cell
 	most           int64            // the highest of any cell that is certain
 	whole          *model.Container // in the session of the highest use
