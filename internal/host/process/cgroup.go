@@ -5,9 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // NoLimit is the value of a limit that is not set. No process can have as much memory.
@@ -18,8 +21,7 @@ const NoLimit int64 = math.MaxInt64
 type Cgroup struct {
 	Version int    // 1 or 2
 	Path    string // in its hierarchy, "/" for the root; the raw bytes that the group's maker chose
-	// Limit is memory.max or memory.limit_in_bytes. If the group needs more and Linux can reclaim nothing, the OOM
-	// killer ends a process. It is NoLimit if it is not set.
+	// Limit is memory.max or memory.limit_in_bytes, above which the OOM killer ends a process; NoLimit if not set.
 	Limit int64
 	// High is memory.high of version 2, above which Linux slows the group's processes down; or NoLimit.
 	High int64
@@ -49,11 +51,10 @@ func (c Cgroup) Again() (again Cgroup, ok bool) {
 // Room returns how much more the group can take before it reaches its limit or its High, if Linux gives up all of
 // Cache. It is never negative, and is NoLimit where there is no limit.
 func (c Cgroup) Room() int64 {
-	limit := min(c.Limit, c.High)
-	if limit == NoLimit {
-		return NoLimit
+	if limit := min(c.Limit, c.High); limit != NoLimit {
+		return max(limit-max(c.Usage-c.Cache, 0), 0)
 	}
-	return max(limit-max(c.Usage-c.Cache, 0), 0)
+	return NoLimit
 }
 
 // Limits for reads of control groups.
@@ -284,11 +285,17 @@ func cgroupBytes(dir, name string) (n int64, ok bool) {
 	return int64(min(parsed, math.MaxInt64)), true
 }
 
+// cgroupFile returns the text of a file; "" for anything else, such as a pipe that nobody writes into.
 func cgroupFile(dir, name string) string {
-	data, _, err := readBounded(dir+"/"+name, maxCgroupFile)
+	f, err := os.OpenFile(dir+"/"+name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
 	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	data, _, _ := readAllOf(f, maxCgroupFile)
 	return strings.TrimSpace(string(data))
 }
 

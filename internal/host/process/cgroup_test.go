@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"ipytracer/internal/hostile"
 )
 
@@ -259,4 +261,28 @@ func FuzzCgroups(f *testing.F) {
 			t.Errorf("%q is not below %q", below, dir)
 		}
 	})
+}
+
+// TestCgroupFileOfAnAttacker: a pipe in the place of a file of a cgroup is not read, whether or not something writes
+// into it.
+func TestCgroupFileOfAnAttacker(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "memory.stat")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if keys := cgroupKeys(dir, "memory.stat"); len(keys) != 0 {
+		t.Errorf("%v", keys)
+	}
+	both, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer both.Close()
+	if _, err := both.WriteString("anon 5\n"); err != nil {
+		t.Fatal(err)
+	}
+	if keys := cgroupKeys(dir, "memory.stat"); len(keys) != 0 {
+		t.Errorf("%v", keys)
+	}
 }
