@@ -250,8 +250,7 @@ def in_pool(start):
 
 def pool():
     marker("begin pool")
-    os.register_at_fork(after_in_child=born)
-    with multiprocessing.get_context("fork").Pool(2) as workers:
+    with multiprocessing.get_context("fork").Pool(2, born) as workers:
         said = workers.map(in_pool, [0, SIZE // 2], chunksize=1)
         say("pool", dict(said))
 
