@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )

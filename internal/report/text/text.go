@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"ipytracer/internal/report/doc"
-	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
