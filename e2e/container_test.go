@@ -39,21 +39,28 @@ def done():
 `
 
 // cachesFile returns Python that brings a file of a size into the page cache. It reads a file that is on a disk and not
-// in the cache. Without a disk, as in an emulated machine, it writes one in a file system that is nothing but cache.
+// in the cache. Without a disk, as in an emulated machine, it writes one in a file system that is nothing but cache, in
+// a mount namespace of its own.
 func cachesFile(t *testing.T, size int) (cell string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("/var/tmp", "ipytracer-container-") // often on a disk where /tmp is not
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	var at unix.Statfs_t
 	if err := unix.Statfs(dir, &at); err != nil {
 		t.Fatal(err)
 	}
 	if at.Type == unix.TMPFS_MAGIC || at.Type == unix.RAMFS_MAGIC {
-		if err := unix.Mount("ramfs", dir, "ramfs", 0, ""); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-		return fmt.Sprintf("f = open(%q, 'wb', 0)\nb = bytearray(1 << 20)\nfor i in range(%d): z = f.write(b)",
-			filepath.Join(dir, "file"), size>>20)
+		return fmt.Sprintf(`import ctypes
+c = ctypes.CDLL(None)
+assert not c.unshare(%d) and not c.mount(b"none", b"/", None, %d, None)
+assert not c.mount(b"ramfs", %q.encode(), b"ramfs", 0, None)
+f = open(%q, "wb", 0)
+b = bytearray(1 << 20)
+for i in range(%d): z = f.write(b)`, unix.CLONE_NEWNS, unix.MS_REC|unix.MS_PRIVATE, dir, filepath.Join(dir, "file"),
+			size>>20)
 	}
 	f, err := os.Create(filepath.Join(dir, "file"))
 	if err != nil {
