@@ -174,22 +174,16 @@ func (f *Features) findTree(kernel *btf.Spec) {
 	}
 }
 
-// findMember searches for a field of a structure or union, also in its anonymous members, down to a depth of 8. The
-// offset is in bytes.
-func findMember(in btf.Type, name string, depth int) (offset uint32, typ btf.Type, ok bool) {
-	var members []btf.Member
-	switch t := btf.UnderlyingType(in).(type) {
-	case *btf.Struct:
-		members = t.Members
-	case *btf.Union:
-		members = t.Members
-	}
-	for _, m := range members {
+// findMember searches for a field of a structure, also in its anonymous members, down to a depth of 4. The offset is in
+// bytes.
+func findMember(s *btf.Struct, name string, depth int) (offset uint32, typ btf.Type, ok bool) {
+	for _, m := range s.Members {
 		if m.Name == name {
 			return m.Offset.Bytes(), m.Type, true
 		}
-		if m.Name == "" && depth < 8 {
-			if o, t, found := findMember(m.Type, name, depth+1); found {
+		inner, isStruct := btf.UnderlyingType(m.Type).(*btf.Struct)
+		if m.Name == "" && isStruct && depth < 4 {
+			if o, t, found := findMember(inner, name, depth+1); found {
 				return m.Offset.Bytes() + o, t, true
 			}
 		}
