@@ -35,6 +35,10 @@ func (*Settled) isEvent() {}
 type ResidencePart struct {
 	Kind  string
 	Bytes Bytes
+	// Returns is the part that an allocator other than glibc's would give back. File is its library, or the file of a
+	// part of shared memory and of mapped files. It is hostile text.
+	Returns Bytes
+	File    string
 }
 
 // Residence divides the resident memory of a process at the end of the session. The parts add up to Total.
@@ -46,6 +50,8 @@ type Residence struct {
 	Trim     Bytes // memory that malloc_trim(0) would give back
 	Complete bool  // false: a limit was hit, and memory that was not looked at is in the part "other"
 	Parts    []ResidencePart
+	// Swapped is memory in swap, and Huge is in huge pages of hugetlbfs. Total has neither.
+	Swapped, Huge Bytes
 }
 
 func (*Residence) isEvent() {}

@@ -39,6 +39,8 @@ type AccountPart struct {
 	Meter string `json:"meter,omitempty"`
 	// Who is the path of calls to a line, the name of a cell, or the kind of some processes. It is hostile text.
 	Who string `json:"who,omitempty"`
+	// File is set for the kind PartWhere: the file that [ResidentPart] has.
+	File string `json:"file,omitempty"`
 	// Execution and ExecutionCount are the cell of a line, as in [Frame].
 	Execution      int  `json:"execution,omitempty"`
 	ExecutionCount *int `json:"execution_count,omitempty"`
@@ -82,6 +84,15 @@ func (a *Account) Take(p AccountPart) int64 {
 	}
 	a.Parts = append(a.Parts, p)
 	return p.Bytes
+}
+
+// TakeFiles takes the parts of files, of those that others left of their kinds in byKind.
+func (a *Account) TakeFiles(parts []ResidentPart, byKind map[string]int64) {
+	for _, p := range parts {
+		if left := min(p.Bytes, byKind[p.Kind]); p.IsFile() {
+			byKind[p.Kind] -= a.Take(AccountPart{Kind: PartWhere, Bytes: left, Who: p.Kind, File: p.File})
+		}
+	}
 }
 
 // Summit is the moment at which a meter of a process and its children was highest.

@@ -146,15 +146,39 @@ type Resident struct {
 	// Complete is false if some memory was not looked at; that memory is in the part "other".
 	Complete bool           `json:"complete"`
 	Parts    []ResidentPart `json:"parts"`
+	// Swapped is memory that was swapped out, and Huge is in huge pages of hugetlbfs. Neither is in Total, nor in any
+	// meter of resident memory.
+	Swapped int64 `json:"swapped,omitempty"`
+	Huge    int64 `json:"huge,omitempty"`
 }
 
 // ResidentPart is resident memory of one kind: "objects" (Python's, of up to 512 bytes), "object-free" (room for more
 // such objects), "malloc" (blocks in malloc's heaps), "malloc-big" (blocks that malloc mapped one by one),
-// "malloc-free", "libraries" (the variables of libraries), "files" (pages of files), "shared", "stack", or "other" (not
-// explained).
+// "malloc-free", "jemalloc" (blocks of jemalloc, and its own data), "jemalloc-free", "libraries" (the variables of
+// libraries), "files" (pages of files), "shared", "stack", or "other" (not explained).
 type ResidentPart struct {
 	Kind  string `json:"kind"`
 	Bytes int64  `json:"bytes"`
+	// Returns is the part of what jemalloc keeps that it gives back if asked; [ResidentPart.GiveBack] has the code.
+	Returns int64 `json:"returns,omitempty"`
+	// File is jemalloc's library, or the file of a part of "shared" and "files": one in /dev/shm, or a deleted one. What
+	// differs between files of one origin is left out. It is hostile text.
+	File string `json:"file,omitempty"`
+}
+
+// IsFile reports whether a part is that of a file, or of several with one origin.
+func (p *ResidentPart) IsFile() bool {
+	return p.File != "" && (p.Kind == "shared" || p.Kind == "files")
+}
+
+// GiveBack returns the code that makes an allocator return the free memory of a part. It returns "" for glibc's
+// malloc, if the allocator has no library of its own, and if the library has no name that is safe in code.
+func (p *ResidentPart) GiveBack() string {
+	const safe = "abcdefghijklmnopqrstuvwxyz0123456789._+-"
+	if p.Kind != "jemalloc-free" || p.File == "" || strings.Trim(strings.ToLower(p.File), safe) != "" {
+		return ""
+	}
+	return `import ctypes; ctypes.CDLL("` + p.File + `").mallctl(b"arena.4096.purge", None, None, None, 0)`
 }
 
 // interpreters are modules of the interpreter and of notebook software. Their names hold caches, which no code of the

@@ -13,17 +13,22 @@ type residentDetail struct {
 	Trim     event.Bytes              `json:"trim"`
 	Complete bool                     `json:"complete"`
 	Parts    list[residentPartDetail] `json:"parts"`
+	Swapped  event.Bytes              `json:"swapped,omitempty"`
+	Huge     event.Bytes              `json:"huge,omitempty"`
 }
 
+// residentPartDetail is an event.ResidencePart in a row's detail.
 type residentPartDetail struct {
-	Kind  string      `json:"kind"`
-	Bytes event.Bytes `json:"bytes"`
+	Kind    string      `json:"kind"`
+	Bytes   event.Bytes `json:"bytes"`
+	Returns event.Bytes `json:"returns,omitempty"`
+	File    string      `json:"file,omitempty"`
 }
 
 func residentToJSON(r *event.Residence) ([]byte, error) {
 	return json.Marshal(residentDetail{
-		Root: r.Root, Total: r.Total, Trim: r.Trim, Complete: r.Complete,
-		Parts: convert(r.Parts, func(p event.ResidencePart) residentPartDetail { return residentPartDetail(p) }),
+		Root: r.Root, Total: r.Total, Trim: r.Trim, Complete: r.Complete, Swapped: r.Swapped, Huge: r.Huge,
+		Parts: partsToJSON(r.Parts),
 	})
 }
 
@@ -33,7 +38,8 @@ func residentFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Re
 		return nil, err
 	}
 	return &event.Residence{
-		Time: time, Root: d.Root, PID: pid, Total: d.Total, Trim: d.Trim, Complete: d.Complete,
-		Parts: convert(d.Parts, func(p residentPartDetail) event.ResidencePart { return event.ResidencePart(p) }),
+		Time: time, Root: d.Root, PID: pid, Total: d.Total, Trim: d.Trim, Complete: d.Complete, Swapped: d.Swapped,
+		Huge:  d.Huge,
+		Parts: partsFromJSON(d.Parts),
 	}, nil
 }

@@ -31,24 +31,18 @@ type variableDetail struct {
 
 	Contents *contentsDetail `json:"contents,omitempty"`
 
-	Resident event.Bytes      `json:"resident,omitempty"`
-	PIDs     []int32          `json:"pids,omitzero"`
-	EndedBy  event.EndMethod  `json:"ended_by,omitempty"`
-	Maps     list[partDetail] `json:"maps,omitzero"`
+	Resident event.Bytes              `json:"resident,omitempty"`
+	PIDs     []int32                  `json:"pids,omitzero"`
+	EndedBy  event.EndMethod          `json:"ended_by,omitempty"`
+	Maps     list[residentPartDetail] `json:"maps,omitzero"`
 }
 
-// partDetail is an event.ResidencePart in a row's detail.
-type partDetail struct {
-	Kind  string      `json:"kind"`
-	Bytes event.Bytes `json:"bytes"`
+func partsToJSON(all []event.ResidencePart) []residentPartDetail {
+	return convert(all, func(x event.ResidencePart) residentPartDetail { return residentPartDetail(x) })
 }
 
-func partsToJSON(all []event.ResidencePart) []partDetail {
-	return convert(all, func(x event.ResidencePart) partDetail { return partDetail(x) })
-}
-
-func partsFromJSON(all []partDetail) []event.ResidencePart {
-	return convert(all, func(x partDetail) event.ResidencePart { return event.ResidencePart(x) })
+func partsFromJSON(all []residentPartDetail) []event.ResidencePart {
+	return convert(all, func(x residentPartDetail) event.ResidencePart { return event.ResidencePart(x) })
 }
 
 // codeDetail is an event.Code in a row's detail.
@@ -121,11 +115,11 @@ type shareDetail struct {
 	Device event.Bytes `json:"device,omitempty"`
 	Exact  bool        `json:"exact"`
 	// Pieces has, for each object: its address, its type's, its own bytes and those with everything that only it has.
-	Pieces   list[[4]uint64]  `json:"pieces"`
-	Resident event.Bytes      `json:"resident,omitempty"`
-	Trims    event.Bytes      `json:"trims,omitempty"`
-	Frees    event.Bytes      `json:"frees,omitempty"`
-	Maps     list[partDetail] `json:"maps,omitzero"`
+	Pieces   list[[4]uint64]          `json:"pieces"`
+	Resident event.Bytes              `json:"resident,omitempty"`
+	Trims    event.Bytes              `json:"trims,omitempty"`
+	Frees    event.Bytes              `json:"frees,omitempty"`
+	Maps     list[residentPartDetail] `json:"maps,omitzero"`
 }
 
 func shareToJSON(x event.Share) shareDetail {

@@ -77,7 +77,7 @@ func partOfHighest(p *model.AccountPart, meter string, late bool) string {
 	case model.PartCells:
 		return bytes + " of other cells"
 	case model.PartWhere:
-		return bytes + " " + ResidentKind(p.Who)
+		return bytes + " " + ResidentPart(&model.ResidentPart{Kind: p.Who, File: p.File}, 0)
 	case model.PartChildren:
 		if p.UpTo || sumOf(p.Sizes) != p.Bytes {
 			return p.Who + " " + bytes
@@ -100,7 +100,7 @@ func partOfEnd(p *model.AccountPart) string {
 		}
 		return text
 	case model.PartWhere:
-		return bytes + " " + ResidentKind(p.Who)
+		return bytes + " " + ResidentPart(&model.ResidentPart{Kind: p.Who, File: p.File}, 0)
 	case model.PartObjects:
 		return bytes + " of other objects"
 	case model.PartChildren:

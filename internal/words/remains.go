@@ -23,16 +23,56 @@ var residentKinds = map[string]string{
 	"malloc":      "blocks of malloc and its headers, in its heaps",
 	"malloc-big":  "large blocks, which malloc maps one by one",
 	"malloc-free": "free, kept by malloc",
-	"libraries":   "variables of libraries",
-	FilePages:     "pages of files: the code of libraries, mapped data",
-	SharedMemory:  "shared memory",
-	TorchCache:    "PyTorch's cache",
-	"stack":       "stack of the main thread",
-	"other":       "not explained",
+
+	"jemalloc":      "blocks of jemalloc, and its own data",
+	"jemalloc-free": "free, kept by jemalloc",
+
+	"libraries":  "variables of libraries",
+	FilePages:    "pages of files: the code of libraries, mapped data",
+	SharedMemory: "shared memory",
+	TorchCache:   "PyTorch's cache",
+	"stack":      "stack of the main thread",
+	"other":      "not explained",
 }
 
 // ResidentKind returns a kind of resident memory in words. A kind that only a newer tracer knows is returned as it is.
 func ResidentKind(kind string) string { return cmp.Or(residentKinds[kind], kind) }
+
+// ResidentPart returns a part of resident memory in words, not escaped, with what makes an allocator give it back. trim
+// is the part of free memory that malloc_trim(0) gives back.
+func ResidentPart(p *model.ResidentPart, trim int64) string {
+	const worth = 1 << 20 // bytes that are worth giving back
+	text, returns, code := ResidentKind(p.Kind), p.Returns, p.GiveBack()
+	switch {
+	case p.IsFile():
+		return "in " + p.File
+	case p.Kind == "malloc-free":
+		returns, code = trim, model.MallocTrim
+	}
+	switch {
+	case returns < worth:
+	case code == "": // such as jemalloc in Polars
+		text += "; " + Bytes(returns) + " of it go back only as its settings say, such as " + neverKeep
+	default:
+		text += "; " + Bytes(returns) + " of it can be given back: " + code
+	}
+	return text
+}
+
+// neverKeep are settings in the environment of a program in which jemalloc is part of a library in Rust, such as Polars.
+const neverKeep = "_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"
+
+// Beside returns sentences about memory of a process that no meter of resident memory has; "" if there is none.
+func Beside(r *model.Resident) (text string) {
+	if r.Swapped > 0 {
+		text = Bytes(r.Swapped) + " are swapped out, and so not resident: figures of resident memory lack what was " +
+			"swapped out at their time. "
+	}
+	if r.Huge > 0 {
+		text += Bytes(r.Huge) + " are in huge pages of hugetlbfs, which Linux does not count as resident memory."
+	}
+	return strings.TrimSpace(text)
+}
 
 // Stays describes the memory that stays resident after an entry's code: ", then 2.00 MiB stay with malloc". If that is
 // not known, it describes the memory in small objects, which may stay. It returns "" for less than 1 MiB, or a

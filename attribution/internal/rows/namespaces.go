@@ -93,9 +93,10 @@ func (ns *Namespaces) ToFree() (out []model.Freeing) {
 func (ns *Namespaces) Resident() (out []model.Resident) {
 	for _, e := range ns.where {
 		resident := model.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete,
-			Parts: []model.ResidentPart{}}
+			Parts: []model.ResidentPart{}, Swapped: int64(e.Swapped), Huge: int64(e.Huge)}
 		for _, p := range e.Parts {
-			resident.Parts = append(resident.Parts, model.ResidentPart{Kind: p.Kind, Bytes: int64(p.Bytes)})
+			resident.Parts = append(resident.Parts, model.ResidentPart{Kind: p.Kind, Bytes: int64(p.Bytes),
+				Returns: int64(p.Returns), File: p.File})
 		}
 		out = append(out, resident)
 	}

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	ahead    = 64 << 10 // bytes that are read at once
-	patience = 40       // elapsed time may be this many times the limit of processor time
+	ahead     = 64 << 10 // bytes that are read at once
+	mostPages = 1 << 24  // pages of a mapping, 64 GiB; larger ones are not read
+	patience  = 40       // elapsed time may be this many times the limit of processor time
 )
 
 // span is the range of addresses [start, end).
@@ -47,9 +48,8 @@ func newReader(s Source, limits Limits) *reader {
 
 // load makes a mapping the present one, and finds out which of its pages are resident. It returns false if it cannot.
 func (r *reader) load(m mapping) bool {
-	const most = 1 << 24 // pages: 64 GiB
 	count := (m.end - m.start) / r.page
-	if r.over() || count > most {
+	if r.over() || count > mostPages {
 		r.stopped = true
 		return false
 	}
@@ -135,6 +135,43 @@ func (r *reader) fill(addr uint64) bool {
 	}
 	r.from, r.have = first, r.buf[:n]
 	return true
+}
+
+// copyResident reads the memory at an address into buf. Pages that are not resident are not read; they are zeros.
+func (r *reader) copyResident(at uint64, buf []byte) {
+	clear(buf)
+	first, end := at&^(r.page-1), at+uint64(len(buf))
+	entries := make([]byte, 8*((end-first+r.page-1)/r.page))
+	if n, _ := r.pagemap.ReadAt(entries, int64(first/r.page*8)); n != len(entries) {
+		return
+	}
+	isPresent := func(i int) bool { return i < len(entries)/8 && word(entries, i)&present != 0 }
+	for i := 0; i < len(entries)/8; i++ {
+		run := i
+		for isPresent(i) {
+			i++
+		}
+		if run < i && !r.over() {
+			from, to := max(at, first+uint64(run)*r.page), min(end, first+uint64(i)*r.page)
+			r.left -= int64(to - from)
+			_, _ = r.memory.ReadAt(buf[from-at:to-at], int64(from))
+		}
+	}
+}
+
+// eachPart shows the memory of a span in parts of at most 64 KiB, until a limit is hit. If show returns an address,
+// the next part begins there.
+func (r *reader) eachPart(s span, show func(at uint64, data []byte) (next uint64)) {
+	buf := make([]byte, ahead)
+	for at := s.start; at < s.end && !r.late() && !r.over(); {
+		data := buf[:min(s.end-at, ahead)]
+		r.copyResident(at, data)
+		if next := show(at, data); next > at {
+			at = next
+		} else {
+			at += uint64(len(data))
+		}
+	}
 }
 
 // residentIn returns the number of resident bytes in spans that do not overlap. Of a page that is only partly in a

@@ -10,6 +10,8 @@ package resident
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -26,14 +28,20 @@ const (
 	MallocBig  Kind = "malloc-big"  // blocks for which malloc has made a mapping of their own
 	MallocFree Kind = "malloc-free" // free memory of malloc's heaps
 	Shared     Kind = "shared"      // shared memory
-	Stack      Kind = "stack"       // the stack of the main thread
-	Other      Kind = "other"       // memory of no known kind
+	// What jemalloc has given out, with its own data, and what it keeps.
+	Jemalloc, JemallocFree Kind = "jemalloc", "jemalloc-free"
+	Stack                  Kind = "stack" // the stack of the main thread
+	Other                  Kind = "other" // memory of no known kind
 )
 
 // Part is memory of one kind, in bytes.
 type Part struct {
-	Kind  Kind
-	Bytes uint64
+	Kind    Kind
+	Bytes   uint64
+	Returns uint64 // the part that the allocator would give back if asked
+	// File is the allocator's library, or for a file in /dev/shm, and one that is deleted, its path without what differs
+	// between files of one origin. "" is for all others.
+	File string
 }
 
 // Account divides all resident memory into parts. Sizes are in bytes.
@@ -45,6 +53,8 @@ type Account struct {
 	// Complete is false if a limit was hit. Memory that was not examined is then in Other.
 	Complete bool
 	Falls    *Falls // nil without Source.Freed
+	// Swapped is memory in swap, and Huge is in huge pages of hugetlbfs. Linux counts neither as resident.
+	Swapped, Huge uint64
 }
 
 // Limits limit what [Explain] reads.
@@ -91,7 +101,8 @@ func (l Limits) overdue() func() bool {
 }
 
 // kinds is the order of the parts.
-var kinds = []Kind{Objects, ObjectFree, Malloc, MallocBig, MallocFree, Libraries, Files, Shared, Stack, Other}
+var kinds = []Kind{Objects, ObjectFree, Malloc, MallocBig, MallocFree, Jemalloc, JemallocFree, Libraries, Files, Shared,
+	Stack, Other}
 
 // Explain divides the resident memory of a process into kinds. It fails if smaps cannot be read.
 func Explain(s Source, limits Limits) (Account, error) {
@@ -110,15 +121,24 @@ func Explain(s Source, limits Limits) (Account, error) {
 		return Account{}, fmt.Errorf("smaps: %w", err)
 	}
 	x := &explainer{reader: newReader(s, limits), python: s.Python, bytes: map[Kind]uint64{},
-		falling: newFalling(s.Freed)}
+		falling: newFalling(s.Freed), returns: map[Kind]uint64{},
+		named: map[Kind]map[string]uint64{}}
 	a := Account{}
-	for _, m := range join(mappings) {
-		a.Total += m.resident
+	mappings = join(mappings)
+	x.extents = x.findJemalloc(mappings)
+	files := filesOf(mappings)
+	for _, m := range mappings {
+		a.Total, a.Swapped, a.Huge = a.Total+m.resident, a.Swapped+m.swapped, a.Huge+m.huge
 		x.explain(m)
 	}
 	for _, k := range kinds {
-		if n := x.bytes[k]; n > 0 {
-			a.Parts = append(a.Parts, Part{k, n})
+		n := x.bytes[k]
+		for _, file := range slices.Sorted(maps.Keys(x.named[k])) {
+			a.Parts = append(a.Parts, Part{Kind: k, Bytes: x.named[k][file], File: file})
+			n -= x.named[k][file]
+		}
+		if n > 0 {
+			a.Parts = append(a.Parts, Part{Kind: k, Bytes: n, Returns: min(n, x.returns[k]), File: files[k]})
 		}
 	}
 	a.Trim, a.Complete, a.Falls = x.trim, !x.reader.stopped, x.falling.end()
@@ -131,6 +151,10 @@ type explainer struct {
 	python int
 	bytes  map[Kind]uint64
 	trim   uint64
+
+	extents []extent        // of allocators other than glibc's, by address
+	returns map[Kind]uint64 // bytes that they would give back
+	named   map[Kind]map[string]uint64
 
 	falling *falling // nil without Source.Freed
 }
@@ -146,9 +170,11 @@ func (x *explainer) explain(r mapping) {
 	x.maps(r)
 	switch {
 	case r.shared:
+		x.name(Shared, r.unlinked, left)
 		give(Shared, left)
 	case r.file:
 		give(Libraries, r.anonymous)
+		x.name(Files, r.unlinked, left)
 		give(Files, left)
 	case r.name == "[stack]":
 		give(Stack, left)
@@ -158,6 +184,21 @@ func (x *explainer) explain(r mapping) {
 	give(Other, left)
 }
 
+// maxNamed is the largest number of files of a kind that are parts of their own.
+const maxNamed = 32
+
+// name counts memory of a kind as that of a file, if the file has a name.
+func (x *explainer) name(k Kind, file string, bytes uint64) {
+	_, known := x.named[k][file]
+	if file == "" || bytes == 0 || !known && len(x.named[k]) >= maxNamed {
+		return
+	}
+	if x.named[k] == nil {
+		x.named[k] = map[string]uint64{}
+	}
+	x.named[k][file] += bytes
+}
+
 // private divides a private mapping without a file: a heap of malloc's, blocks that malloc has mapped, Python's pools.
 func (x *explainer) private(r mapping, give func(Kind, uint64)) {
 	if !x.load(r) {
@@ -165,7 +206,9 @@ func (x *explainer) private(r mapping, give func(Kind, uint64)) {
 	}
 	x.residentBlocks(r)
 	for _, part := range x.parts(r) {
-		x.part(part, give)
+		for _, rest := range x.takeExtents(part, give) {
+			x.part(rest, give)
+		}
 	}
 }
 
@@ -229,6 +272,8 @@ func join(mappings []mapping) (joined []mapping) {
 		if n > 0 && belongTogether(joined[n-1], m) {
 			joined[n-1].end = m.end
 			joined[n-1].resident += m.resident
+			joined[n-1].swapped += m.swapped
+			joined[n-1].huge += m.huge
 			continue
 		}
 		joined = append(joined, m)

@@ -17,7 +17,16 @@ type mapping struct {
 	shared     bool   // memory that other processes may share
 	writable   bool
 	resident   uint64
+	library    string // the name of an allocator's library, without its folder
+	unlinked   string // a file in /dev/shm, or one that is deleted, as stemOf has it; "" for others
+	swapped    uint64
+	huge       uint64 // in huge pages of hugetlbfs, which are not resident memory
 	anonymous  uint64 // the part of resident that is no page of a file
+}
+
+// private reports whether a mapping is memory that an allocator may have mapped, and has resident pages.
+func (m mapping) private() bool {
+	return !m.file && !m.shared && m.writable && m.name != "[stack]" && m.resident > 0
 }
 
 // Limits for reading smaps.
@@ -61,6 +70,10 @@ func readSmaps(r io.Reader, over func() bool) (mappings []mapping, err error) {
 			last.resident = min(kilobytes(rest), last.end-last.start)
 		case "Anonymous":
 			last.anonymous = kilobytes(rest)
+		case "Swap":
+			last.swapped = min(kilobytes(rest), last.end-last.start)
+		case "Private_Hugetlb", "Shared_Hugetlb":
+			last.huge = min(last.huge+kilobytes(rest), last.end-last.start)
 		}
 	}
 	for i := range mappings {
@@ -92,6 +105,7 @@ func parseHead(line string) (m mapping, ok bool) {
 		case "[heap]", "[stack]":
 			m.name = strings.Clone(fields[5])
 		}
+		m.library = libraryOf(fields[5])
 	}
 	// A shared mapping of a file counts as a file. Shared memory without a file has a name in /dev, and so has memory
 	// of devices.
@@ -103,7 +117,57 @@ func parseHead(line string) (m mapping, ok bool) {
 	for _, prefix := range []string{"/memfd:", "/dev/shm/", "/SYSV"} {
 		m.shared = m.shared || len(fields) > 5 && strings.HasPrefix(fields[5], prefix)
 	}
+	if m.file && len(fields) > 5 {
+		m.unlinked = stemOf(line[strings.Index(line, fields[5]):])
+	}
 	return m, true
+}
+
+// stemOf returns the path of a mapped file without what differs between files of one origin: "/dev/shm/torch_…
+// (deleted)". It returns "" for files outside of /dev/shm that still have a name, and for files that never had one. The
+// path is hostile.
+func stemOf(path string) string {
+	const most = 32 // bytes of a file's name
+	path, deleted := strings.CutSuffix(path, " (deleted)")
+	name, inShared := strings.CutPrefix(path, "/dev/shm/")
+	if !inShared && (!deleted || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "/memfd:") ||
+		strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/SYSV")) {
+		return ""
+	}
+	folder := "/dev/shm/"
+	if !inShared {
+		folder, name = "…/", path[strings.LastIndexByte(path, '/')+1:]
+	}
+	letters := len(name) - len(strings.TrimLeft(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz"))
+	letters = min(letters, most)
+	if letters < len(name) && strings.ContainsRune("_.-", rune(name[letters])) {
+		letters++
+	}
+	stem := folder + name[:letters]
+	if letters < len(name) {
+		stem += "…"
+	}
+	if deleted {
+		stem += " (deleted)"
+	}
+	return stem
+}
+
+// libraries are the beginnings of the names of allocators' libraries.
+var libraries = map[string]Kind{"libjemalloc": JemallocFree}
+
+// libraryOf returns the name of an allocator's library, given its path; "" for other files, and names that are not
+// safe in code.
+func libraryOf(path string) string {
+	const most = 64
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	for prefix := range libraries {
+		unsafe := strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789._+-") != ""
+		if strings.HasPrefix(name, prefix) && len(name) <= most && !unsafe {
+			return strings.Clone(name)
+		}
+	}
+	return ""
 }
 
 // kilobytes returns the bytes of a size such as "   132 kB"; 0 for another text.

@@ -94,10 +94,13 @@ func WithLines() *model.Report {
 		{PID: 4242, Meter: "gpu.0.active", Size: 512, Count: 9, Bytes: 9 * 512, Unknown: 9, Stack: []model.Frame{}},
 	}
 	report.Variables = variablesOf(cell)
-	report.Resident = []model.Resident{{PID: 4242, Total: 1290 << 20, Trim: 90 << 20, Parts: []model.ResidentPart{
+	report.Resident = []model.Resident{{PID: 4242, Total: 4110 << 20, Trim: 90 << 20, Parts: []model.ResidentPart{
 		{Kind: "objects", Bytes: 300 << 20}, {Kind: "malloc-big", Bytes: 800 << 20},
 		{Kind: "malloc-free", Bytes: 100 << 20}, {Kind: "stack", Bytes: 1000}, {Kind: "other", Bytes: 90<<20 - 1000},
-	}}}
+		{Kind: "jemalloc", Bytes: 400 << 20},
+		{Kind: "jemalloc-free", Bytes: 2100 << 20, Returns: 2000 << 20, File: "libjemalloc.so.2"},
+		{Kind: "shared", Bytes: 320 << 20, File: "/dev/shm/joblib_… (deleted)"},
+	}, Swapped: 12 << 20, Huge: 4 << 20}}
 	report.Names = []model.Names{{PID: 4242, Unlisted: 3, Bytes: 96, Objects: 900 << 20}}
 	report.ToFree = []model.Freeing{
 		{PID: 4242, Type: "del model", Predicted: 40 << 10, Device: 1 << 30, Names: []string{"model"}},

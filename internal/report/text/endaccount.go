@@ -22,10 +22,9 @@ func (o *leftover) account() *model.Account {
 		a.Take(p)
 	}
 	byKind := map[string]int64{}
-	if r := o.resident(); r != nil {
-		for _, p := range r.Parts {
-			byKind[p.Kind] += p.Bytes
-		}
+	r := cmp.Or(o.resident(), &model.Resident{})
+	for _, p := range r.Parts {
+		byKind[p.Kind] += p.Bytes
 	}
 	byKind[words.TorchCache] = o.cached
 	takeKinds := func(kinds ...string) {
@@ -33,7 +32,7 @@ func (o *leftover) account() *model.Account {
 			a.Take(model.AccountPart{Kind: model.PartWhere, Bytes: byKind[kind], Who: kind})
 		}
 	}
-	takeKinds("malloc-free", "object-free", "stack", words.TorchCache)
+	takeKinds("malloc-free", "jemalloc-free", "object-free", "stack", words.TorchCache)
 	named := o.named()
 	for _, t := range named { // pages that names hold are not counted a second time by their kind
 		for _, p := range t.maps {
@@ -42,8 +41,9 @@ func (o *leftover) account() *model.Account {
 	}
 	takeKinds("libraries")
 	taken := o.takeHeld(a, named)
-	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] - taken
+	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] + byKind["jemalloc"] - taken
 	a.Take(model.AccountPart{Kind: model.PartObjects, Bytes: objects})
+	a.TakeFiles(r.Parts, byKind)
 	takeKinds("files", "shared")
 	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int {
 		return cmp.Or(falseFirst(isOnlyKind(&a), isOnlyKind(&b)), cmp.Compare(b.Bytes, a.Bytes))

@@ -61,14 +61,13 @@ func (v Remains) residentParts(r *model.Resident) {
 			}
 			continue
 		}
-		text := escape.Bounded(words.ResidentKind(p.Kind), maxProse)
-		if p.Kind == "malloc-free" && r.Trim >= leastResident {
-			text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + model.MallocTrim
-		}
-		row(p.Bytes, text)
+		row(p.Bytes, escape.Bounded(words.ResidentPart(&p, r.Trim), maxProse))
 	}
 	if small > 0 {
 		row(small, doc.Dim("other, "+words.Plural(smallKinds, "kind")+"; --full lists them"))
+	}
+	if beside := words.Beside(r); beside != "" {
+		v.Prose("", doc.Yellow(beside))
 	}
 	if !r.Complete {
 		v.Prose("", doc.Yellow("There was more than could be looked at in time: it is in what is not explained."))

@@ -36,10 +36,11 @@ func (l *Look) ExplainResident() (found []event.Event) {
 			"complete", a.Complete)
 		e := &event.Residence{
 			Time: began, Root: t.Root, PID: int32(t.PID), Total: event.Bytes(a.Total), Trim: event.Bytes(a.Trim),
-			Complete: a.Complete,
+			Complete: a.Complete, Swapped: event.Bytes(a.Swapped), Huge: event.Bytes(a.Huge),
 		}
 		for _, p := range a.Parts {
-			e.Parts = append(e.Parts, event.ResidencePart{Kind: string(p.Kind), Bytes: event.Bytes(p.Bytes)})
+			e.Parts = append(e.Parts, event.ResidencePart{Kind: string(p.Kind), Bytes: event.Bytes(p.Bytes),
+				Returns: event.Bytes(p.Returns), File: p.File})
 		}
 		found = append(found, e)
 	}

@@ -1,0 +1,39 @@
+package words_test
+
+import (
+	"testing"
+
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// TestResidentPart: what an allocator keeps has what to type where something can be typed, and else what to set.
+func TestResidentPart(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		part model.ResidentPart
+		trim int64
+		want string
+	}{
+		{model.ResidentPart{Kind: "malloc-free", Bytes: 9 * mib}, 8 * mib, "free, kept by malloc; 8.00 MiB of it can be " +
+			"given back: import ctypes; ctypes.CDLL(None).malloc_trim(0)"},
+		{model.ResidentPart{Kind: "malloc-free", Bytes: 9 * mib}, mib - 1, "free, kept by malloc"},
+		{model.ResidentPart{Kind: "jemalloc-free", Bytes: 9 * mib, Returns: 8 * mib, File: "libjemalloc.so.2"}, 0,
+			"free, kept by jemalloc; 8.00 MiB of it can be given back: import ctypes; " +
+				`ctypes.CDLL("libjemalloc.so.2").mallctl(b"arena.4096.purge", None, None, None, 0)`},
+		{model.ResidentPart{Kind: "jemalloc-free", Bytes: 9 * mib, Returns: 8 * mib}, 0, "free, kept by jemalloc; " +
+			"8.00 MiB of it go back only as its settings say, such as " +
+			"_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"},
+		{model.ResidentPart{Kind: "jemalloc-free", Bytes: 9 * mib}, 9 * mib, "free, kept by jemalloc"},
+		{model.ResidentPart{Kind: "shared", Bytes: mib, File: "/dev/shm/torch_… (deleted)"}, 0,
+			"in /dev/shm/torch_… (deleted)"},
+		{model.ResidentPart{Kind: "shared", Bytes: mib}, 0, "shared memory"},
+	} {
+		if got := words.ResidentPart(&c.part, c.trim); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.part, got, c.want)
+		}
+	}
+	if got := words.Beside(&model.Resident{Total: mib}); got != "" {
+		t.Errorf("%q", got)
+	}
+}
