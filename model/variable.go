@@ -174,11 +174,12 @@ func (p *ResidentPart) IsFile() bool {
 // GiveBack returns the code that makes an allocator return the free memory of a part. It returns "" for glibc's
 // malloc, if the allocator has no library of its own, and if the library has no name that is safe in code.
 func (p *ResidentPart) GiveBack() string {
+	const purge = `.mallctl(b"arena.4096.purge", None, None, None, 0)`
 	const safe = "abcdefghijklmnopqrstuvwxyz0123456789._+-"
 	if p.Kind != "jemalloc-free" || p.File == "" || strings.Trim(strings.ToLower(p.File), safe) != "" {
 		return ""
 	}
-	return `import ctypes; ctypes.CDLL("` + p.File + `").mallctl(b"arena.4096.purge", None, None, None, 0)`
+	return `import ctypes; ctypes.CDLL("` + p.File + `")` + purge
 }
 
 // interpreters are modules of the interpreter and of notebook software. Their names hold caches, which no code of the

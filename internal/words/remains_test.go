@@ -15,8 +15,8 @@ func TestResidentPart(t *testing.T) {
 		trim int64
 		want string
 	}{
-		{model.ResidentPart{Kind: "malloc-free", Bytes: 9 * mib}, 8 * mib, "free, kept by malloc; 8.00 MiB of it can be " +
-			"given back: import ctypes; ctypes.CDLL(None).malloc_trim(0)"},
+		{model.ResidentPart{Kind: "malloc-free", Bytes: 9 * mib}, 8 * mib, "free, kept by malloc; " +
+			"8.00 MiB of it can be given back: import ctypes; ctypes.CDLL(None).malloc_trim(0)"},
 		{model.ResidentPart{Kind: "malloc-free", Bytes: 9 * mib}, mib - 1, "free, kept by malloc"},
 		{model.ResidentPart{Kind: "jemalloc-free", Bytes: 9 * mib, Returns: 8 * mib, File: "libjemalloc.so.2"}, 0,
 			"free, kept by jemalloc; 8.00 MiB of it can be given back: import ctypes; " +

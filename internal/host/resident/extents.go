@@ -1,43 +1,51 @@
 package resident
 
 import (
-	"cmp"
 	"slices"
 	"strings"
+
+	"ipytracer/internal/host/allocators"
 )
 
-// extent is memory of an allocator other than glibc's.
-type extent struct {
-	span
-	used       uint64 // bytes given out, which are not counted yet
-	free       bool   // the allocator gives its pages back if asked
-	held, kept Kind   // the kinds of its used bytes, and of the others
+// keptBy are the kinds of what an allocator has given out, and of what it keeps.
+var keptBy = map[allocators.Allocator][2]Kind{allocators.Jemalloc: {Jemalloc, JemallocFree}}
+
+// findExtents finds the memory of allocators other than glibc's in mappings.
+func (x *explainer) findExtents(mappings []mapping) {
+	var private []allocators.Mapping
+	for _, m := range mappings {
+		if m.private() && m.end-m.start <= mostPages*x.page {
+			private = append(private, allocators.Mapping{Start: m.start, End: m.end, Resident: m.resident})
+		}
+	}
+	x.extents = allocators.Find(x.reader, private)
 }
 
 // takeExtents gives the resident memory of extents in a part of a loaded mapping. It returns the rest of the part.
 func (x *explainer) takeExtents(r mapping, give func(Kind, uint64)) (rest []mapping) {
-	i, _ := slices.BinarySearchFunc(x.extents, r.start, func(e extent, at uint64) int {
-		if e.end <= at {
+	i, _ := slices.BinarySearchFunc(x.extents, r.start, func(e allocators.Extent, at uint64) int {
+		if e.End <= at {
 			return -1
 		}
 		return 1
 	})
-	for ; i < len(x.extents) && x.extents[i].start < r.end; i++ {
+	for ; i < len(x.extents) && x.extents[i].Start < r.end; i++ {
 		e := &x.extents[i]
-		if e.start > r.start {
+		if e.Start > r.start {
 			before := r
-			before.end = e.start
+			before.end = e.Start
 			rest = append(rest, before)
 		}
-		bytes := x.residentIn(span{max(e.start, r.start), min(e.end, r.end)})
-		used := min(bytes, e.used)
-		e.used -= used
-		give(e.held, used)
-		give(e.kept, bytes-used)
-		if e.free {
-			x.returns[e.kept] += bytes - used
+		bytes := x.residentIn(span{max(e.Start, r.start), min(e.End, r.end)})
+		used := min(bytes, e.Used)
+		e.Used -= used
+		kinds := keptBy[e.Of]
+		give(kinds[0], used)
+		give(kinds[1], bytes-used)
+		if e.Free {
+			x.returns[kinds[1]] += bytes - used
 		}
-		if r.start = min(e.end, r.end); r.start == r.end {
+		if r.start = min(e.End, r.end); r.start == r.end {
 			return rest
 		}
 	}
@@ -55,17 +63,4 @@ func filesOf(mappings []mapping) map[Kind]string {
 		}
 	}
 	return files
-}
-
-// withoutOverlaps sorts extents by address. Of those that overlap it keeps the first.
-func withoutOverlaps(all []extent) []extent {
-	slices.SortStableFunc(all, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
-	end := uint64(0)
-	return slices.DeleteFunc(all, func(e extent) bool {
-		if e.start < end {
-			return true
-		}
-		end = e.end
-		return false
-	})
 }

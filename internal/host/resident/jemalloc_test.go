@@ -89,6 +89,8 @@ func TestJemalloc(t *testing.T) {
 	}
 }
 
+const blockAlign = 2 << 20
+
 // trickery is memory in which each block of jemalloc's base allocator claims to be whole, and each word is a record of
 // an extent, or a leaf's word for one. It counts the bytes that are read.
 type trickery struct {
@@ -101,16 +103,16 @@ func (m *trickery) ReadAt(buf []byte, off int64) (int, error) {
 	for i := 0; i+8 <= len(buf); i += 8 {
 		at := uint64(off) + uint64(i)
 		var w uint64
-		switch block := at &^ (baseAlign - 1); at - block {
+		switch block := at &^ (blockAlign - 1); at - block {
 		case 0:
 			w = m.start + m.size - block // to the end of the mapping
 		case 16:
-			w = noArena
+			w = 0xfff
 		case 24:
 			w = m.start + m.size
 		case 8, 32:
 		default:
-			record := m.start + at*31%m.size&^(recordAlign-1)
+			record := m.start + at*31%m.size&^(64-1)
 			w = []uint64{1 << 12, record &^ 4095, at, record | 1, 1 << 62, record, record | 1, ^uint64(0)}[at/8%8]
 		}
 		binary.LittleEndian.PutUint64(buf[i:], w)
@@ -121,7 +123,7 @@ func (m *trickery) ReadAt(buf []byte, off int64) (int, error) {
 // TestHostileJemalloc: memory made to look like jemalloc's costs no more reads than the limit, and counts once.
 func TestHostileJemalloc(t *testing.T) {
 	const start, size, limit = 0x7f0000000000, 64 << 20, 32 << 20
-	for _, first := range []uint64{start, start + baseAlign/2, start - 4096} {
+	for _, first := range []uint64{start, start + blockAlign/2, start - 4096} {
 		m := &trickery{start: start, size: size}
 		smaps := fmt.Sprintf("%x-%x rw-p 00000000 00:00 0 \nRss: %d kB\nAnonymous: 1 kB\n", first, start+size, size>>10)
 		a, err := Explain(Source{Smaps: strings.NewReader(smaps), Memory: m, Pages: same(present), PageSize: 4096,

@@ -137,15 +137,18 @@ func (r *reader) fill(addr uint64) bool {
 	return true
 }
 
-// copyResident reads the memory at an address into buf. Pages that are not resident are not read; they are zeros.
-func (r *reader) copyResident(at uint64, buf []byte) {
+// CopyResident reads the memory at an address into buf. Pages that are not resident are not read; they are zeros.
+func (r *reader) CopyResident(at uint64, buf []byte) {
 	clear(buf)
+	if r.memory == nil || r.pagemap == nil {
+		return
+	}
 	first, end := at&^(r.page-1), at+uint64(len(buf))
 	entries := make([]byte, 8*((end-first+r.page-1)/r.page))
 	if n, _ := r.pagemap.ReadAt(entries, int64(first/r.page*8)); n != len(entries) {
 		return
 	}
-	isPresent := func(i int) bool { return i < len(entries)/8 && word(entries, i)&present != 0 }
+	isPresent := func(i int) bool { return i < len(entries)/8 && binary.LittleEndian.Uint64(entries[8*i:])&present != 0 }
 	for i := 0; i < len(entries)/8; i++ {
 		run := i
 		for isPresent(i) {
@@ -159,20 +162,14 @@ func (r *reader) copyResident(at uint64, buf []byte) {
 	}
 }
 
-// eachPart shows the memory of a span in parts of at most 64 KiB, until a limit is hit. If show returns an address,
-// the next part begins there.
-func (r *reader) eachPart(s span, show func(at uint64, data []byte) (next uint64)) {
-	buf := make([]byte, ahead)
-	for at := s.start; at < s.end && !r.late() && !r.over(); {
-		data := buf[:min(s.end-at, ahead)]
-		r.copyResident(at, data)
-		if next := show(at, data); next > at {
-			at = next
-		} else {
-			at += uint64(len(data))
-		}
-	}
-}
+// Over, Late and Stop are those of [allocators.Memory].
+func (r *reader) Over() bool { return r.over() }
+
+// Late is described at Over.
+func (r *reader) Late() bool { return r.late() }
+
+// Stop is described at Over.
+func (r *reader) Stop() { r.stopped = true }
 
 // residentIn returns the number of resident bytes in spans that do not overlap. Of a page that is only partly in a
 // span, only that part counts.

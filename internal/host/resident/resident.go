@@ -13,6 +13,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"ipytracer/internal/host/allocators"
 )
 
 // Kind is the kind of a part of resident memory.
@@ -125,7 +127,7 @@ func Explain(s Source, limits Limits) (Account, error) {
 		named: map[Kind]map[string]uint64{}}
 	a := Account{}
 	mappings = join(mappings)
-	x.extents = x.findJemalloc(mappings)
+	x.findExtents(mappings)
 	files := filesOf(mappings)
 	for _, m := range mappings {
 		a.Total, a.Swapped, a.Huge = a.Total+m.resident, a.Swapped+m.swapped, a.Huge+m.huge
@@ -152,8 +154,8 @@ type explainer struct {
 	bytes  map[Kind]uint64
 	trim   uint64
 
-	extents []extent        // of allocators other than glibc's, by address
-	returns map[Kind]uint64 // bytes that they would give back
+	extents []allocators.Extent // of allocators other than glibc's, by address
+	returns map[Kind]uint64     // bytes that they would give back
 	named   map[Kind]map[string]uint64
 
 	falling *falling // nil without Source.Freed

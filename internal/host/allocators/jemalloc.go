@@ -1,8 +1,7 @@
-package resident
+package allocators
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 )
 
@@ -52,53 +51,51 @@ type extentRecord struct{ at, fields, start, size uint64 }
 
 // jemalloc finds the extents of jemalloc in all mappings.
 type jemalloc struct {
-	*explainer
-	mappings []mapping
-	blocks   []span         // used parts of blocks of the base allocator
-	records  []extentRecord // by address
-	form     jemallocFields
-	page     uint // the logarithm of jemalloc's page
-	leaf     []byte
+	*search
+	blocks  []span         // used parts of blocks of the base allocator
+	records []extentRecord // by address
+	form    jemallocFields
+	page    uint // the logarithm of jemalloc's page
+	leaf    []byte
 }
 
-// findJemalloc returns the extents of jemalloc, by address. They do not overlap.
-func (x *explainer) findJemalloc(mappings []mapping) []extent {
-	j := &jemalloc{explainer: x, mappings: mappings}
-	for _, m := range mappings {
+// findJemalloc returns the extents of jemalloc. They may overlap: then the first counts.
+func findJemalloc(s *search) []Extent {
+	j := &jemalloc{search: s}
+	for _, m := range s.mappings {
 		j.findBlocks(m)
 	}
 	j.findRecords()
-	var found [][]extent
+	var found [][]Extent
 	for _, form := range jemallocs {
 		j.form = form
 		found = append(found, j.extents())
 	}
-	slices.SortStableFunc(found, func(a, b []extent) int { return cmp.Compare(len(b), len(a)) })
+	slices.SortStableFunc(found, func(a, b []Extent) int { return cmp.Compare(len(b), len(a)) })
 	all := slices.Concat(found...) // by chance, a record agrees in the wrong form, too
 	for _, b := range j.blocks {
-		all = append(all, extent{b, b.end - b.start, false, Jemalloc, Jemalloc})
+		all = append(all, Extent{Start: b.start, End: b.end, Used: b.end - b.start, Of: Jemalloc})
 	}
-	return withoutOverlaps(all)
+	return all
 }
 
 // findBlocks finds the blocks of the base allocator in a mapping.
-func (j *jemalloc) findBlocks(m mapping) {
-	if !m.private() || m.resident < leastBlock || m.end-m.start > mostPages*j.reader.page ||
-		j.memory == nil || j.pagemap == nil {
+func (j *jemalloc) findBlocks(m Mapping) {
+	if m.Resident < leastBlock {
 		return
 	}
 	head := make([]byte, baseHead)
-	for at := (m.start + baseAlign - 1) &^ (baseAlign - 1); at < m.end && m.end-at >= baseAlign && !j.over(); {
-		j.copyResident(at, head)
+	for at := (m.Start + baseAlign - 1) &^ (baseAlign - 1); at < m.End && m.End-at >= baseAlign && !j.memory.Over(); {
+		j.memory.CopyResident(at, head)
 		size, next := word(head, 0), word(head, 1)
 		fields, unused, left := word(head, 2), word(head, 3), word(head, 4)
-		if size == 0 || size%baseAlign != 0 || size > m.end-at || next%baseAlign != 0 || fields&noArena != noArena ||
+		if size == 0 || size%baseAlign != 0 || size > m.End-at || next%baseAlign != 0 || fields&noArena != noArena ||
 			unused < at+baseHead || unused > at+size || left != at+size-unused {
 			at += baseAlign
 			continue
 		}
 		if len(j.blocks) == maxBlocks {
-			j.stopped = true
+			j.memory.Stop()
 			return
 		}
 		j.blocks = append(j.blocks, span{at, unused})
@@ -119,7 +116,7 @@ func (j *jemalloc) findRecords() {
 					continue
 				}
 				if len(j.records) == maxRecords {
-					j.stopped = true
+					j.memory.Stop()
 					return b.end
 				}
 				j.records = append(j.records, r)
@@ -144,17 +141,11 @@ func (j *jemalloc) mayBeRecord(r extentRecord) bool {
 	if r.start == 0 || r.start%recordAlign != 0 || r.size <= inPage || r.fields&noArena == noArena {
 		return false
 	}
-	i, _ := slices.BinarySearchFunc(j.mappings, r.start, func(m mapping, at uint64) int {
-		if m.end <= at {
-			return -1
-		}
-		return 1
-	})
-	return i < len(j.mappings) && j.mappings[i].start <= r.start && j.mappings[i].private()
+	return j.isMapped(r.start)
 }
 
 // extents returns the extents in all leaves of the tree.
-func (j *jemalloc) extents() (found []extent) {
+func (j *jemalloc) extents() (found []Extent) {
 	bits := (48 - j.page + 1) / 2 // of a page's number are its index in a leaf
 	size := uint64(8) << bits
 	j.leaf = make([]byte, size)
@@ -207,8 +198,8 @@ func (j *jemalloc) record(w uint64) (r extentRecord, ok bool) {
 
 // extentsIn returns the extents in a leaf, whose first and last pages both have the extent's record. key has the upper
 // bits of the numbers of the leaf's pages.
-func (j *jemalloc) extentsIn(leaf, key uint64) (found []extent) {
-	j.copyResident(leaf, j.leaf)
+func (j *jemalloc) extentsIn(leaf, key uint64) (found []Extent) {
+	j.memory.CopyResident(leaf, j.leaf)
 	count := uint64(len(j.leaf) / 8)
 	for i := uint64(0); i < count; {
 		r, ok := j.record(word(j.leaf, int(i)))
@@ -228,19 +219,19 @@ func (j *jemalloc) extentsIn(leaf, key uint64) (found []extent) {
 }
 
 // extent returns the extent of a record.
-func (j *jemalloc) extent(r extentRecord, size uint64) extent {
+func (j *jemalloc) extent(r extentRecord, size uint64) Extent {
 	start := r.start &^ (1<<j.page - 1)
-	e := extent{span{start, start + size}, size, false, Jemalloc, JemallocFree}
+	e := Extent{Start: start, End: start + size, Used: size, Of: Jemalloc}
 	state, class := r.fields>>j.form.state&(1<<j.form.stateBits-1), r.fields>>j.form.class&0xff
 	block := jemallocClass(class)
 	free := r.fields >> j.form.free & (1<<(j.page-2) - 1)
 	switch {
 	case class >= jemallocClasses, state >= dirty && state <= retained:
-		e.used, e.free = 0, true
+		e.Used, e.Free = 0, true
 	case r.isSlab():
-		e.used = (size/block - min(free, size/block)) * block
+		e.Used = (size/block - min(free, size/block)) * block
 	default:
-		e.used = min(block, size)
+		e.Used = min(block, size)
 	}
 	return e
 }
@@ -260,6 +251,3 @@ func jemallocClass(class uint64) uint64 {
 	}
 	return 32<<group + in<<(group+3)
 }
-
-// word returns the word with an index in bytes.
-func word(data []byte, i int) uint64 { return binary.LittleEndian.Uint64(data[8*i:]) }
