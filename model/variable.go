@@ -161,8 +161,8 @@ type ResidentPart struct {
 	Bytes int64  `json:"bytes"`
 	// Returns is the part of what jemalloc keeps that it gives back if asked; [ResidentPart.GiveBack] has the code.
 	Returns int64 `json:"returns,omitempty"`
-	// File is jemalloc's library, or the file of a part of "shared" and "files": one in /dev/shm, or a deleted one. What
-	// differs between files of one origin is left out. It is hostile text.
+	// File is jemalloc's library, or the file of a part of "shared" and "files": one in /dev/shm, or a deleted one.
+	// What differs between files of one origin is left out. It is hostile text.
 	File string `json:"file,omitempty"`
 }
 

@@ -43,3 +43,11 @@ func residentFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Re
 		Parts: partsFromJSON(d.Parts),
 	}, nil
 }
+
+func partsToJSON(all []event.ResidencePart) []residentPartDetail {
+	return convert(all, func(x event.ResidencePart) residentPartDetail { return residentPartDetail(x) })
+}
+
+func partsFromJSON(all []residentPartDetail) []event.ResidencePart {
+	return convert(all, func(x residentPartDetail) event.ResidencePart { return event.ResidencePart(x) })
+}

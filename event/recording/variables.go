@@ -37,14 +37,6 @@ type variableDetail struct {
 	Maps     list[residentPartDetail] `json:"maps,omitzero"`
 }
 
-func partsToJSON(all []event.ResidencePart) []residentPartDetail {
-	return convert(all, func(x event.ResidencePart) residentPartDetail { return residentPartDetail(x) })
-}
-
-func partsFromJSON(all []residentPartDetail) []event.ResidencePart {
-	return convert(all, func(x residentPartDetail) event.ResidencePart { return event.ResidencePart(x) })
-}
-
 // codeDetail is an event.Code in a row's detail.
 type codeDetail struct {
 	File  string `json:"file"`

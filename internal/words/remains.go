@@ -59,7 +59,7 @@ func ResidentPart(p *model.ResidentPart, trim int64) string {
 	return text
 }
 
-// neverKeep are settings in the environment of a program in which jemalloc is part of a library in Rust, such as Polars.
+// neverKeep are settings in a program's environment for a jemalloc that is part of a library in Rust, such as Polars.
 const neverKeep = "_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"
 
 // Beside returns sentences about memory of a process that no meter of resident memory has; "" if there is none.

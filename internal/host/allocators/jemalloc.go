@@ -179,7 +179,9 @@ func (j *jemalloc) extents() (found []Extent) {
 // record returns the record that a leaf's word points to. ok is false if they do not agree.
 func (j *jemalloc) record(w uint64) (r extentRecord, ok bool) {
 	at := w & addresses &^ (recordAlign - 1)
-	i, ok := slices.BinarySearchFunc(j.records, at, func(r extentRecord, at uint64) int { return cmp.Compare(r.at, at) })
+	i, ok := slices.BinarySearchFunc(j.records, at, func(r extentRecord, at uint64) int {
+		return cmp.Compare(r.at, at)
+	})
 	if !ok {
 		return r, false
 	}

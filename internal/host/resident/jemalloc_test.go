@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ipytracer/model"
 )
 
 // jemallocScript makes blocks of many sizes, frees most of them, and prints jemalloc's own figures. It runs a line of
@@ -81,7 +83,8 @@ func TestJemalloc(t *testing.T) {
 			if kept.File != filepath.Base(library) || a.of(Other) > 1<<20 {
 				t.Errorf("%+v", a)
 			}
-			fmt.Fprintf(p.in, "import ctypes; ctypes.CDLL(%q).mallctl(b\"arena.4096.purge\", None, None, None, 0)\n", kept.File)
+			part := model.ResidentPart{Kind: string(kept.Kind), File: kept.File}
+			fmt.Fprintln(p.in, part.GiveBack())
 			p.next(t, &said)
 			near("fell", kept.Returns, said.Before-said.After, 1<<20)
 			t.Logf("%+v %+v", said, a)

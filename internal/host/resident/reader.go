@@ -148,7 +148,9 @@ func (r *reader) CopyResident(at uint64, buf []byte) {
 	if n, _ := r.pagemap.ReadAt(entries, int64(first/r.page*8)); n != len(entries) {
 		return
 	}
-	isPresent := func(i int) bool { return i < len(entries)/8 && binary.LittleEndian.Uint64(entries[8*i:])&present != 0 }
+	isPresent := func(i int) bool {
+		return i < len(entries)/8 && binary.LittleEndian.Uint64(entries[8*i:])&present != 0
+	}
 	for i := 0; i < len(entries)/8; i++ {
 		run := i
 		for isPresent(i) {

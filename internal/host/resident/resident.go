@@ -41,8 +41,8 @@ type Part struct {
 	Kind    Kind
 	Bytes   uint64
 	Returns uint64 // the part that the allocator would give back if asked
-	// File is the allocator's library, or for a file in /dev/shm, and one that is deleted, its path without what differs
-	// between files of one origin. "" is for all others.
+	// File is the allocator's library; for files in /dev/shm, and deleted ones, their path without what differs between
+	// files of one origin; "" for all others.
 	File string
 }
 
