@@ -43,7 +43,7 @@ type jemallocFields struct {
 // isSlab reports whether an extent consists of small blocks.
 func (r extentRecord) isSlab() bool { return r.fields>>12&1 != 0 }
 
-// jemallocs are the forms of records: of 5.3, and of 5.0 to 5.2, where leaves have no state.
+// jemallocs are the forms of records: of 5.3, and of 5.2, where leaves have no state.
 var jemallocs = []jemallocFields{{17, 3, 20, 28, 7 << 2}, {16, 2, 18, 26, 0}}
 
 // extentRecord is an extent's record at an address.
