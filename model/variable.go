@@ -154,14 +154,14 @@ type Resident struct {
 
 // ResidentPart is resident memory of one kind: "objects" (Python's, of up to 512 bytes), "object-free" (room for more
 // such objects), "malloc" (blocks in malloc's heaps), "malloc-big" (blocks that malloc mapped one by one),
-// "malloc-free", "jemalloc" (blocks of jemalloc, and its own data), "jemalloc-free", "libraries" (the variables of
-// libraries), "files" (pages of files), "shared", "stack", or "other" (not explained).
+// "malloc-free", "jemalloc" (blocks of jemalloc, and its own data), "jemalloc-free", the same of "mimalloc",
+// "libraries" (the variables of libraries), "files" (pages of files), "shared", "stack", or "other" (not explained).
 type ResidentPart struct {
 	Kind  string `json:"kind"`
 	Bytes int64  `json:"bytes"`
-	// Returns is the part of what jemalloc keeps that it gives back if asked; [ResidentPart.GiveBack] has the code.
+	// Returns is the part of what jemalloc or mimalloc keeps that it gives back if asked ([ResidentPart.GiveBack]).
 	Returns int64 `json:"returns,omitempty"`
-	// File is jemalloc's library, or the file of a part of "shared" and "files": one in /dev/shm, or a deleted one.
+	// File is the allocator's library, or the file of a part of "shared" and "files": one in /dev/shm, or a deleted one.
 	// What differs between files of one origin is left out. It is hostile text.
 	File string `json:"file,omitempty"`
 }
@@ -171,15 +171,20 @@ func (p *ResidentPart) IsFile() bool {
 	return p.File != "" && (p.Kind == "shared" || p.Kind == "files")
 }
 
+// givesBack has the calls by which allocators give back what they keep, by the kind of that.
+var givesBack = map[string]string{
+	"jemalloc-free": `mallctl(b"arena.4096.purge", None, None, None, 0)`, "mimalloc-free": "mi_collect(True)",
+}
+
 // GiveBack returns the code that makes an allocator return the free memory of a part. It returns "" for glibc's
 // malloc, if the allocator has no library of its own, and if the library has no name that is safe in code.
 func (p *ResidentPart) GiveBack() string {
-	const purge = `.mallctl(b"arena.4096.purge", None, None, None, 0)`
 	const safe = "abcdefghijklmnopqrstuvwxyz0123456789._+-"
-	if p.Kind != "jemalloc-free" || p.File == "" || strings.Trim(strings.ToLower(p.File), safe) != "" {
+	call, known := givesBack[p.Kind]
+	if !known || p.File == "" || strings.Trim(strings.ToLower(p.File), safe) != "" {
 		return ""
 	}
-	return `import ctypes; ctypes.CDLL("` + p.File + `")` + purge
+	return `import ctypes; ctypes.CDLL("` + p.File + `").` + call
 }
 
 // interpreters are modules of the interpreter and of notebook software. Their names hold caches, which no code of the

@@ -26,6 +26,8 @@ var residentKinds = map[string]string{
 
 	"jemalloc":      "blocks of jemalloc, and its own data",
 	"jemalloc-free": "free, kept by jemalloc",
+	"mimalloc":      "blocks of mimalloc, and its own data",
+	"mimalloc-free": "free, kept by mimalloc",
 
 	"libraries":  "variables of libraries",
 	FilePages:    "pages of files: the code of libraries, mapped data",
@@ -43,18 +45,21 @@ func ResidentKind(kind string) string { return cmp.Or(residentKinds[kind], kind)
 func ResidentPart(p *model.ResidentPart, trim int64) string {
 	const worth = 1 << 20 // bytes that are worth giving back
 	text, returns, code := ResidentKind(p.Kind), p.Returns, p.GiveBack()
+	most := ""
 	switch {
 	case p.IsFile():
 		return "in " + p.File
 	case p.Kind == "malloc-free":
 		returns, code = trim, model.MallocTrim
+	case p.Kind == "mimalloc-free": // mi_collect gives back only pages of the calling thread, and not all at once
+		most = "up to "
 	}
 	switch {
 	case returns < worth:
-	case code == "": // such as jemalloc in Polars
+	case code == "" && p.Kind == "jemalloc-free": // such as that in Polars
 		text += "; " + Bytes(returns) + " of it go back only as its settings say, such as " + neverKeep
-	default:
-		text += "; " + Bytes(returns) + " of it can be given back: " + code
+	case code != "":
+		text += "; " + most + Bytes(returns) + " of it can be given back: " + code
 	}
 	return text
 }

@@ -25,6 +25,10 @@ func TestResidentPart(t *testing.T) {
 			"8.00 MiB of it go back only as its settings say, such as " +
 			"_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"},
 		{model.ResidentPart{Kind: "jemalloc-free", Bytes: 9 * mib}, 9 * mib, "free, kept by jemalloc"},
+		{model.ResidentPart{Kind: "mimalloc-free", Bytes: 9 * mib, Returns: 8 * mib, File: "libmimalloc.so.2"}, 0,
+			"free, kept by mimalloc; up to 8.00 MiB of it can be given back: import ctypes; " +
+				`ctypes.CDLL("libmimalloc.so.2").mi_collect(True)`},
+		{model.ResidentPart{Kind: "mimalloc-free", Bytes: 9 * mib, Returns: 8 * mib}, 0, "free, kept by mimalloc"},
 		{model.ResidentPart{Kind: "shared", Bytes: mib, File: "/dev/shm/torch_… (deleted)"}, 0,
 			"in /dev/shm/torch_… (deleted)"},
 		{model.ResidentPart{Kind: "shared", Bytes: mib}, 0, "shared memory"},

@@ -1,5 +1,5 @@
-// Package allocators finds what jemalloc has given out and what it keeps, in the memory of a process from outside. The
-// memory is hostile: a block counts only if all that jemalloc wrote about it agrees.
+// Package allocators finds what jemalloc and mimalloc have given out and what they keep, in the memory of a process from
+// outside. The memory is hostile: an extent counts only if all that the allocator wrote about it agrees.
 package allocators
 
 import (
@@ -14,6 +14,7 @@ type Allocator uint8
 // The allocators.
 const (
 	Jemalloc Allocator = iota
+	Mimalloc
 )
 
 // Memory is the memory of a process.
@@ -28,8 +29,8 @@ type Memory interface {
 	Stop()
 }
 
-// Mapping is a private mapping, with its resident bytes.
-type Mapping struct{ Start, End, Resident uint64 }
+// Mapping is a private mapping with resident pages.
+type Mapping struct{ Start, End uint64 }
 
 // Extent is a piece of an allocator's memory.
 type Extent struct {
@@ -42,7 +43,8 @@ type Extent struct {
 // Find returns the extents of all allocators in mappings, which are in order. The extents are by address and do not
 // overlap.
 func Find(memory Memory, mappings []Mapping) []Extent {
-	all := findJemalloc(&search{memory, mappings})
+	s := &search{memory, mappings}
+	all := append(findJemalloc(s), findMimalloc(s)...)
 	slices.SortStableFunc(all, func(a, b Extent) int { return cmp.Compare(a.Start, b.Start) })
 	end := uint64(0)
 	return slices.DeleteFunc(all, func(e Extent) bool {

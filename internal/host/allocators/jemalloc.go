@@ -13,7 +13,6 @@ import (
 // Polars', is found, too.
 const (
 	baseAlign   = 2 << 20
-	leastBlock  = 32 << 10  // resident bytes of a mapping with a block
 	baseHead    = 40        // bytes of a block that are examined: size, next, and three words of the record
 	recordAlign = 64        // the least alignment of records and leaves
 	maxBlocks   = 1 << 14   // blocks of the base allocator
@@ -81,9 +80,6 @@ func findJemalloc(s *search) []Extent {
 
 // findBlocks finds the blocks of the base allocator in a mapping.
 func (j *jemalloc) findBlocks(m Mapping) {
-	if m.Resident < leastBlock {
-		return
-	}
 	head := make([]byte, baseHead)
 	for at := (m.Start + baseAlign - 1) &^ (baseAlign - 1); at < m.End && m.End-at >= baseAlign && !j.memory.Over(); {
 		j.memory.CopyResident(at, head)

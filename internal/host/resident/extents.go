@@ -8,14 +8,17 @@ import (
 )
 
 // keptBy are the kinds of what an allocator has given out, and of what it keeps.
-var keptBy = map[allocators.Allocator][2]Kind{allocators.Jemalloc: {Jemalloc, JemallocFree}}
+var keptBy = map[allocators.Allocator][2]Kind{
+	allocators.Jemalloc: {Jemalloc, JemallocFree}, allocators.Mimalloc: {Mimalloc, MimallocFree},
+}
 
 // findExtents finds the memory of allocators other than glibc's in mappings.
 func (x *explainer) findExtents(mappings []mapping) {
+	const least = 32 << 10 // resident bytes of a mapping with an allocator's own data
 	var private []allocators.Mapping
 	for _, m := range mappings {
-		if m.private() && m.end-m.start <= mostPages*x.page {
-			private = append(private, allocators.Mapping{Start: m.start, End: m.end, Resident: m.resident})
+		if m.private() && m.resident >= least && m.end-m.start <= mostPages*x.page {
+			private = append(private, allocators.Mapping{Start: m.start, End: m.end})
 		}
 	}
 	x.extents = allocators.Find(x.reader, private)

@@ -30,8 +30,9 @@ const (
 	MallocBig  Kind = "malloc-big"  // blocks for which malloc has made a mapping of their own
 	MallocFree Kind = "malloc-free" // free memory of malloc's heaps
 	Shared     Kind = "shared"      // shared memory
-	// What jemalloc has given out, with its own data, and what it keeps.
+	// What other allocators have given out, with their own data, and what they keep.
 	Jemalloc, JemallocFree Kind = "jemalloc", "jemalloc-free"
+	Mimalloc, MimallocFree Kind = "mimalloc", "mimalloc-free"
 	Stack                  Kind = "stack" // the stack of the main thread
 	Other                  Kind = "other" // memory of no known kind
 )
@@ -103,8 +104,8 @@ func (l Limits) overdue() func() bool {
 }
 
 // kinds is the order of the parts.
-var kinds = []Kind{Objects, ObjectFree, Malloc, MallocBig, MallocFree, Jemalloc, JemallocFree, Libraries, Files, Shared,
-	Stack, Other}
+var kinds = []Kind{Objects, ObjectFree, Malloc, MallocBig, MallocFree, Jemalloc, JemallocFree, Mimalloc, MimallocFree,
+	Libraries, Files, Shared, Stack, Other}
 
 // Explain divides the resident memory of a process into kinds. It fails if smaps cannot be read.
 func Explain(s Source, limits Limits) (Account, error) {

@@ -154,7 +154,7 @@ func stemOf(path string) string {
 }
 
 // libraries are the beginnings of the names of allocators' libraries.
-var libraries = map[string]Kind{"libjemalloc": JemallocFree}
+var libraries = map[string]Kind{"libjemalloc": JemallocFree, "libmimalloc": MimallocFree}
 
 // libraryOf returns the name of an allocator's library, given its path; "" for other files, and names that are not
 // safe in code.

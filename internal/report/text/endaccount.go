@@ -32,7 +32,7 @@ func (o *leftover) account() *model.Account {
 			a.Take(model.AccountPart{Kind: model.PartWhere, Bytes: byKind[kind], Who: kind})
 		}
 	}
-	takeKinds("malloc-free", "jemalloc-free", "object-free", "stack", words.TorchCache)
+	takeKinds("malloc-free", "jemalloc-free", "mimalloc-free", "object-free", "stack", words.TorchCache)
 	named := o.named()
 	for _, t := range named { // pages that names hold are not counted a second time by their kind
 		for _, p := range t.maps {
@@ -41,7 +41,8 @@ func (o *leftover) account() *model.Account {
 	}
 	takeKinds("libraries")
 	taken := o.takeHeld(a, named)
-	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] + byKind["jemalloc"] - taken
+	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] - taken
+	objects += byKind["jemalloc"] + byKind["mimalloc"]
 	a.Take(model.AccountPart{Kind: model.PartObjects, Bytes: objects})
 	a.TakeFiles(r.Parts, byKind)
 	takeKinds("files", "shared")
