@@ -161,8 +161,8 @@ type ResidentPart struct {
 	Bytes int64  `json:"bytes"`
 	// Returns is the part of what jemalloc or mimalloc keeps that it gives back if asked ([ResidentPart.GiveBack]).
 	Returns int64 `json:"returns,omitempty"`
-	// File is the allocator's library, or the file of a part of "shared" and "files": one in /dev/shm, or a deleted one.
-	// What differs between files of one origin is left out. It is hostile text.
+	// File is the allocator's library, or of a part of "shared" and "files" the file: one in /dev/shm, or a deleted
+	// one. What differs between files of one origin is left out. It is hostile text.
 	File string `json:"file,omitempty"`
 }
 

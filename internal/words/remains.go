@@ -67,6 +67,19 @@ func ResidentPart(p *model.ResidentPart, trim int64) string {
 // neverKeep are settings in a program's environment for a jemalloc that is part of a library in Rust, such as Polars.
 const neverKeep = "_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"
 
+// Apart returns what a process has apart from resident memory: ", 12.00 MiB swapped out". It returns "" for little, and
+// for nil.
+func Apart(r *model.Resident) (text string) {
+	const worth = 1 << 20 // bytes
+	if r != nil && r.Swapped >= worth {
+		text = ", and " + Bytes(r.Swapped) + " swapped out"
+	}
+	if r != nil && r.Huge >= worth {
+		text += ", and " + Bytes(r.Huge) + " in huge pages of hugetlbfs"
+	}
+	return text
+}
+
 // Beside returns sentences about memory of a process that no meter of resident memory has; "" if there is none.
 func Beside(r *model.Resident) (text string) {
 	if r.Swapped > 0 {

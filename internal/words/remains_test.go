@@ -37,7 +37,22 @@ func TestResidentPart(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.part, got, c.want)
 		}
 	}
-	if got := words.Beside(&model.Resident{Total: mib}); got != "" {
-		t.Errorf("%q", got)
+	for _, c := range []struct {
+		r             *model.Resident
+		apart, beside string
+	}{
+		{nil, "", ""}, {&model.Resident{Total: mib}, "", ""},
+		{&model.Resident{Swapped: 2 * mib}, ", and 2.00 MiB swapped out", "2.00 MiB are swapped out, and so not " +
+			"resident: figures of resident memory lack what was swapped out at their time."},
+		{&model.Resident{Swapped: 4096, Huge: 4 * mib}, ", and 4.00 MiB in huge pages of hugetlbfs", "4.00 KiB are " +
+			"swapped out, and so not resident: figures of resident memory lack what was swapped out at their time. " +
+			"4.00 MiB are in huge pages of hugetlbfs, which Linux does not count as resident memory."},
+	} {
+		if got := words.Apart(c.r); got != c.apart {
+			t.Errorf("%+v: %q, want %q", c.r, got, c.apart)
+		}
+		if c.r != nil && words.Beside(c.r) != c.beside {
+			t.Errorf("%+v: %q, want %q", c.r, words.Beside(c.r), c.beside)
+		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package allocators finds what jemalloc and mimalloc have given out and what they keep, in the memory of a process from
-// outside. The memory is hostile: an extent counts only if all that the allocator wrote about it agrees.
+// Package allocators finds what jemalloc and mimalloc have given out and what they keep, in a process's memory. That is
+// hostile: an extent counts only if all that the allocator wrote about it agrees.
 package allocators
 
 import (

@@ -5,9 +5,10 @@ import "encoding/binary"
 // The memory of mimalloc 2 (include/mimalloc/types.h; mimalloc-types.h up to 2.0.9), also of that in Python since 3.13.
 // mimalloc asks for segments, at multiples of 32 MiB. A segment is divided into slices of 64 KiB. Its header ends with
 // five words: how many slices it has, how many of them are the header, its kind, the size of the array that follows,
-// and its thread; up to 2.0.7 the thread comes before the size, and a segment has 64 MiB. The array has an entry for each slice. Slices that belong together are a page of blocks of one size,
-// or free: the first entry has their number, and the last one its distance to the first. The size of the header and of
-// entries differs between versions and builds: it is that with which a whole segment agrees.
+// and its thread; up to 2.0.7 the thread comes before the size, and a segment has 64 MiB. The array has an entry for
+// each slice. Slices that belong together are a page of blocks of one size, or free: the first entry has their number,
+// and the last one its distance to the first. The size of the header and of entries differs between versions and
+// builds: it is that with which a whole segment agrees.
 const (
 	segmentAlign = 32 << 20
 	sliceSize    = 64 << 10
@@ -18,7 +19,8 @@ const (
 	entryMost    = 120
 )
 
-// mimallocForm has places in bytes: of a segment's array, and of the number of used blocks and of their size in entries.
+// mimallocForm has the place of a segment's array, the size of an entry, both in bytes, and what reads the number of
+// used blocks and their size in an entry.
 type mimallocForm struct {
 	array, entry int
 	counts       func(entry []byte) (used, size uint64)

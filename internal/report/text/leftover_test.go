@@ -33,6 +33,12 @@ func TestStillThere(t *testing.T) {
 	if got["still there"] != want {
 		t.Errorf("still there: %q, want %q", got["still there"], want)
 	}
+	out := left(small(400*mib), 0)
+	out.Resident[0].Swapped = 9 * mib
+	there := lines(t, out, text.Options{})["still there"]
+	if !strings.Contains(there, "attach, and 9.00 MiB swapped out: ") {
+		t.Errorf("with swap: %q", there)
+	}
 	r := small(10 * mib)
 	for i := range r.Windows {
 		r.Windows[i].Meters["cpu.resident"] = reporttest.Fig(68*mib, 100*mib, 68*mib+8*reporttest.KiB)

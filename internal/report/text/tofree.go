@@ -34,6 +34,7 @@ func (o *leftover) stillThere() string {
 	if more, known := o.sinceAttach(); known {
 		text += ", " + words.SinceAttach(more, worthAGap)
 	}
+	text += words.Apart(o.resident())
 	if parts := words.Account(o.account(), mostLeft, o.start > 0); parts != "" && o.isWorthFreeing() {
 		text += ": " + parts
 	}
