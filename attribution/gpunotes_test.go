@@ -131,3 +131,16 @@ func TestBlocksOfTheDriversPool(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedMemory: a GPU without memory of its own has a note, for a process that uses it.
+func TestSharedMemory(t *testing.T) {
+	tracker := New()
+	s := attributiontest.New(tracker.Add, 1)
+	s.Make(attributiontest.Kernel, event.OfDevice(1, event.Driver), 2<<20, s.Stack(attributiontest.Kernel, cell))
+	tracker.Add(&event.Finish{Time: s.Now, Reason: "interrupted",
+		GPUs: []event.GPU{{Index: 0, Shared: true}, {Index: 1, Shared: true}}})
+	want := model.GPUNote{Kind: model.SharedMemory, PID: int(attributiontest.Kernel), GPU: 1}
+	if notes := tracker.Report().GPUNotes; len(notes) != 1 || notes[0] != want {
+		t.Errorf("%+v, want %+v", notes, want)
+	}
+}

@@ -197,6 +197,7 @@ type GPU struct {
 	PCIBusID string
 	Name     string
 	Memory   Bytes // total; 0 if not known
+	Shared   bool  // it has no memory of its own, but shares that of the machine (GB10)
 }
 
 // FinishCut is the Reason of the Finish that the reader adds to a recording without a Finish.

@@ -7,6 +7,8 @@ const (
 	// Unreported: PyTorch's allocator takes tensors from a pool of the driver's and reports none of them
 	// (backend:cudaMallocAsync). So they are in gpu.N.driver, and not in gpu.N.active and gpu.N.reserved.
 	Unreported = "unreported"
+	// SharedMemory: the GPU has no memory of its own. What gpu.N.driver counts lies in the machine's memory.
+	SharedMemory = "shared"
 )
 
 // Libraries of a [GPUNote].
@@ -19,7 +21,7 @@ const (
 // GPUNote is a fact that readers need, so as not to misread the figures of a GPU.
 type GPUNote struct {
 	Kind    string `json:"kind"`
-	Library string `json:"library"` // JAX and TensorFlow preallocate, PyTorch does not report
+	Library string `json:"library"` // JAX and TensorFlow preallocate, PyTorch does not report; else ""
 	PID     int    `json:"pid"`
 	GPU     int    `json:"gpu"` // N of gpu.N
 	// Bytes is the size of the block, Total the memory of the GPU, 0 if not known; only Preallocated has both.

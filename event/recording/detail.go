@@ -137,6 +137,7 @@ type gpuDetail struct {
 	PCIBusID string      `json:"pci_bus_id"`
 	Name     string      `json:"name"`
 	Memory   event.Bytes `json:"memory"`
+	Shared   bool        `json:"shared,omitempty"`
 }
 
 type shellDetail struct {

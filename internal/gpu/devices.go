@@ -4,6 +4,7 @@ package gpu
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -139,12 +140,20 @@ func (r *reader) memory() Memory {
 		return Memory{}
 	}
 	m, ret := r.handle.GetMemoryInfo()
-	if ret != nvml.SUCCESS {
+	switch ret {
+	case nvml.SUCCESS:
+	case nvml.ERROR_NOT_SUPPORTED:
+		r.note("memory", errShared)
+		return Memory{Shared: true}
+	default:
 		r.note("memory", failed(ret))
 		return Memory{}
 	}
 	return Memory{Known: true, Total: size(m.Total), Used: size(m.Used), Free: size(m.Free)}
 }
+
+// errShared says that NVML supports no figure of a device's memory.
+var errShared = errors.New("not supported: the GPU shares the machine's memory, as GB10 does")
 
 func size(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 

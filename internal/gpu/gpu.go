@@ -82,7 +82,9 @@ type Instance struct {
 // Memory is the memory of a device, in bytes. Reserved is the part that the driver keeps for itself. A driver before
 // R510 does not report it separately: it is then a part of Used.
 type Memory struct {
-	Known                       bool
+	Known bool
+	// Shared: the device has no memory of its own, so NVML supports no figure of it. GB10 uses the machine's memory.
+	Shared                      bool
 	Total, Used, Free, Reserved int64
 	ReservedKnown               bool
 }

@@ -228,6 +228,11 @@ func TestFailures(t *testing.T) {
 		odd.MIG != MIGUnknown || odd.Name != "NVIDIA L4" {
 		t.Errorf("%+v", odd)
 	}
+	r = look(t, gputest.Environ(t, dir, header+first+"fail nvmlDeviceGetMemoryInfo 3\n"))
+	if d := r.Snapshot.Devices; len(d) != 1 || d[0].Memory != (Memory{Shared: true}) ||
+		fmt.Sprint(d[0].Unread) != "[memory: not supported: the GPU shares the machine's memory, as GB10 does]" {
+		t.Errorf("%+v", r)
+	}
 	for code, reason := range map[int]Reason{9: DriverNotLoaded, 4: NoPermission, 18: VersionMismatch, 999: Failed} {
 		r := look(t, gputest.Environ(t, dir, fmt.Sprintf("fail nvmlInit %d\n", code)))
 		if r.Reason != reason.String() || r.Error == "" {

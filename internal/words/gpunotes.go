@@ -19,6 +19,8 @@ func GPUNote(n *model.GPUNote) string {
 	case n.Kind == model.Unreported && n.Library == model.PyTorch:
 		return "PyTorch's backend cudaMallocAsync reports no tensors: they are in " + meter("driver") +
 			", not in active and reserved"
+	case n.Kind == model.SharedMemory:
+		return "it shares the machine's memory, where " + meter("driver") + " lies, too; NVML has no figure of it"
 	case n.Kind != model.Preallocated || set == "":
 		return ""
 	case n.Total > 0:

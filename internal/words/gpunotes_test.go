@@ -18,6 +18,8 @@ func TestGPUNote(t *testing.T) {
 			Kind: model.Preallocated, Library: model.TensorFlow, GPU: 1, Bytes: 20 * gib, Total: 24 * gib},
 		"PyTorch's backend cudaMallocAsync reports no tensors: they are in GPU 1 driver, " +
 			"not in active and reserved": {Kind: model.Unreported, Library: model.PyTorch, GPU: 1},
+		"it shares the machine's memory, where GPU 2 driver lies, too; NVML has no figure of it": {
+			Kind: model.SharedMemory, GPU: 2},
 		"": {Kind: "newer", Library: model.PyTorch},
 	} {
 		if got := GPUNote(&n); got != want {

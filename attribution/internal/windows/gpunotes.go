@@ -10,8 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// GPUNotes collects notes on GPUs that come before their figures: which library took most of a GPU in one block, and
-// which processes have tensors that are not reported.
+// GPUNotes collects notes on GPUs that come before their figures: which library took most of a GPU in one block,
+// which processes have tensors that are not reported, and which GPUs share the machine's memory.
 type GPUNotes struct {
 	ByOwner map[gpuOwner]*gpuOwned
 }
@@ -84,8 +84,11 @@ func (g *GPUNotes) List(gpus []event.GPU, stacks *stacks.Table) (notes []model.G
 	for owner, owned := range g.ByOwner {
 		note := model.GPUNote{PID: int(owner.pid), GPU: owner.gpu}
 		for _, known := range gpus {
-			if known.Index == owner.gpu {
-				note.Total = max(0, int64(known.Memory))
+			if known.Index != owner.gpu {
+				continue
+			}
+			if note.Total = max(0, int64(known.Memory)); known.Shared {
+				notes = append(notes, model.GPUNote{Kind: model.SharedMemory, PID: note.PID, GPU: note.GPU})
 			}
 		}
 		if owned.unreported {

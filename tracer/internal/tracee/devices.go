@@ -98,7 +98,7 @@ func (d *Devices) Close() { d.End(nil) }
 func (d *Devices) Named() (out []event.GPU) {
 	for _, g := range d.Last.Devices {
 		named := event.GPU{Index: g.Index, UUID: Clean(g.UUID), PCIBusID: Clean(g.PCIBusID),
-			Name: Clean(g.Name)}
+			Name: Clean(g.Name), Shared: g.Memory.Shared}
 		if g.Memory.Known {
 			named.Memory = event.Bytes(g.Memory.Total)
 		}
