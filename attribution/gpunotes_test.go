@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"math"
 	"testing"
 
 	"ipytracer/attribution/internal/windows"
@@ -142,5 +143,45 @@ func TestSharedMemory(t *testing.T) {
 	want := model.GPUNote{Kind: model.SharedMemory, PID: int(attributiontest.Kernel), GPU: 1}
 	if notes := tracker.Report().GPUNotes; len(notes) != 1 || notes[0] != want {
 		t.Errorf("%+v, want %+v", notes, want)
+	}
+}
+
+// TestManagedMemory: the note has the highest sum of live managed memory; other memory, and a target with more blocks
+// than there is room for, do not add to it.
+func TestManagedMemory(t *testing.T) {
+	tracker := New()
+	s := attributiontest.New(tracker.Add, 1)
+	direct, _ := event.ParseCaller("cuMemAllocManaged")
+	runtime, _ := event.ParseCaller("cudaMallocManaged")
+	value := event.Bytes(0)
+	move := func(address uint64, size event.Bytes, caller event.Caller) {
+		stream, segment := s.Streamed()
+		value += size
+		tracker.Add(&event.Change{Stream: stream, Segment: segment, PID: attributiontest.Kernel, Value: value,
+			Meter: event.OfDevice(1, event.Driver), Size: size, Address: address, Caller: caller})
+	}
+	move(4096, 3<<20, direct)
+	move(8<<20, 2<<20, runtime)
+	move(16<<20, 9<<20, 0)
+	move(8<<20, -2<<20, 0)
+	move(8<<20, 1<<20, runtime)
+	move(16<<20, -9<<20, 0)
+	s.End()
+	want := model.GPUNote{Kind: model.Managed, PID: int(attributiontest.Kernel), GPU: 1, Bytes: 5 << 20}
+	if notes := tracker.Report().GPUNotes; len(notes) != 1 || notes[0] != want {
+		t.Errorf("%+v, want %+v", notes, want)
+	}
+
+	var many windows.GPUNotes
+	for n := range uint64(2 * windows.MaxManaged) {
+		size := event.Bytes(math.MaxInt64)
+		if n > 0 {
+			size = 1
+		}
+		many.AddBlock(&event.Change{PID: 1, Meter: event.OfDevice(0, event.Driver), Size: size, Address: n + 1,
+			Caller: direct})
+	}
+	if notes := many.List(nil, nil); len(notes) != 1 || notes[0].Bytes != math.MaxInt64 {
+		t.Errorf("%+v", notes)
 	}
 }

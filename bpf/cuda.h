@@ -62,7 +62,7 @@ __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 diffe
 	struct device_move driver = {
 		.slot = slot,
 		.number = device & ~POOLED,
-		.flags = device & POOLED ? CHANGE_BLOCK : 0,
+		.flags = (device & POOLED ? CHANGE_BLOCK : 0) | caller(),
 		.meter = DEVICE_DRIVER,
 		.amount = difference,
 		.size = difference,

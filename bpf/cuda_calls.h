@@ -69,7 +69,7 @@ int cuda_enter(struct pt_regs *regs)
 	c->argument[4] = PT_REGS_PARM5(regs);
 	c->operation = cookie & 0xff;
 	c->narrow = cookie >> 16 & 1;
-	c->known = 0;
+	c->known = c->operation == CUDA_ALLOC && (cookie >> 8 & 0xff);
 	c->stack = makes(c->operation) ? stack_here(regs, slot) : 0;
 	c->torch = may_be_torch(c->operation) && called_by_torch(regs);
 	if (c->narrow && c->operation == CUDA_FREE)
@@ -241,13 +241,15 @@ static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 	return 0;
 }
 
-/* Notes whether the driver's call is in one of the runtime's, which then names it. */
-static __noinline int entered_by_runtime(__u64 sp)
+/* Notes whether the driver's call is in one of the runtime's, which then names it. Managed memory has a name, too. */
+static __noinline int entered_by_runtime(__u64 sp, __u32 managed)
 {
-	struct cuda_thread *t = cuda_thread(false);
+	struct cuda_thread *t = cuda_thread(managed);
 
 	if (t && t->runtime)
 		t->calling = sp < t->runtime_sp ? t->runtime : 0;
+	if (t && managed && !t->calling)
+		t->calling = CALLER_MANAGED;
 	return 0;
 }
 
@@ -259,7 +261,7 @@ static __noinline int left_by_runtime(__u32 failed)
 {
 	struct cuda_thread *t = cuda_thread(false);
 
-	if (!t || !t->runtime)
+	if (!t)
 		return 0;
 	if (!t->calling || !failed)
 		t->runtime = 0;
@@ -276,7 +278,7 @@ int cuda_leave(struct pt_regs *regs)
 	/* The return address is off the stack by now. */
 	if (!c || !c->sp || PT_REGS_SP(regs) != c->sp + RETURN_ADDRESS)
 		return 0;
-	entered_by_runtime(c->sp);
+	entered_by_runtime(c->sp, c->operation == CUDA_ALLOC && c->known);
 	returned(c, slot, PT_REGS_RC(regs));
 	left_by_runtime(PT_REGS_RC(regs));
 	c->sp = 0;

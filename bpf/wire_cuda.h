@@ -56,6 +56,7 @@ enum cuda_mover {
 	CALLER_MOVED_OUT = 19,
 	CALLER_MOVED_BACK = 20,
 	CALLER_REMAPPED = 21, /* mremap, of a range of cpu.mapped */
+	CALLER_MANAGED = 22,  /* no mover: managed memory that the program asked the driver for */
 };
 
 /* A call of the driver that has not returned. */
@@ -68,7 +69,7 @@ struct call {
 	__u32 operation;
 	__u32 device; /* frees */
 	__u32 batch;  /* frees */
-	__u32 known;  /* frees: the block was in the table */
+	__u32 known;  /* frees: the block was in the table; CUDA_ALLOC: of managed memory */
 	__u32 narrow; /* a first version: 32 bits */
 	__u32 torch;  /* PyTorch's allocator makes the call: see torch_blocks.h */
 };

@@ -95,6 +95,7 @@ func TestGPURig(t *testing.T) {
 		}
 	}
 	checkNotes(t, r, model.GPUNote{Kind: model.Preallocated, Library: model.JAX, Bytes: 7 << 30},
+		model.GPUNote{Kind: model.Managed, Bytes: 192 << 20},
 		model.GPUNote{Kind: model.Unreported, Library: model.PyTorch})
 	checkSuspended(t, results, windows, map[string]model.Suspended{
 		"checkpoint_self": {Out: 1, Back: 1, Bytes: keptOnGPU}, "suspended": {Out: 1, Bytes: keptOnGPU},

@@ -9,6 +9,8 @@ const (
 	Unreported = "unreported"
 	// SharedMemory: the GPU has no memory of its own. What gpu.N.driver counts lies in the machine's memory.
 	SharedMemory = "shared"
+	// Managed: some of gpu.N.driver is managed memory, which lies on the GPU or in the machine's memory.
+	Managed = "managed"
 )
 
 // Libraries of a [GPUNote].
@@ -24,7 +26,8 @@ type GPUNote struct {
 	Library string `json:"library"` // JAX and TensorFlow preallocate, PyTorch does not report; else ""
 	PID     int    `json:"pid"`
 	GPU     int    `json:"gpu"` // N of gpu.N
-	// Bytes is the size of the block, Total the memory of the GPU, 0 if not known; only Preallocated has both.
+	// Bytes is the size of the block, or the highest sum of managed memory; Total is the memory of the GPU, 0 if not
+	// known. Only Preallocated has both.
 	Bytes int64 `json:"bytes,omitempty"`
 	Total int64 `json:"total,omitempty"`
 }

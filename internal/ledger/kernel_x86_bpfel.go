@@ -280,6 +280,7 @@ const (
 	kernelCudaMoverCALLER_MOVED_OUT  kernelCudaMover = 19
 	kernelCudaMoverCALLER_MOVED_BACK kernelCudaMover = 20
 	kernelCudaMoverCALLER_REMAPPED   kernelCudaMover = 21
+	kernelCudaMoverCALLER_MANAGED    kernelCudaMover = 22
 )
 
 type kernelCudaObject struct {

@@ -21,6 +21,9 @@ func GPUNote(n *model.GPUNote) string {
 			", not in active and reserved"
 	case n.Kind == model.SharedMemory:
 		return "it shares the machine's memory, where " + meter("driver") + " lies, too; NVML has no figure of it"
+	case n.Kind == model.Managed:
+		return "at its highest " + Bytes(n.Bytes) + " of " + meter("driver") +
+			" are managed memory, which lies on the GPU or in the machine's memory"
 	case n.Kind != model.Preallocated || set == "":
 		return ""
 	case n.Total > 0:

@@ -231,8 +231,11 @@ def _raw():
             assert pitch == 1024
             gpu.cu.free(p)
             """, gpu(driver=4 * MiB), why="4096 rows of 1024 bytes"),
-        Cell("managed", 'p = gpu.rt.give("cudaMallocManaged", 128 * gpu.MiB, 1)\ngpu.rt.free(p)',
-             gpu(driver=128 * MiB)),
+        Cell("managed", """
+            p, q = gpu.rt.give("cudaMallocManaged", 128 * gpu.MiB, 1), gpu.cu.give("cuMemAllocManaged", 64 * gpu.MiB, 1)
+            gpu.rt.free(p)
+            gpu.cu.free(q)
+            """, gpu(driver=192 * MiB)),
         Cell("arrays", """
             arrays = [gpu.cu.array(1024, 1024, gpu.FLOAT, 4), gpu.cu.array(4096, 0, gpu.UINT8, 1),
                       gpu.cu.array3d(256, 256, 64, gpu.HALF, 2)]

@@ -2,6 +2,7 @@ package windows
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // GPUNotes collects notes on GPUs that come before their figures: which library took most of a GPU in one block,
-// which processes have tensors that are not reported, and which GPUs share the machine's memory.
+// which processes have tensors that are not reported or managed memory, and which GPUs share the machine's memory.
 type GPUNotes struct {
 	ByOwner map[gpuOwner]*gpuOwned
 }
@@ -25,7 +26,31 @@ type gpuOwner struct {
 type gpuOwned struct {
 	highest    event.Bytes // highest value of the driver's meter
 	unreported bool        // PyTorch takes its tensors from a memory pool of the driver
+	managed    managed
 	Largest    []largeBlock
+}
+
+// managed is managed memory.
+type managed struct {
+	sizes       map[uint64]event.Bytes // of live blocks, by address
+	now, higher event.Bytes            // of all of them together, and the highest value of that
+}
+
+// take takes in that a block was allocated, or freed if size is negative.
+func (m *managed) take(c *event.Change) {
+	if size, known := m.sizes[c.Address]; known {
+		m.now -= size
+		delete(m.sizes, c.Address)
+	}
+	if c.Size <= 0 || !c.Caller.IsManaged() || len(m.sizes) >= MaxManaged || c.Size > math.MaxInt64-m.now {
+		return
+	}
+	if m.sizes == nil {
+		m.sizes = map[uint64]event.Bytes{}
+	}
+	m.sizes[c.Address] = c.Size
+	m.now += c.Size
+	m.higher = max(m.higher, m.now)
 }
 
 // largeBlock is the largest block that a stack allocated.
@@ -37,6 +62,7 @@ type largeBlock struct {
 const (
 	MaxGPUOwners = 4096
 	MaxLarge     = 8
+	MaxManaged   = 4096 // blocks of managed memory of a process on a GPU
 	leastLarge   = 1 << 30
 	// leastOfUnknown is the least size of a block that counts as most of a GPU of unknown size. The block must also be
 	// three quarters of the process's highest use of that GPU.
@@ -46,11 +72,17 @@ const (
 // AddBlock takes in a change if it allocates memory of a GPU's driver.
 func (g *GPUNotes) AddBlock(c *event.Change) {
 	gpu, kind, ok := c.Meter.Device()
-	if !ok || kind != event.Driver || c.Size <= 0 || c.Caller.Moves() {
+	if !ok || kind != event.Driver || c.Caller.Moves() {
 		return
 	}
 	owner := gpuOwner{c.PID, gpu}
 	owned := g.ByOwner[owner]
+	if owned != nil {
+		owned.managed.take(c)
+	}
+	if c.Size <= 0 {
+		return
+	}
 	if owned == nil {
 		if len(g.ByOwner) >= MaxGPUOwners {
 			return
@@ -60,6 +92,7 @@ func (g *GPUNotes) AddBlock(c *event.Change) {
 		}
 		owned = &gpuOwned{}
 		g.ByOwner[owner] = owned
+		owned.managed.take(c)
 	}
 	owned.highest = max(owned.highest, c.Value)
 	owned.unreported = owned.unreported || c.Block
@@ -90,6 +123,10 @@ func (g *GPUNotes) List(gpus []event.GPU, stacks *stacks.Table) (notes []model.G
 			if note.Total = max(0, int64(known.Memory)); known.Shared {
 				notes = append(notes, model.GPUNote{Kind: model.SharedMemory, PID: note.PID, GPU: note.GPU})
 			}
+		}
+		if owned.managed.higher > 0 {
+			notes = append(notes, model.GPUNote{Kind: model.Managed, PID: note.PID, GPU: note.GPU,
+				Bytes: int64(owned.managed.higher)})
 		}
 		if owned.unreported {
 			unreported := note

@@ -7,7 +7,7 @@ type Operation uint8
 type Function struct {
 	Operation Operation
 	// Argument is the number, from 0, of the argument that names the device. It has a meaning only for operations whose
-	// functions differ in that.
+	// functions differ in that. For Alloc it is 1 where the memory is managed.
 	Argument uint8
 	// Narrow: the function is from CUDA 3.1 or before, with addresses and sizes of 32 bits.
 	Narrow bool
@@ -34,7 +34,7 @@ var functions = map[string]Function{
 	"cuMemAlloc": {Operation: Alloc, Narrow: true}, "cuMemAlloc_v2": {Operation: Alloc},
 	"cuMemFree": {Operation: Free, Narrow: true}, "cuMemAllocPitch": {Operation: AllocPitch, Narrow: true},
 	"cuArrayCreate": {Operation: Array, Narrow: true}, "cuArray3DCreate": {Operation: Array3D, Narrow: true},
-	"cuMemAllocPitch_v2": {Operation: AllocPitch}, "cuMemAllocManaged": {Operation: Alloc},
+	"cuMemAllocPitch_v2": {Operation: AllocPitch}, "cuMemAllocManaged": {Operation: Alloc, Argument: 1},
 	"cuMemAllocAsync": {Operation: AllocAsync}, "cuMemAllocAsync_ptsz": {Operation: AllocAsync},
 	"cuMemAllocFromPoolAsync": {Operation: AllocPool}, "cuMemAllocFromPoolAsync_ptsz": {Operation: AllocPool},
 	"cuMemFree_v2": {Operation: Free}, "cuMemFreeAsync": {Operation: Free}, "cuMemFreeAsync_ptsz": {Operation: Free},
