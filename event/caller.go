@@ -3,8 +3,9 @@ package event
 // Caller is the function of the CUDA runtime that called the driver. It is 0 if the program called the driver directly,
 // or through a runtime that is linked statically and has no symbols.
 //
-// "cuMemAllocManaged" is a direct call of the driver for managed memory. The values [MovedOut] and [MovedBack] are functions of the driver: by them a process moves all device memory of
-// another process to the host and back. [Remapped] is a system call.
+// "cuMemAllocManaged" is a direct call of the driver for managed memory. The values [MovedOut] and [MovedBack] are
+// functions of the driver: by them a process moves all device memory of another process to the host and back.
+// [Remapped] is a system call.
 //
 // A recording has the names, because the numbers hold within one session only.
 type Caller uint8
