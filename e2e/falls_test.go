@@ -37,7 +37,8 @@ func TestFalls(t *testing.T) {
 			book, other, _ := strings.Cut(name, " ")
 			at := place{driver: "run_freed.py"}
 			if other != "" {
-				at.otherAllocator, at.env = true, []string{"LD_PRELOAD=" + jemalloc}
+				at.otherAllocator = true // and gives back nothing by itself
+				at.env = []string{"LD_PRELOAD=" + jemalloc, "MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1"}
 			}
 			w := startWorkload(t, at, []string{book})
 			tr := attach(t, w.pid, "--budget", "off", "--record", filepath.Join(t.TempDir(), "run.arrows"))
@@ -52,9 +53,29 @@ func TestFalls(t *testing.T) {
 			}
 			if other == "" { // jemalloc gives memory back after a while
 				w.typeAll(r.ToFree)
+			} else {
+				w.givesBack(r)
 			}
 		})
 	}
+}
+
+// givesBack types what makes jemalloc give back what it keeps.
+func (w *workload) givesBack(r *model.Report) {
+	w.t.Helper()
+	for _, resident := range r.Resident {
+		for _, p := range resident.Parts {
+			if p.Kind != "jemalloc-free" || resident.PID != w.pid {
+				continue
+			}
+			if p.Returns < 8<<20 {
+				w.t.Errorf("only %d bytes are kept: %+v", p.Returns, resident)
+			}
+			w.fallsBy(model.Freeing{Type: p.GiveBack(), Resident: &p.Returns, Exact: true})
+			return
+		}
+	}
+	w.t.Errorf("nothing is said of jemalloc: %+v", r.Resident)
 }
 
 // typeAll types entries in their order. The user goes on working before.

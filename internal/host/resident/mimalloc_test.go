@@ -15,14 +15,14 @@ import (
 // mimallocScript makes blocks of many sizes in a mimalloc, frees most of them, and prints the sizes of the others. It
 // runs a line of code that it is given, and prints the resident memory then.
 const mimallocScript = `
-import ctypes, json, sys
+import ctypes, json, mmap, sys
 mi = ctypes.CDLL(sys.argv[1])
 malloc, free, usable = mi.mi_malloc, mi.mi_free, mi.mi_usable_size
 malloc.restype, malloc.argtypes, free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
 usable.argtypes, usable.restype = [ctypes.c_void_p], ctypes.c_size_t
 def resident():
     with open("/proc/self/statm") as f:
-        return int(f.read().split()[1]) * 4096
+        return int(f.read().split()[1]) * mmap.PAGESIZE
 def block(n):
     p = malloc(n)
     ctypes.memset(p, 1, n)
