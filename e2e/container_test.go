@@ -153,7 +153,8 @@ func TestContainer(t *testing.T) {
 	if c := all[1].Container; !c.Exact || rose(1) < ofFile || rose(1) > ofFile+16<<20 {
 		t.Errorf("150 MiB of page cache: %+v", c)
 	}
-	if c := all[4].Container; c.Exact || c.Highest < c.Start+ofAnon-ofSpike || c.AtLeast < c.Start+ofSpike-c.Bound-ofSmall {
+	if c := all[4].Container; c.Exact || c.Highest < c.Start+ofAnon-ofSpike ||
+		c.AtLeast < c.Start+ofSpike-c.Bound-ofSmall {
 		t.Errorf("a spike below the highest: %+v", c)
 	}
 	checkLine(t, record)
