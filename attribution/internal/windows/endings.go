@@ -1,8 +1,6 @@
 package windows
 
 import (
-	"golang.org/x/sys/unix"
-
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -40,13 +38,9 @@ func EndingOf(p *Process) *model.Ending {
 	out := &model.Ending{
 		OutOfMemory: e.OutOfMemory, Likely: e.Likely, Resident: int64(p.Last.resident), Mapped: int64(p.Last.mapped),
 	}
-	if status := unix.WaitStatus(e.Status); status.Signaled() {
-		if out.Signal = unix.SignalName(status.Signal()); out.Signal == "" {
-			out.Signal = status.Signal().String()
-		}
-	} else {
-		exit := status.ExitStatus()
-		out.ExitStatus = &exit
+	status := waitStatus(e.Status)
+	if out.Signal = status.signal(); out.Signal == "" {
+		out.ExitStatus = new(status.exit())
 	}
 	if e.Limit.Kind != "" {
 		hit := limitOf(e.Limit)
@@ -66,12 +60,11 @@ func limitOf(l event.Limit) model.Limit {
 
 // howKilled returns the note on a process that a signal ended, nil if no signal did.
 func howKilled(e *event.Ending) *Note {
-	status := unix.WaitStatus(e.Status)
-	switch {
-	case e.OutOfMemory:
+	if e.OutOfMemory {
 		return NewNote(words.OutOfMemory)
-	case status.Signaled():
-		return &Note{Note: words.Note{Kind: words.EndedBy, Name: unix.SignalName(status.Signal())}}
+	}
+	if signal := waitStatus(e.Status).signal(); signal != "" {
+		return &Note{Note: words.Note{Kind: words.EndedBy, Name: signal}}
 	}
 	return nil
 }
