@@ -163,6 +163,6 @@ func policy() string {
 		report[name] = value
 	}
 	return "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' " + report["script-src"] +
-		"; style-src 'self' " + report["style-src"] + "; connect-src 'self'; worker-src 'self'; frame-src 'self' blob:; " +
-		"img-src 'self' data:; base-uri 'none'; form-action 'none'"
+		"; style-src 'self' " + report["style-src"] + "; connect-src 'self'; worker-src 'self'; " +
+		"frame-src 'self' blob:; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 }

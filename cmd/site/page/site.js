@@ -4,7 +4,9 @@
 const largest = 2 ** 30; // bytes of a recording; the program has 4 GiB at most
 
 const element = (id) => document.getElementById(id);
-const say = (text) => { element("state").textContent = text; };
+const say = (text) => {
+  element("state").textContent = text;
+};
 
 let worker = null;
 let recording = null; // { bytes, stem }
@@ -35,9 +37,13 @@ async function open(file) {
     return;
   }
   recording = { bytes, stem: file.name.replace(/\.arrows$/, "") };
-  const own = worker = new Worker("worker.js");
-  own.onmessage = (event) => { if (own === worker) take(event.data); };
-  own.onerror = (event) => { if (own === worker) say("It could not be opened: " + (event.message || "out of memory")); };
+  const own = (worker = new Worker("worker.js"));
+  own.onmessage = (event) => {
+    if (own === worker) take(event.data);
+  };
+  own.onerror = (event) => {
+    if (own === worker) say("It could not be opened: " + (event.message || "out of memory"));
+  };
   ask("html", false);
 }
 
@@ -77,7 +83,10 @@ element("file").addEventListener("change", (event) => {
 });
 element("save").addEventListener("click", () => ask(element("form").value, true));
 for (const kind of ["dragenter", "dragover"]) {
-  addEventListener(kind, (event) => { event.preventDefault(); document.body.classList.add("over"); });
+  addEventListener(kind, (event) => {
+    event.preventDefault();
+    document.body.classList.add("over");
+  });
 }
 addEventListener("dragleave", () => document.body.classList.remove("over"));
 addEventListener("drop", (event) => {
