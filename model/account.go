@@ -86,11 +86,17 @@ func (a *Account) Take(p AccountPart) int64 {
 	return p.Bytes
 }
 
-// TakeFiles takes the parts of files, of those that others left of their kinds in byKind.
-func (a *Account) TakeFiles(parts []ResidentPart, byKind map[string]int64) {
+// TakeFiles takes the parts of files, of those that others left of their kinds in byKind. whole has the kinds before
+// that. Which file others had a part of is not known, so such a part is at least what no other can have had.
+func (a *Account) TakeFiles(parts []ResidentPart, whole, byKind map[string]int64) {
+	others := map[string]int64{}
+	for kind, bytes := range whole {
+		others[kind] = bytes - byKind[kind]
+	}
 	for _, p := range parts {
-		if left := min(p.Bytes, byKind[p.Kind]); p.IsFile() {
-			byKind[p.Kind] -= a.Take(AccountPart{Kind: PartWhere, Bytes: left, Who: p.Kind, File: p.File})
+		if least := min(p.Bytes-others[p.Kind], byKind[p.Kind]); p.IsFile() {
+			byKind[p.Kind] -= a.Take(AccountPart{Kind: PartWhere, Bytes: least, Who: p.Kind, File: p.File,
+				AtLeast: others[p.Kind] > 0})
 		}
 	}
 }

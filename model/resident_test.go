@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,17 +30,18 @@ func TestGiveBack(t *testing.T) {
 // TestTakeFiles: files are taken from what others left of their kind, and what has no file stays.
 func TestTakeFiles(t *testing.T) {
 	a := &model.Account{Bytes: 100}
+	whole := map[string]int64{"shared": 75, "files": 9, "jemalloc-free": 7}
 	left := map[string]int64{"shared": 50, "files": 9, "jemalloc-free": 7}
 	a.TakeFiles([]model.ResidentPart{
 		{Kind: "shared", Bytes: 40, File: "/dev/shm/x_…"}, {Kind: "shared", Bytes: 30, File: "/dev/shm/y_…"},
 		{Kind: "shared", Bytes: 5}, {Kind: "jemalloc-free", Bytes: 7, File: "libjemalloc.so.2"},
-	}, left)
+	}, whole, left)
 	var got []string
 	for _, p := range a.Parts {
-		got = append(got, p.Who+" "+p.File)
+		got = append(got, fmt.Sprint(p.Who, " ", p.File, " ", p.Bytes, " ", p.AtLeast))
 	}
-	if a.Left() != 50 || left["shared"] != 0 || left["files"] != 9 || left["jemalloc-free"] != 7 ||
-		strings.Join(got, ", ") != "shared /dev/shm/x_…, shared /dev/shm/y_…" {
+	if a.Left() != 80 || left["shared"] != 30 || left["files"] != 9 || left["jemalloc-free"] != 7 ||
+		strings.Join(got, ", ") != "shared /dev/shm/x_… 15 true, shared /dev/shm/y_… 5 true" {
 		t.Errorf("%+v, %v", a, left)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -146,12 +145,13 @@ func licences() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// goRoot returns the folder of the Go that compiles, whose part of the page must be of the same version.
+// goRoot returns the folder of the Go that compiles, with its part of the page; "" if no Go is in the PATH.
 func goRoot() string {
-	if out, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
-		return strings.TrimSpace(string(out))
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return ""
 	}
-	return runtime.GOROOT()
+	return strings.TrimSpace(string(out))
 }
 
 // policy returns the content policy of the site. It may load its own files only. The report is shown in a frame, which

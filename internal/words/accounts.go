@@ -100,7 +100,7 @@ func partOfEnd(p *model.AccountPart) string {
 		}
 		return text
 	case model.PartWhere:
-		return bytes + " " + ResidentPart(&model.ResidentPart{Kind: p.Who, File: p.File}, 0)
+		return BytesOrMore(p.Bytes, !p.AtLeast) + " " + ResidentPart(&model.ResidentPart{Kind: p.Who, File: p.File}, 0)
 	case model.PartObjects:
 		return bytes + " of other objects"
 	case model.PartChildren:

@@ -174,16 +174,18 @@ func TestUnlinked(t *testing.T) {
 	add("rw-s", "/dev/shm/joblib_memmapping_folder_12_ab/2.pkl (deleted)", 32)
 	add("rw-s", "/dev/shm/psm_9a8b", 16)
 	add("r--p", "/data/a file (deleted)", 8)
+	add("r--p", "/var/tmp/#1234 (deleted)", 4)
 	add("rw-s", "/memfd:x (deleted)", 4)
 	add("rw-s", "/dev/zero (deleted)", 4)
 	add("r--p", "/data/kept.npy", 4)
 	a, err := Explain(Source{Smaps: strings.NewReader(smaps.String())}, Limits{})
 	want := []Part{
+		{Kind: Files, Bytes: 4 << 10, File: "/var/tmp/… (deleted)"},
 		{Kind: Files, Bytes: 8 << 10, File: "…/a… (deleted)"}, {Kind: Files, Bytes: 4 << 10},
 		{Kind: Shared, Bytes: 96 << 10, File: "/dev/shm/joblib_… (deleted)"},
 		{Kind: Shared, Bytes: 16 << 10, File: "/dev/shm/psm_…"}, {Kind: Shared, Bytes: 8 << 10},
 	}
-	if err != nil || !slices.Equal(a.Parts, want) || a.Swapped != 7*8<<10 || a.Huge != 7*8<<10 {
+	if err != nil || !slices.Equal(a.Parts, want) || a.Swapped != 8*8<<10 || a.Huge != 8*8<<10 {
 		t.Errorf("%v: %+v, want %+v", err, a, want)
 	}
 	for n := range 1000 {

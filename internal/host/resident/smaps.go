@@ -136,7 +136,10 @@ func stemOf(path string) string {
 	}
 	folder := "/dev/shm/"
 	if !inShared {
-		folder, name = "…/", path[strings.LastIndexByte(path, '/')+1:]
+		i := strings.LastIndexByte(path, '/') + 1
+		if folder, name = path[:i], path[i:]; folder != "/tmp/" && folder != "/var/tmp/" {
+			folder = "…/"
+		}
 	}
 	letters := len(name) - len(strings.TrimLeft(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz"))
 	letters = min(letters, most)

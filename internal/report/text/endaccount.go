@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -33,7 +34,7 @@ func (o *leftover) account() *model.Account {
 		}
 	}
 	takeKinds("malloc-free", "jemalloc-free", "mimalloc-free", "object-free", "stack", words.TorchCache)
-	named := o.named()
+	named, whole := o.named(), maps.Clone(byKind)
 	for _, t := range named { // pages that names hold are not counted a second time by their kind
 		for _, p := range t.maps {
 			byKind[p.Kind] -= min(byKind[p.Kind], o.mapped([]model.ResidentPart{p}))
@@ -44,7 +45,7 @@ func (o *leftover) account() *model.Account {
 	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] - taken
 	objects += byKind["jemalloc"] + byKind["mimalloc"]
 	a.Take(model.AccountPart{Kind: model.PartObjects, Bytes: objects})
-	a.TakeFiles(r.Parts, byKind)
+	a.TakeFiles(r.Parts, whole, byKind)
 	takeKinds("files", "shared")
 	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int {
 		return cmp.Or(falseFirst(isOnlyKind(&a), isOnlyKind(&b)), cmp.Compare(b.Bytes, a.Bytes))
