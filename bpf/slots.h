@@ -175,8 +175,7 @@ static __always_inline void unlist_space(struct process *p, __u32 slot)
  * Gives a process a slot for its memory. The ledger starts from the kernel's counts at this instant. Returns TAKEN_IN
  * if another CPU is giving it one.
  */
-#define TAKEN_IN   0xfffffffeu
-#define SHARES_ALL (1ll << 62) /* more than any value: adds nothing to its tree */
+#define TAKEN_IN 0xfffffffeu
 
 __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool forked)
 {
@@ -234,6 +233,10 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	p->touch_credit = 0;
 	p->touch_paid = 0;
 	p->gone_size = 0;
+	p->last_copy = 0;
+	p->copied = 0;
+	p->kept = 0;
+	p->stays = -1;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;
 	p->imports = 0;
@@ -317,13 +320,11 @@ __attribute__((noinline)) int close_slot(__u32 slot)
 
 	if (!p || !exchange(&p->active, 0))
 		return 0;
-	struct root *r = root_of(p);
 	unlist_space(p, slot);
 	empty_slot(slot);
 	forget_objects(p, slot);
 	forget_heap(p, slot);
-	if (r)
-		fetch_add(&r->processes, -1);
+	leave_tree(slot);
 	p->mm = 0;
 	rest_slot(slot);
 	return 0;

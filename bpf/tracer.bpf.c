@@ -10,6 +10,8 @@
  *   loops.h      loops of many steps
  *   copies.h     the programs at tracepoints, loaded more than once
  *   ledger.h     values, maxima, the change stream
+ *   trees.h      the sum of a tree of processes
+ *   moves.h      meters that move
  *   container.h  the memory of a process's container
  *   meters.h     the reading of resident
  *   mapped.h     the reading of mapped
@@ -19,6 +21,8 @@
  *   boundary.h   the cut between two segments
  *   cputime.h    the CPU time of a process
  *   places.h     the places where live blocks are looked up first
+ *   pagetables.h pages that other processes map, too
+ *   forked.h     pages that processes share since a fork
  *   slots.h      the slot of a process in the ledger
  *   processes.h  fork, exec, exit
  *   calls.h      programs that call others
@@ -70,6 +74,8 @@
 #include "loops.h"
 #include "copies.h"
 #include "ledger.h"
+#include "trees.h"
+#include "moves.h"
 #include "container.h"
 #include "meters.h"
 #include "mapped.h"
@@ -79,6 +85,8 @@
 #include "boundary.h"
 #include "cputime.h"
 #include "places.h"
+#include "pagetables.h"
+#include "forked.h"
 #include "slots.h"
 #include "processes.h"
 #include "calls.h"
@@ -126,6 +134,8 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	__u64 mm = ctx->args[0];
 	__u32 member = ctx->args[1], slot = slot_of(mm);
 
+	if (slot == NO_SLOT && *(volatile __u32 *)&ending_now && member == MM_ANONPAGES)
+		return memory_goes(mm);
 	if (slot == NO_SLOT || member == MM_SWAPENTS || ran_before(AT_RSS_STAT))
 		return 0;
 	struct process *p = process_at(slot);
@@ -159,6 +169,8 @@ int mapped(struct bpf_raw_tracepoint_args *ctx)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
+	if (trees_exact && *(volatile __u32 *)&r->shared)
+		range_unmapped(slot);
 	__s64 change = mapped_changed(p, r, mm, true);
 	if (change)
 		range_changed(slot, change);

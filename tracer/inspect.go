@@ -72,6 +72,8 @@ func sourceOf(f event.Facts, c ledger.Capabilities, threads int) event.MeterSour
 	switch {
 	case f.Kind == event.Sampled:
 		source.Bound = -1
+	case f.Meter == event.Copied:
+		source.Exact, source.Absent = c.Copies, !c.Copies
 	case (f.Kind == event.Pages || f.Kind == event.Part) && !c.ExactResident:
 		source.Source = "tracepoint kmem:rss_stat, with what each thread holds back at that moment (before 6.2)"
 		source.Exact, source.Bound = false, event.Bytes(c.ResidentBound)*event.Bytes(threads)

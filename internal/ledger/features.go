@@ -28,6 +28,8 @@ type Features struct {
 	// of mm_struct.mm_rb and vm_area_struct.vm_rb, upstream until 6.0: the tree of areas, for want of bpf_find_vma
 	treeOffset, nodeOffset uint32
 	container              kernelContainerFields
+
+	shared sharedPages
 }
 
 // InspectKernel reads the running kernel's BTF. It needs no privilege. The error matches ErrNotSupported.
@@ -57,7 +59,9 @@ func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error
 	f.Cast = kernel.TypeByName("bpf_rdonly_cast", &cast) == nil
 	f.Preemptible = preemptible(kernel)
 	f.container = findContainer(kernel)
-	return f, f.findCounters(kernel)
+	err = f.findCounters(kernel)
+	f.shared = findSharedPages(kernel, f.Loop, f.ExactResident)
+	return f, err
 }
 
 // preemptible reports whether SRCU guards tracepoints, instead of disabled preemption. The change that introduced this

@@ -67,10 +67,10 @@ type kernelBoundary struct {
 	Missing     [6]int64
 	Untraced    uint64
 	UntracedNow uint64
-	Value       [10]int64
-	High        [10]int64
-	Tree        [10]int64
-	TreeHigh    [10]int64
+	Value       [11]int64
+	High        [11]int64
+	Tree        [11]int64
+	TreeHigh    [11]int64
 	Container   struct {
 		_       structs.HostLayout
 		Number  uint64
@@ -389,6 +389,12 @@ type kernelDeviceTree struct {
 	Told  [3]int64
 }
 
+type kernelEnding struct {
+	_     structs.HostLayout
+	Root  uint32
+	Alone uint32
+}
+
 type kernelFinding struct {
 	_       structs.HostLayout
 	Address uint64
@@ -490,6 +496,14 @@ const (
 	kernelImportsIMPORTS_ARROW kernelImports = 8
 )
 
+type kernelKept struct {
+	_      structs.HostLayout
+	Bytes  int64
+	Before int64
+	Slot   uint32
+	Alone  uint32
+}
+
 type kernelLoss uint32
 
 const (
@@ -538,7 +552,8 @@ const (
 	kernelMeterMETER_HEAP     kernelMeter = 7
 	kernelMeterMETER_TORCH    kernelMeter = 8
 	kernelMeterMETER_ARROW    kernelMeter = 9
-	kernelMeterMETERS         kernelMeter = 10
+	kernelMeterMETER_COPIED   kernelMeter = 10
+	kernelMeterMETERS         kernelMeter = 11
 )
 
 type kernelNative struct {
@@ -573,7 +588,7 @@ const (
 
 type kernelNotes struct {
 	_     structs.HostLayout
-	Began [5][2]uint64
+	Began [6][2]uint64
 }
 
 type kernelOperation uint32
@@ -645,13 +660,13 @@ type kernelPoolCall struct {
 type kernelProcess struct {
 	_             structs.HostLayout
 	Mm            uint64
-	Value         [10]int64
-	High          [10]int64
-	Sent          [10]uint64
+	Value         [11]int64
+	High          [11]int64
+	Sent          [11]uint64
 	Segment       uint64
-	Told          [10]int64
-	Inherited     [10]int64
-	Added         [10]int64
+	Told          [11]int64
+	Inherited     [11]int64
+	Added         [11]int64
 	Counter       [4]int64
 	CpuTime       int64
 	Counted       [4]uint64
@@ -691,6 +706,10 @@ type kernelProcess struct {
 	TouchedAgain  uint64
 	GoneFrom      uint64
 	GoneSize      uint64
+	LastCopy      uint64
+	Copied        int64
+	Kept          int64
+	Stays         int64
 }
 
 type kernelPython struct {
@@ -781,8 +800,8 @@ type kernelRoot struct {
 	Untraced    uint64
 	UntracedNow uint64
 	Listening   uint64
-	Tree        [10]int64
-	TreeHigh    [10]int64
+	Tree        [11]int64
+	TreeHigh    [11]int64
 	Processes   uint32
 	Shared      uint32
 	Devices     uint32
@@ -798,6 +817,8 @@ type kernelRoot struct {
 	Looking     uint32
 	Due         uint32
 	SmallTick   uint32
+	Alone       uint32
+	Ending      uint32
 	Padding     uint32
 	SmallCredit int64
 	SmallSince  uint64
@@ -956,10 +977,12 @@ const (
 	kernelMapCudaThreads         = "cuda_threads"
 	kernelMapDeviceTrees         = "device_trees"
 	kernelMapDevices             = "devices"
+	kernelMapEndings             = "endings"
 	kernelMapFound               = "found"
 	kernelMapFreeSlots           = "free_slots"
 	kernelMapHeapBlocks          = "heap_blocks"
 	kernelMapHeapCalls           = "heap_calls"
+	kernelMapKeeping             = "keeping"
 	kernelMapMembers             = "members"
 	kernelMapOrdinals            = "ordinals"
 	kernelMapPaths               = "paths"
@@ -993,11 +1016,14 @@ const (
 	kernelProgCudaEnter          = "cuda_enter"
 	kernelProgCudaLeave          = "cuda_leave"
 	kernelProgDiscoverCpus       = "discover_cpus"
+	kernelProgDiscoverMap        = "discover_map"
 	kernelProgForeseeModules     = "foresee_modules"
 	kernelProgHeapEnter          = "heap_enter"
 	kernelProgHeapLeave          = "heap_leave"
 	kernelProgHeapLeaveLate      = "heap_leave_late"
+	kernelProgKernelFaults       = "kernel_faults"
 	kernelProgLibraryChanged     = "library_changed"
+	kernelProgLocked             = "locked"
 	kernelProgMapped             = "mapped"
 	kernelProgMmapReturned       = "mmap_returned"
 	kernelProgMremapReturned     = "mremap_returned"
@@ -1028,6 +1054,7 @@ const (
 	kernelProgTorchRefused       = "torch_refused"
 	kernelProgTorchReport        = "torch_report"
 	kernelProgTryAccount         = "try_account"
+	kernelProgUserFaults         = "user_faults"
 	kernelVarAcknowledged        = "acknowledged"
 	kernelVarBootOffset          = "boot_offset"
 	kernelVarBorn                = "born"
@@ -1047,6 +1074,8 @@ const (
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
 	kernelVarEndedLast           = "ended_last"
+	kernelVarEndingNow           = "ending_now"
+	kernelVarEntireOffset        = "entire_offset"
 	kernelVarExportArrayPlace    = "export_array_place"
 	kernelVarExportArrays        = "export_arrays"
 	kernelVarExportBoundaryKind  = "export_boundary_kind"
@@ -1087,8 +1116,10 @@ const (
 	kernelVarHaveLoop            = "have_loop"
 	kernelVarHeldOffset          = "held_offset"
 	kernelVarHitPrice            = "hit_price"
+	kernelVarLargeFlag           = "large_flag"
 	kernelVarLingering           = "lingering"
 	kernelVarLosses              = "losses"
+	kernelVarMapBase             = "map_base"
 	kernelVarNextBatch           = "next_batch"
 	kernelVarNextCell            = "next_cell"
 	kernelVarNextEra             = "next_era"
@@ -1096,6 +1127,7 @@ const (
 	kernelVarNextTicket          = "next_ticket"
 	kernelVarNodeOffset          = "node_offset"
 	kernelVarPageSize            = "page_size"
+	kernelVarPagesBase           = "pages_base"
 	kernelVarPercpuRss           = "percpu_rss"
 	kernelVarPidLevel            = "pid_level"
 	kernelVarPidSpace            = "pid_space"
@@ -1109,7 +1141,9 @@ const (
 	kernelVarSharedTold          = "shared_told"
 	kernelVarSmallArrays         = "small_arrays"
 	kernelVarSpaceFilter         = "space_filter"
+	kernelVarTableLevels         = "table_levels"
 	kernelVarTreeOffset          = "tree_offset"
+	kernelVarTreesExact          = "trees_exact"
 	kernelVarUsedSlots           = "used_slots"
 	kernelVarWatchBirths         = "watch_births"
 )
@@ -1168,11 +1202,14 @@ type kernelProgramSpecs struct {
 	CudaEnter        *ebpf.ProgramSpec `ebpf:"cuda_enter"`
 	CudaLeave        *ebpf.ProgramSpec `ebpf:"cuda_leave"`
 	DiscoverCpus     *ebpf.ProgramSpec `ebpf:"discover_cpus"`
+	DiscoverMap      *ebpf.ProgramSpec `ebpf:"discover_map"`
 	ForeseeModules   *ebpf.ProgramSpec `ebpf:"foresee_modules"`
 	HeapEnter        *ebpf.ProgramSpec `ebpf:"heap_enter"`
 	HeapLeave        *ebpf.ProgramSpec `ebpf:"heap_leave"`
 	HeapLeaveLate    *ebpf.ProgramSpec `ebpf:"heap_leave_late"`
+	KernelFaults     *ebpf.ProgramSpec `ebpf:"kernel_faults"`
 	LibraryChanged   *ebpf.ProgramSpec `ebpf:"library_changed"`
+	Locked           *ebpf.ProgramSpec `ebpf:"locked"`
 	Mapped           *ebpf.ProgramSpec `ebpf:"mapped"`
 	MmapReturned     *ebpf.ProgramSpec `ebpf:"mmap_returned"`
 	MremapReturned   *ebpf.ProgramSpec `ebpf:"mremap_returned"`
@@ -1203,6 +1240,7 @@ type kernelProgramSpecs struct {
 	TorchRefused     *ebpf.ProgramSpec `ebpf:"torch_refused"`
 	TorchReport      *ebpf.ProgramSpec `ebpf:"torch_report"`
 	TryAccount       *ebpf.ProgramSpec `ebpf:"try_account"`
+	UserFaults       *ebpf.ProgramSpec `ebpf:"user_faults"`
 }
 
 // kernelMapSpecs contains maps before they are loaded into the kernel.
@@ -1228,10 +1266,12 @@ type kernelMapSpecs struct {
 	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
 	Devices      *ebpf.MapSpec `ebpf:"devices"`
+	Endings      *ebpf.MapSpec `ebpf:"endings"`
 	Found        *ebpf.MapSpec `ebpf:"found"`
 	FreeSlots    *ebpf.MapSpec `ebpf:"free_slots"`
 	HeapBlocks   *ebpf.MapSpec `ebpf:"heap_blocks"`
 	HeapCalls    *ebpf.MapSpec `ebpf:"heap_calls"`
+	Keeping      *ebpf.MapSpec `ebpf:"keeping"`
 	Members      *ebpf.MapSpec `ebpf:"members"`
 	Ordinals     *ebpf.MapSpec `ebpf:"ordinals"`
 	Paths        *ebpf.MapSpec `ebpf:"paths"`
@@ -1278,6 +1318,8 @@ type kernelVariableSpecs struct {
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
 	EndedLast           *ebpf.VariableSpec `ebpf:"ended_last"`
+	EndingNow           *ebpf.VariableSpec `ebpf:"ending_now"`
+	EntireOffset        *ebpf.VariableSpec `ebpf:"entire_offset"`
 	ExportArrayPlace    *ebpf.VariableSpec `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.VariableSpec `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
@@ -1318,8 +1360,10 @@ type kernelVariableSpecs struct {
 	HaveLoop            *ebpf.VariableSpec `ebpf:"have_loop"`
 	HeldOffset          *ebpf.VariableSpec `ebpf:"held_offset"`
 	HitPrice            *ebpf.VariableSpec `ebpf:"hit_price"`
+	LargeFlag           *ebpf.VariableSpec `ebpf:"large_flag"`
 	Lingering           *ebpf.VariableSpec `ebpf:"lingering"`
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
+	MapBase             *ebpf.VariableSpec `ebpf:"map_base"`
 	NextBatch           *ebpf.VariableSpec `ebpf:"next_batch"`
 	NextCell            *ebpf.VariableSpec `ebpf:"next_cell"`
 	NextEra             *ebpf.VariableSpec `ebpf:"next_era"`
@@ -1327,6 +1371,7 @@ type kernelVariableSpecs struct {
 	NextTicket          *ebpf.VariableSpec `ebpf:"next_ticket"`
 	NodeOffset          *ebpf.VariableSpec `ebpf:"node_offset"`
 	PageSize            *ebpf.VariableSpec `ebpf:"page_size"`
+	PagesBase           *ebpf.VariableSpec `ebpf:"pages_base"`
 	PercpuRss           *ebpf.VariableSpec `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.VariableSpec `ebpf:"pid_level"`
 	PidSpace            *ebpf.VariableSpec `ebpf:"pid_space"`
@@ -1340,7 +1385,9 @@ type kernelVariableSpecs struct {
 	SharedTold          *ebpf.VariableSpec `ebpf:"shared_told"`
 	SmallArrays         *ebpf.VariableSpec `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.VariableSpec `ebpf:"space_filter"`
+	TableLevels         *ebpf.VariableSpec `ebpf:"table_levels"`
 	TreeOffset          *ebpf.VariableSpec `ebpf:"tree_offset"`
+	TreesExact          *ebpf.VariableSpec `ebpf:"trees_exact"`
 	UsedSlots           *ebpf.VariableSpec `ebpf:"used_slots"`
 	WatchBirths         *ebpf.VariableSpec `ebpf:"watch_births"`
 }
@@ -1384,10 +1431,12 @@ type kernelMaps struct {
 	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
 	Devices      *ebpf.Map `ebpf:"devices"`
+	Endings      *ebpf.Map `ebpf:"endings"`
 	Found        *ebpf.Map `ebpf:"found"`
 	FreeSlots    *ebpf.Map `ebpf:"free_slots"`
 	HeapBlocks   *ebpf.Map `ebpf:"heap_blocks"`
 	HeapCalls    *ebpf.Map `ebpf:"heap_calls"`
+	Keeping      *ebpf.Map `ebpf:"keeping"`
 	Members      *ebpf.Map `ebpf:"members"`
 	Ordinals     *ebpf.Map `ebpf:"ordinals"`
 	Paths        *ebpf.Map `ebpf:"paths"`
@@ -1432,10 +1481,12 @@ func (m *kernelMaps) Close() error {
 		m.CudaThreads,
 		m.DeviceTrees,
 		m.Devices,
+		m.Endings,
 		m.Found,
 		m.FreeSlots,
 		m.HeapBlocks,
 		m.HeapCalls,
+		m.Keeping,
 		m.Members,
 		m.Ordinals,
 		m.Paths,
@@ -1483,6 +1534,8 @@ type kernelVariables struct {
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
 	EndedLast           *ebpf.Variable `ebpf:"ended_last"`
+	EndingNow           *ebpf.Variable `ebpf:"ending_now"`
+	EntireOffset        *ebpf.Variable `ebpf:"entire_offset"`
 	ExportArrayPlace    *ebpf.Variable `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.Variable `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
@@ -1523,8 +1576,10 @@ type kernelVariables struct {
 	HaveLoop            *ebpf.Variable `ebpf:"have_loop"`
 	HeldOffset          *ebpf.Variable `ebpf:"held_offset"`
 	HitPrice            *ebpf.Variable `ebpf:"hit_price"`
+	LargeFlag           *ebpf.Variable `ebpf:"large_flag"`
 	Lingering           *ebpf.Variable `ebpf:"lingering"`
 	Losses              *ebpf.Variable `ebpf:"losses"`
+	MapBase             *ebpf.Variable `ebpf:"map_base"`
 	NextBatch           *ebpf.Variable `ebpf:"next_batch"`
 	NextCell            *ebpf.Variable `ebpf:"next_cell"`
 	NextEra             *ebpf.Variable `ebpf:"next_era"`
@@ -1532,6 +1587,7 @@ type kernelVariables struct {
 	NextTicket          *ebpf.Variable `ebpf:"next_ticket"`
 	NodeOffset          *ebpf.Variable `ebpf:"node_offset"`
 	PageSize            *ebpf.Variable `ebpf:"page_size"`
+	PagesBase           *ebpf.Variable `ebpf:"pages_base"`
 	PercpuRss           *ebpf.Variable `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.Variable `ebpf:"pid_level"`
 	PidSpace            *ebpf.Variable `ebpf:"pid_space"`
@@ -1545,7 +1601,9 @@ type kernelVariables struct {
 	SharedTold          *ebpf.Variable `ebpf:"shared_told"`
 	SmallArrays         *ebpf.Variable `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.Variable `ebpf:"space_filter"`
+	TableLevels         *ebpf.Variable `ebpf:"table_levels"`
 	TreeOffset          *ebpf.Variable `ebpf:"tree_offset"`
+	TreesExact          *ebpf.Variable `ebpf:"trees_exact"`
 	UsedSlots           *ebpf.Variable `ebpf:"used_slots"`
 	WatchBirths         *ebpf.Variable `ebpf:"watch_births"`
 }
@@ -1566,11 +1624,14 @@ type kernelPrograms struct {
 	CudaEnter        *ebpf.Program `ebpf:"cuda_enter"`
 	CudaLeave        *ebpf.Program `ebpf:"cuda_leave"`
 	DiscoverCpus     *ebpf.Program `ebpf:"discover_cpus"`
+	DiscoverMap      *ebpf.Program `ebpf:"discover_map"`
 	ForeseeModules   *ebpf.Program `ebpf:"foresee_modules"`
 	HeapEnter        *ebpf.Program `ebpf:"heap_enter"`
 	HeapLeave        *ebpf.Program `ebpf:"heap_leave"`
 	HeapLeaveLate    *ebpf.Program `ebpf:"heap_leave_late"`
+	KernelFaults     *ebpf.Program `ebpf:"kernel_faults"`
 	LibraryChanged   *ebpf.Program `ebpf:"library_changed"`
+	Locked           *ebpf.Program `ebpf:"locked"`
 	Mapped           *ebpf.Program `ebpf:"mapped"`
 	MmapReturned     *ebpf.Program `ebpf:"mmap_returned"`
 	MremapReturned   *ebpf.Program `ebpf:"mremap_returned"`
@@ -1601,6 +1662,7 @@ type kernelPrograms struct {
 	TorchRefused     *ebpf.Program `ebpf:"torch_refused"`
 	TorchReport      *ebpf.Program `ebpf:"torch_report"`
 	TryAccount       *ebpf.Program `ebpf:"try_account"`
+	UserFaults       *ebpf.Program `ebpf:"user_faults"`
 }
 
 func (p *kernelPrograms) Close() error {
@@ -1617,11 +1679,14 @@ func (p *kernelPrograms) Close() error {
 		p.CudaEnter,
 		p.CudaLeave,
 		p.DiscoverCpus,
+		p.DiscoverMap,
 		p.ForeseeModules,
 		p.HeapEnter,
 		p.HeapLeave,
 		p.HeapLeaveLate,
+		p.KernelFaults,
 		p.LibraryChanged,
+		p.Locked,
 		p.Mapped,
 		p.MmapReturned,
 		p.MremapReturned,
@@ -1652,6 +1717,7 @@ func (p *kernelPrograms) Close() error {
 		p.TorchRefused,
 		p.TorchReport,
 		p.TryAccount,
+		p.UserFaults,
 	)
 }
 
