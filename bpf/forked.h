@@ -126,6 +126,20 @@ static __always_inline bool unmaps(__u64 mm, __u64 *from, __u64 *to)
 	return *from < *to;
 }
 
+/* Looks at all pages of a process. */
+__attribute__((noinline)) int look_at_all(__u32 slot)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r)
+		return 0;
+	__s64 pages = shared_pages(p->mm, 0, 1ull << (table_levels == 5 ? 56 : 47), r->ending);
+	if (pages >= 0)
+		p->stays = pages * page_size;
+	return 0;
+}
+
 /* Looks at the pages that the thread that runs is going to unmap. */
 __attribute__((noinline)) int range_unmaps(__u64 mm, __u32 slot)
 {
@@ -134,7 +148,16 @@ __attribute__((noinline)) int range_unmaps(__u64 mm, __u32 slot)
 	__u64 from = 0, to = 0;
 	__u32 tid = bpf_get_current_pid_tgid();
 
-	if (!r || r->processes < 2 || FIELD(bpf_get_current_task(), task_struct, mm) != mm || !unmaps(mm, &from, &to))
+	if (!r || r->processes < 2)
+		return 0;
+	if (FIELD(bpf_get_current_task(), task_struct, mm) != mm) {
+		/* Its own thread has left the memory, and unmaps all of it: it executes a program, or ends before 6.16.
+		 */
+		if (bpf_get_current_pid_tgid() >> 32 == p->tgid && p->stays < 0)
+			look_at_all(slot);
+		return 0;
+	}
+	if (!unmaps(mm, &from, &to))
 		return 0;
 	struct kept k = { .before = p->value[METER_ANON], .slot = slot, .alone = r->alone };
 	if (bpf_map_lookup_elem(&keeping, &tid))
@@ -180,8 +203,8 @@ __attribute__((noinline)) int range_unmapped(__u32 slot)
 }
 
 /*
- * Looks at all pages of a process that ends, if its tree has several others; before Linux 6.16 it has none any more.
- * Without a look, what it was born with and has neither copied nor given back stays with others.
+ * Looks at all pages of a process that ends, if its tree has several others; before Linux 6.16 range_unmaps() has done
+ * so. Without a look, what it was born with and has neither copied nor given back stays with others.
  */
 __attribute__((noinline)) int look_at_last(__u32 slot, __u64 task)
 {
@@ -190,9 +213,7 @@ __attribute__((noinline)) int look_at_last(__u32 slot, __u64 task)
 
 	if (!trees_exact || !r || r->processes < 3 || !p->mm || FIELD(task, task_struct, mm) != p->mm)
 		return 0;
-	__s64 pages = shared_pages(p->mm, 0, 1ull << (table_levels == 5 ? 56 : 47), r->ending);
-	if (pages >= 0)
-		p->stays = pages * page_size;
+	look_at_all(slot);
 	__u64 mm = p->mm;
 	struct ending e = { .root = p->root, .alone = r->alone };
 	if (p->value[METER_ANON] > 0 && !bpf_map_update_elem(&endings, &mm, &e, BPF_NOEXIST)) {

@@ -250,7 +250,8 @@ def in_pool(start):
 
 def pool():
     marker("begin pool")
-    with multiprocessing.get_context("fork").Pool(2, born) as workers:
+    os.register_at_fork(after_in_child=born)
+    with multiprocessing.get_context("fork").Pool(2) as workers:
         said = workers.map(in_pool, [0, SIZE // 2], chunksize=1)
         say("pool", dict(said))
 
