@@ -9,9 +9,9 @@
  * nested and overlapping windows, because every window begins and ends at a boundary.
  *
  * Invariants: value and high change by atomics only; at a boundary high >= value; tree[m] is the sum of added[m] of the
- * root's processes once there has been more than one, with what forked.h adds to that of anonymous memory;
- * value[METER_RESIDENT] is only good after settle(), until then the resident total is the sum of its three parts; a
- * boundary without room in the store does not cut (its segment goes on) and is counted.
+ * root's processes once there has been more than one; value[METER_RESIDENT] is only good after settle(), until then the
+ * resident total is the sum of its three parts; a boundary without room in the store does not cut (its segment goes on)
+ * and is counted.
  */
 #ifndef IPYTRACER_LEDGER_H
 #define IPYTRACER_LEDGER_H
@@ -204,6 +204,135 @@ static __always_inline void unknown_of(struct root *r, __u32 what, __s64 slack)
 	fetch_add(&r->unknown[what], 1);
 	if (slack)
 		fetch_add(&r->slack[what], slack);
+}
+
+static __always_inline __s64 resident_of(struct process *p)
+{
+	return *(volatile __s64 *)&p->value[METER_ANON] + *(volatile __s64 *)&p->value[METER_FILE] +
+	       *(volatile __s64 *)&p->value[METER_SHMEM];
+}
+
+/*
+ * Returns the bytes that a process is to add to its tree now: memory that it shares with its parent since the fork
+ * counts once, with the parent. A process that is being closed adds nothing. There are no branches: the verifier would
+ * walk the code behind for each.
+ */
+static __always_inline __s64 adds(struct process *p, __u64 meter)
+{
+	__s64 other = (__s64)(meter ^ METER_RESIDENT);
+
+	asm volatile("" : "+r"(other));
+	__s64 sums = (other - 1) >> 63; /* all bits for resident, none for another */
+	__s64 own = (resident_of(p) & sums) | (*(volatile __s64 *)&p->value[meter] & ~sums);
+	own -= *(volatile __s64 *)&p->inherited[meter];
+	own &= -(__s64) * (volatile __u32 *)&p->active;
+	return own & ~(own >> 63);
+}
+
+#define FOLLOWS 3 /* attempts: where other CPUs are faster each time, they have seen the latest values */
+
+/*
+ * Moves a tree's sum after a process's meter. `added` is the process's part of the tree's sum: every CPU that changes
+ * it moves the sum by as much. So the sum is that of all `added`, and does not drift, whatever other CPUs do meanwhile.
+ * The meter is read again behind the change: of two CPUs that move it at once, the later one leaves the result of both
+ * there. Neither static nor inline: the verifier checks it once, and not at every call.
+ */
+__attribute__((noinline)) int tree_follows(struct process *p, __u32 number)
+{
+	__u64 meter = AT_MOST(number, METERS - 1);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || !*(volatile __u32 *)&r->shared)
+		return 0;
+	for (int i = 0; i < FOLLOWS; i++) {
+		__s64 was = *(volatile __s64 *)&p->added[meter], now = adds(p, meter);
+		if (now == was)
+			break;
+		if (__sync_val_compare_and_swap(&p->added[meter], was, now) != was)
+			continue;
+		raise_to(&r->tree_high[meter], fetch_add(&r->tree[meter], now - was) + now - was);
+	}
+	return 0;
+}
+
+/*
+ * Reports whether a value as high has been sent in a segment. If not, notes that it will be. Segment and value are one
+ * word: a note of a segment that is over never replaces one of the next segment, which happened when two CPUs wrote a
+ * pair at once.
+ */
+static __always_inline bool sent_before(__u64 *sent, __u64 segment, __u64 value, __u64 unit)
+{
+	__u64 was = *(volatile __u64 *)sent, now = segment << SENT_BITS | value / unit;
+
+	if (value % unit || value / unit >> SENT_BITS)
+		return false; /* it cannot be compared with others: sent, and not noted */
+	if (was >> SENT_BITS == now >> SENT_BITS && was >= now)
+		return true;
+	/* Where another CPU is faster, too much is sent, never too little. */
+	__sync_val_compare_and_swap(sent, was, now);
+	return false;
+}
+
+/* Returns the number of the change to send for a value from which a meter falls, 0 where it need not be sent. */
+__attribute__((noinline)) __u64 unless_sent(struct process *p, __u64 segment, __u32 number, __s64 from, __u32 unit)
+{
+	__u64 meter = AT_MOST(number, METERS - 1);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r || (sent_before(&p->sent[meter], segment, from, unit) && in_segment(p, segment)))
+		return 0;
+	return next_change(r);
+}
+
+/*
+ * Keeps the value from which a meter is about to fall: only now is that value a maximum that must be kept. While a
+ * meter rises nothing needs to be done for its maximum: the next fall or boundary sees the highest value. It is kept
+ * before the value changes: a boundary in between finds either the value or the maximum. Meters that move page by page
+ * are streamed only here, and only if the value is the highest of the segment so far: nothing else can be a window's
+ * peak. While a boundary is being drawn all values are streamed: one side has had higher ones, the other not. Returns
+ * the number of the change to send, or 0.
+ */
+static __always_inline __u64 falls(struct process *p, __u64 segment, __u32 meter, __s64 from, __u32 unit)
+{
+	raise_to(&p->high[meter], from);
+	return unless_sent(p, segment, meter, from, unit);
+}
+
+/* Sends the value from which a meter was to fall, whether or not it fell: the meter had that value. */
+__attribute__((noinline)) int fell(struct process *p, __u64 number, __u64 segment, __u32 meter, __s64 from)
+{
+	struct root *r = p && number ? root_of(p) : NULL;
+
+	if (r)
+		send_change(p, r, number, segment, meter, from, 0, 0, 0);
+	return 0;
+}
+
+/* Moves a meter by a difference and returns the new value. The caller streams every such change. */
+static __always_inline __s64 move(struct process *p, struct root *r, __u32 meter, __s64 difference)
+{
+	__s64 value = fetch_add(&p->value[meter], difference) + difference;
+
+	raise_to(&p->high[meter], value);
+	if (*(volatile __u32 *)&r->shared)
+		tree_follows(p, meter);
+	return value;
+}
+
+/*
+ * Updates a process's maxima and its resident total from its values. Like the other functions that are neither static
+ * nor inline it takes numbers only: the verifier then looks at it once and not at every call.
+ */
+__attribute__((noinline)) int settle(__u32 slot)
+{
+	struct process *p = process_at(slot);
+
+	if (!p)
+		return 0;
+	p->value[METER_RESIDENT] = resident_of(p);
+	for (int m = 0; m < METERS; m++)
+		raise_to(&p->high[m], p->value[m]);
+	return 0;
 }
 
 #endif

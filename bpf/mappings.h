@@ -28,6 +28,7 @@
 #define PROT_WRITE	    2
 #define MAP_TYPE	    0xf
 #define MAP_PRIVATE	    2
+#define MAP_FIXED	    0x10
 #define MAP_ANONYMOUS	    0x20
 #define MAP_GROWSDOWN	    0x100
 #define MAP_HUGETLB	    0x40000

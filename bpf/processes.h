@@ -94,7 +94,6 @@ __attribute__((noinline)) int process_ends(__u64 task, __u32 slot)
 	draw_boundary(&why);
 	if (found_threads)
 		bpf_for_each_map_elem(&found, forget_found_of, &slot, 0);
-	look_at_last(slot, task);
 	return close_slot(slot);
 }
 

@@ -175,7 +175,8 @@ static __always_inline void unlist_space(struct process *p, __u32 slot)
  * Gives a process a slot for its memory. The ledger starts from the kernel's counts at this instant. Returns TAKEN_IN
  * if another CPU is giving it one.
  */
-#define TAKEN_IN 0xfffffffeu
+#define TAKEN_IN   0xfffffffeu
+#define SHARES_ALL (1ll << 62) /* more than any value: adds nothing to its tree */
 
 __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, bool forked)
 {
@@ -234,9 +235,6 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	p->touch_paid = 0;
 	p->gone_size = 0;
 	p->last_copy = 0;
-	p->copied = 0;
-	p->kept = 0;
-	p->stays = -1;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;
 	p->imports = 0;
@@ -320,11 +318,13 @@ __attribute__((noinline)) int close_slot(__u32 slot)
 
 	if (!p || !exchange(&p->active, 0))
 		return 0;
+	struct root *r = root_of(p);
 	unlist_space(p, slot);
 	empty_slot(slot);
 	forget_objects(p, slot);
 	forget_heap(p, slot);
-	leave_tree(slot);
+	if (r)
+		fetch_add(&r->processes, -1);
 	p->mm = 0;
 	rest_slot(slot);
 	return 0;

@@ -10,8 +10,6 @@
  *   loops.h      loops of many steps
  *   copies.h     the programs at tracepoints, loaded more than once
  *   ledger.h     values, maxima, the change stream
- *   trees.h      the sum of a tree of processes
- *   moves.h      meters that move
  *   container.h  the memory of a process's container
  *   meters.h     the reading of resident
  *   mapped.h     the reading of mapped
@@ -21,8 +19,7 @@
  *   boundary.h   the cut between two segments
  *   cputime.h    the CPU time of a process
  *   places.h     the places where live blocks are looked up first
- *   pagetables.h pages that other processes map, too
- *   forked.h     pages that processes share since a fork
+ *   forked.h     pages that processes share since a fork, by the page tables (pagetables_…)
  *   slots.h      the slot of a process in the ledger
  *   processes.h  fork, exec, exit
  *   calls.h      programs that call others
@@ -74,8 +71,6 @@
 #include "loops.h"
 #include "copies.h"
 #include "ledger.h"
-#include "trees.h"
-#include "moves.h"
 #include "container.h"
 #include "meters.h"
 #include "mapped.h"
@@ -85,7 +80,7 @@
 #include "boundary.h"
 #include "cputime.h"
 #include "places.h"
-#include "pagetables.h"
+#include PAGETABLES_HEADER
 #include "forked.h"
 #include "slots.h"
 #include "processes.h"
@@ -134,8 +129,6 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	__u64 mm = ctx->args[0];
 	__u32 member = ctx->args[1], slot = slot_of(mm);
 
-	if (slot == NO_SLOT && *(volatile __u32 *)&ending_now && member == MM_ANONPAGES)
-		return memory_goes(mm);
 	if (slot == NO_SLOT || member == MM_SWAPENTS || ran_before(AT_RSS_STAT))
 		return 0;
 	struct process *p = process_at(slot);
@@ -169,8 +162,6 @@ int mapped(struct bpf_raw_tracepoint_args *ctx)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
-	if (trees_exact && *(volatile __u32 *)&r->shared)
-		range_unmapped(slot);
 	__s64 change = mapped_changed(p, r, mm, true);
 	if (change)
 		range_changed(slot, change);

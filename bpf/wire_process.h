@@ -63,9 +63,6 @@ struct process {
 	__u64 gone_from;     /* the range of pages that went last; no page was sampled since, unless the size is 0 */
 	__u64 gone_size;
 	__u64 last_copy; /* the page that it has copied last: see forked.h */
-	__s64 copied;	 /* bytes so far */
-	__s64 kept;	 /* bytes that it has given back and others keep */
-	__s64 stays;	 /* bytes that others keep at its end; -1: not known */
 };
 
 /*
@@ -139,8 +136,6 @@ struct root {
 	__u32 looking;	     /* a CPU looks at the account */
 	__u32 due;	     /* the credit is below the floor: a look is due */
 	__u32 small_tick;    /* ticks of the kernel's clock when small_credit was topped up */
-	__u32 alone;	     /* how often it has become a single process: see forked.h */
-	__u32 ending;	     /* processes that have ended and not unmapped their memory yet */
 	__u32 padding;
 	__s64 small_credit; /* ns that records of single small blocks may take: see blocks.h */
 	__u64 small_since;  /* when small_credit was topped up */

@@ -15,7 +15,7 @@ type tracepoint struct {
 	name    string
 	program string
 	copies  uint32 // copies of the program where tracepoints are preemptible, at most COPIES of bpf/state.h
-	shared  bool   // for [sharedPages] only
+	faults  bool   // for [sharedPages] only
 }
 
 // tracepoints are the programs at tracepoints. The kernel runs a program for one thread at a time on each CPU. Where
@@ -29,7 +29,6 @@ var tracepoints = []tracepoint{
 	{"sched_process_exit", "process_exit", mostCopies, false},
 	{"page_fault_user", "user_faults", mostCopies, true},
 	{"page_fault_kernel", "kernel_faults", mostCopies, true},
-	{"mmap_lock_acquire_returned", "locked", mostCopies, true},
 }
 
 const mostCopies = 3
@@ -105,7 +104,7 @@ func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o 
 // (func_add, kernel/tracepoint.c). Raw tracepoints need no tracefs.
 func (t *Tracepoints) attach() error {
 	for i, at := range tracepoints {
-		if at.shared && !t.shared.known {
+		if at.faults && !t.shared.known {
 			continue
 		}
 		for number, p := range t.programs[i] {

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/cilium/ebpf"
@@ -18,12 +16,13 @@ type sharedPages struct {
 	largeFlag    uint64 // in page.flags, of a large folio
 }
 
-// sharedPrograms walk page tables.
-var sharedPrograms = []string{"discover_map", "user_faults", "kernel_faults", "locked"}
+// sharedPrograms see page faults and walk page tables.
+var sharedPrograms = []string{"discover_map", "user_faults", "kernel_faults"}
 
-// findSharedPages examines a kernel. loop: it has bpf_loop. exactResident: its counters of pages are never late.
-func findSharedPages(kernel *btf.Spec, loop, exactResident bool) (s sharedPages) {
-	s.known = loop && exactResident && runtime.GOARCH == "amd64" &&
+// findSharedPages examines a kernel: it has the tracepoints, and the members of structures by which its page tables and
+// the counts of maps of its pages are found.
+func findSharedPages(kernel *btf.Spec) (s sharedPages) {
+	s.known = hasTracepoint(kernel, "page_fault_user") && hasTracepoint(kernel, "page_fault_kernel") &&
 		hasMembers(kernel, "page", "compound_head", "mapping", "_mapcount") && hasMembers(kernel, "mm_struct", "pgd") &&
 		hasMembers(kernel, "task_struct", "stack", "stack_vm_area") && hasMembers(kernel, "vm_struct", "pages")
 	var page, folio *btf.Struct
@@ -47,6 +46,12 @@ func findSharedPages(kernel *btf.Spec, loop, exactResident bool) (s sharedPages)
 	return s
 }
 
+// hasTracepoint reports whether a kernel has a tracepoint: its BTF has a type for each.
+func hasTracepoint(kernel *btf.Spec, name string) bool {
+	var t *btf.Typedef
+	return kernel.TypeByName("btf_trace_"+name, &t) == nil
+}
+
 func hasMembers(kernel *btf.Spec, name string, members ...string) bool {
 	var s *btf.Struct
 	if kernel.TypeByName(name, &s) != nil {
@@ -58,26 +63,17 @@ func hasMembers(kernel *btf.Spec, name string, members ...string) bool {
 	})
 }
 
-// configure sets the constants of the programs. Programs that cannot run do nothing. loop: they can call bpf_loop.
-func (s sharedPages) configure(spec *ebpf.CollectionSpec, loop bool) (sharedPages, error) {
-	s.known = s.known && loop
-	for name, value := range map[string]any{"entire_offset": s.entireOffset, "large_flag": s.largeFlag} {
-		if err := spec.Variables[name].Set(value); err != nil {
-			return s, fmt.Errorf("set %s: %w", name, err)
-		}
-	}
+// configure empties the programs if they cannot serve.
+func (s sharedPages) configure(spec *ebpf.CollectionSpec) {
 	if s.known {
-		return s, nil
+		return
 	}
-	spec.Maps["keeping"].MaxEntries, spec.Maps["endings"].MaxEntries = 1, 1
 	for _, name := range sharedPrograms {
 		spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 1).WithSymbol(name), asm.Return()}
 	}
-	return s, nil
 }
 
-// learn lets the kernel half find out where the kernel's map of memory is. Where it does not, the sums of trees are
-// lower bounds.
+// learn lets the kernel half find out where the kernel's map of memory is. Where it does not, copies are not counted.
 func (s *sharedPages) learn(objects *kernelObjects) error {
 	if !s.known {
 		return nil
@@ -87,8 +83,5 @@ func (s *sharedPages) learn(objects *kernelObjects) error {
 		return classify("find the kernel's map of memory", err)
 	}
 	s.known = code == 0
-	if err := objects.TreesExact.Set(flag(s.known)); err != nil {
-		return fmt.Errorf("set trees_exact: %w", err)
-	}
 	return nil
 }

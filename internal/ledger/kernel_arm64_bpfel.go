@@ -389,12 +389,6 @@ type kernelDeviceTree struct {
 	Told  [3]int64
 }
 
-type kernelEnding struct {
-	_     structs.HostLayout
-	Root  uint32
-	Alone uint32
-}
-
 type kernelFinding struct {
 	_       structs.HostLayout
 	Address uint64
@@ -495,14 +489,6 @@ const (
 	kernelImportsIMPORTS_CUDA  kernelImports = 4
 	kernelImportsIMPORTS_ARROW kernelImports = 8
 )
-
-type kernelKept struct {
-	_      structs.HostLayout
-	Bytes  int64
-	Before int64
-	Slot   uint32
-	Alone  uint32
-}
 
 type kernelLoss uint32
 
@@ -707,9 +693,6 @@ type kernelProcess struct {
 	GoneFrom      uint64
 	GoneSize      uint64
 	LastCopy      uint64
-	Copied        int64
-	Kept          int64
-	Stays         int64
 }
 
 type kernelPython struct {
@@ -817,8 +800,6 @@ type kernelRoot struct {
 	Looking     uint32
 	Due         uint32
 	SmallTick   uint32
-	Alone       uint32
-	Ending      uint32
 	Padding     uint32
 	SmallCredit int64
 	SmallSince  uint64
@@ -977,12 +958,10 @@ const (
 	kernelMapCudaThreads         = "cuda_threads"
 	kernelMapDeviceTrees         = "device_trees"
 	kernelMapDevices             = "devices"
-	kernelMapEndings             = "endings"
 	kernelMapFound               = "found"
 	kernelMapFreeSlots           = "free_slots"
 	kernelMapHeapBlocks          = "heap_blocks"
 	kernelMapHeapCalls           = "heap_calls"
-	kernelMapKeeping             = "keeping"
 	kernelMapMembers             = "members"
 	kernelMapOrdinals            = "ordinals"
 	kernelMapPaths               = "paths"
@@ -1023,7 +1002,6 @@ const (
 	kernelProgHeapLeaveLate      = "heap_leave_late"
 	kernelProgKernelFaults       = "kernel_faults"
 	kernelProgLibraryChanged     = "library_changed"
-	kernelProgLocked             = "locked"
 	kernelProgMapped             = "mapped"
 	kernelProgMmapReturned       = "mmap_returned"
 	kernelProgMremapReturned     = "mremap_returned"
@@ -1074,7 +1052,6 @@ const (
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
 	kernelVarEndedLast           = "ended_last"
-	kernelVarEndingNow           = "ending_now"
 	kernelVarEntireOffset        = "entire_offset"
 	kernelVarExportArrayPlace    = "export_array_place"
 	kernelVarExportArrays        = "export_arrays"
@@ -1119,7 +1096,6 @@ const (
 	kernelVarLargeFlag           = "large_flag"
 	kernelVarLingering           = "lingering"
 	kernelVarLosses              = "losses"
-	kernelVarMapBase             = "map_base"
 	kernelVarNextBatch           = "next_batch"
 	kernelVarNextCell            = "next_cell"
 	kernelVarNextEra             = "next_era"
@@ -1127,7 +1103,6 @@ const (
 	kernelVarNextTicket          = "next_ticket"
 	kernelVarNodeOffset          = "node_offset"
 	kernelVarPageSize            = "page_size"
-	kernelVarPagesBase           = "pages_base"
 	kernelVarPercpuRss           = "percpu_rss"
 	kernelVarPidLevel            = "pid_level"
 	kernelVarPidSpace            = "pid_space"
@@ -1141,9 +1116,7 @@ const (
 	kernelVarSharedTold          = "shared_told"
 	kernelVarSmallArrays         = "small_arrays"
 	kernelVarSpaceFilter         = "space_filter"
-	kernelVarTableLevels         = "table_levels"
 	kernelVarTreeOffset          = "tree_offset"
-	kernelVarTreesExact          = "trees_exact"
 	kernelVarUsedSlots           = "used_slots"
 	kernelVarWatchBirths         = "watch_births"
 )
@@ -1209,7 +1182,6 @@ type kernelProgramSpecs struct {
 	HeapLeaveLate    *ebpf.ProgramSpec `ebpf:"heap_leave_late"`
 	KernelFaults     *ebpf.ProgramSpec `ebpf:"kernel_faults"`
 	LibraryChanged   *ebpf.ProgramSpec `ebpf:"library_changed"`
-	Locked           *ebpf.ProgramSpec `ebpf:"locked"`
 	Mapped           *ebpf.ProgramSpec `ebpf:"mapped"`
 	MmapReturned     *ebpf.ProgramSpec `ebpf:"mmap_returned"`
 	MremapReturned   *ebpf.ProgramSpec `ebpf:"mremap_returned"`
@@ -1266,12 +1238,10 @@ type kernelMapSpecs struct {
 	CudaThreads  *ebpf.MapSpec `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.MapSpec `ebpf:"device_trees"`
 	Devices      *ebpf.MapSpec `ebpf:"devices"`
-	Endings      *ebpf.MapSpec `ebpf:"endings"`
 	Found        *ebpf.MapSpec `ebpf:"found"`
 	FreeSlots    *ebpf.MapSpec `ebpf:"free_slots"`
 	HeapBlocks   *ebpf.MapSpec `ebpf:"heap_blocks"`
 	HeapCalls    *ebpf.MapSpec `ebpf:"heap_calls"`
-	Keeping      *ebpf.MapSpec `ebpf:"keeping"`
 	Members      *ebpf.MapSpec `ebpf:"members"`
 	Ordinals     *ebpf.MapSpec `ebpf:"ordinals"`
 	Paths        *ebpf.MapSpec `ebpf:"paths"`
@@ -1318,7 +1288,6 @@ type kernelVariableSpecs struct {
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
 	EndedLast           *ebpf.VariableSpec `ebpf:"ended_last"`
-	EndingNow           *ebpf.VariableSpec `ebpf:"ending_now"`
 	EntireOffset        *ebpf.VariableSpec `ebpf:"entire_offset"`
 	ExportArrayPlace    *ebpf.VariableSpec `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.VariableSpec `ebpf:"export_arrays"`
@@ -1363,7 +1332,6 @@ type kernelVariableSpecs struct {
 	LargeFlag           *ebpf.VariableSpec `ebpf:"large_flag"`
 	Lingering           *ebpf.VariableSpec `ebpf:"lingering"`
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
-	MapBase             *ebpf.VariableSpec `ebpf:"map_base"`
 	NextBatch           *ebpf.VariableSpec `ebpf:"next_batch"`
 	NextCell            *ebpf.VariableSpec `ebpf:"next_cell"`
 	NextEra             *ebpf.VariableSpec `ebpf:"next_era"`
@@ -1371,7 +1339,6 @@ type kernelVariableSpecs struct {
 	NextTicket          *ebpf.VariableSpec `ebpf:"next_ticket"`
 	NodeOffset          *ebpf.VariableSpec `ebpf:"node_offset"`
 	PageSize            *ebpf.VariableSpec `ebpf:"page_size"`
-	PagesBase           *ebpf.VariableSpec `ebpf:"pages_base"`
 	PercpuRss           *ebpf.VariableSpec `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.VariableSpec `ebpf:"pid_level"`
 	PidSpace            *ebpf.VariableSpec `ebpf:"pid_space"`
@@ -1385,9 +1352,7 @@ type kernelVariableSpecs struct {
 	SharedTold          *ebpf.VariableSpec `ebpf:"shared_told"`
 	SmallArrays         *ebpf.VariableSpec `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.VariableSpec `ebpf:"space_filter"`
-	TableLevels         *ebpf.VariableSpec `ebpf:"table_levels"`
 	TreeOffset          *ebpf.VariableSpec `ebpf:"tree_offset"`
-	TreesExact          *ebpf.VariableSpec `ebpf:"trees_exact"`
 	UsedSlots           *ebpf.VariableSpec `ebpf:"used_slots"`
 	WatchBirths         *ebpf.VariableSpec `ebpf:"watch_births"`
 }
@@ -1431,12 +1396,10 @@ type kernelMaps struct {
 	CudaThreads  *ebpf.Map `ebpf:"cuda_threads"`
 	DeviceTrees  *ebpf.Map `ebpf:"device_trees"`
 	Devices      *ebpf.Map `ebpf:"devices"`
-	Endings      *ebpf.Map `ebpf:"endings"`
 	Found        *ebpf.Map `ebpf:"found"`
 	FreeSlots    *ebpf.Map `ebpf:"free_slots"`
 	HeapBlocks   *ebpf.Map `ebpf:"heap_blocks"`
 	HeapCalls    *ebpf.Map `ebpf:"heap_calls"`
-	Keeping      *ebpf.Map `ebpf:"keeping"`
 	Members      *ebpf.Map `ebpf:"members"`
 	Ordinals     *ebpf.Map `ebpf:"ordinals"`
 	Paths        *ebpf.Map `ebpf:"paths"`
@@ -1481,12 +1444,10 @@ func (m *kernelMaps) Close() error {
 		m.CudaThreads,
 		m.DeviceTrees,
 		m.Devices,
-		m.Endings,
 		m.Found,
 		m.FreeSlots,
 		m.HeapBlocks,
 		m.HeapCalls,
-		m.Keeping,
 		m.Members,
 		m.Ordinals,
 		m.Paths,
@@ -1534,7 +1495,6 @@ type kernelVariables struct {
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
 	EndedLast           *ebpf.Variable `ebpf:"ended_last"`
-	EndingNow           *ebpf.Variable `ebpf:"ending_now"`
 	EntireOffset        *ebpf.Variable `ebpf:"entire_offset"`
 	ExportArrayPlace    *ebpf.Variable `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.Variable `ebpf:"export_arrays"`
@@ -1579,7 +1539,6 @@ type kernelVariables struct {
 	LargeFlag           *ebpf.Variable `ebpf:"large_flag"`
 	Lingering           *ebpf.Variable `ebpf:"lingering"`
 	Losses              *ebpf.Variable `ebpf:"losses"`
-	MapBase             *ebpf.Variable `ebpf:"map_base"`
 	NextBatch           *ebpf.Variable `ebpf:"next_batch"`
 	NextCell            *ebpf.Variable `ebpf:"next_cell"`
 	NextEra             *ebpf.Variable `ebpf:"next_era"`
@@ -1587,7 +1546,6 @@ type kernelVariables struct {
 	NextTicket          *ebpf.Variable `ebpf:"next_ticket"`
 	NodeOffset          *ebpf.Variable `ebpf:"node_offset"`
 	PageSize            *ebpf.Variable `ebpf:"page_size"`
-	PagesBase           *ebpf.Variable `ebpf:"pages_base"`
 	PercpuRss           *ebpf.Variable `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.Variable `ebpf:"pid_level"`
 	PidSpace            *ebpf.Variable `ebpf:"pid_space"`
@@ -1601,9 +1559,7 @@ type kernelVariables struct {
 	SharedTold          *ebpf.Variable `ebpf:"shared_told"`
 	SmallArrays         *ebpf.Variable `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.Variable `ebpf:"space_filter"`
-	TableLevels         *ebpf.Variable `ebpf:"table_levels"`
 	TreeOffset          *ebpf.Variable `ebpf:"tree_offset"`
-	TreesExact          *ebpf.Variable `ebpf:"trees_exact"`
 	UsedSlots           *ebpf.Variable `ebpf:"used_slots"`
 	WatchBirths         *ebpf.Variable `ebpf:"watch_births"`
 }
@@ -1631,7 +1587,6 @@ type kernelPrograms struct {
 	HeapLeaveLate    *ebpf.Program `ebpf:"heap_leave_late"`
 	KernelFaults     *ebpf.Program `ebpf:"kernel_faults"`
 	LibraryChanged   *ebpf.Program `ebpf:"library_changed"`
-	Locked           *ebpf.Program `ebpf:"locked"`
 	Mapped           *ebpf.Program `ebpf:"mapped"`
 	MmapReturned     *ebpf.Program `ebpf:"mmap_returned"`
 	MremapReturned   *ebpf.Program `ebpf:"mremap_returned"`
@@ -1686,7 +1641,6 @@ func (p *kernelPrograms) Close() error {
 		p.HeapLeaveLate,
 		p.KernelFaults,
 		p.LibraryChanged,
-		p.Locked,
 		p.Mapped,
 		p.MmapReturned,
 		p.MremapReturned,

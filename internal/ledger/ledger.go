@@ -22,9 +22,9 @@ type Capabilities struct {
 	ExactResident bool // RSS counters are per CPU and are summed (kernel 6.2)
 	// ResidentBound is the largest error of resident memory where it is not exact, in bytes for each thread.
 	ResidentBound int64
-	// Copies: pages that processes share since a fork count once in their tree, and what they copy of these counts.
+	// Copies: what processes copy of the pages that they share since a fork is counted.
 	Copies      bool
-	MultiUprobe bool // one link for many sites, without perf events; a trial confirmed it
+	MultiUprobe   bool // one link for many sites, without perf events; a trial confirmed it
 	// NoClock is the reason why CPU times at a boundary are those of each thread's last tick or switch; nil if they are
 	// exact.
 	NoClock error
@@ -116,8 +116,6 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	return l, nil
 }
 
-const heldPages = 66 // a thread adds its pages to the process's at its 66th fault (check_sync_rss_stat)
-
 // configure sets the constants and sizes that depend on the kernel, before loading.
 func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) error {
 	kernel, err := from.kernel.Kernel()
@@ -145,24 +143,25 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: from.multiUprobe, ExactResident: f.ExactResident}
 	l.clocks.cpus, l.Probes.multi = cpus, from.multiUprobe
 	if !f.ExactResident {
+		const heldPages = 66 // a thread adds its pages to the process's at its 66th fault (check_sync_rss_stat)
 		l.cap.ResidentBound = heldPages * int64(o.page())
 	}
 	l.Tracepoints.wanted, l.Tracepoints.alike, l.Tracepoints.detached = copiesOf(f, o), o.alike, o.detached
+	l.Tracepoints.shared = f.shared
+	f.shared.configure(spec)
 	loop := f.Loop && !o.OldKernel
 	if loop {
 		spec.Maps["ticks"].MaxEntries = 1
-	}
-	if l.Tracepoints.shared, err = f.shared.configure(spec, loop); err != nil {
-		return err
 	}
 	for name, value := range map[string]any{
 		"cpus": uint32(cpus), "page_size": o.page(), "change_ring_size": uint32(o.ChangeRing),
 		"boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
 		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset,
 		"held_offset": f.heldOffset, "tree_offset": f.treeOffset, "node_offset": f.nodeOffset,
-		"lingering": o.lingering,
-		"counting":  flag(o.Counters), "program_copies": l.Tracepoints.wanted, "watch_births": flag(o.Births),
+		"lingering": o.lingering, "counting": flag(o.Counters),
+		"program_copies": l.Tracepoints.wanted, "watch_births": flag(o.Births),
 		"boot_offset": bootOffset(), "container_at": f.container,
+		"entire_offset": f.shared.entireOffset, "large_flag": f.shared.largeFlag,
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)

@@ -2,9 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"os"
-	"regexp"
-	"strconv"
 	"testing"
 	"time"
 
@@ -46,7 +43,6 @@ func treeIsItsSum(t *testing.T, l *Ledger, round int) {
 		t.Fatal(err)
 	}
 	sum, alive := make([]int64, len(tree.Tree)), 0
-	var pages, files int64
 	for slot := range l.objects.Processes.MaxEntries() {
 		var p kernelProcess
 		if err := l.objects.Processes.Lookup(slot, &p); err != nil {
@@ -61,12 +57,6 @@ func treeIsItsSum(t *testing.T, l *Ledger, round int) {
 		for m, value := range p.Value {
 			sum[m] += max(value-p.Inherited[m], 0)
 		}
-		files += max(p.Value[event.ResidentFile]-p.Inherited[event.ResidentFile]+
-			p.Value[event.ResidentShmem]-p.Inherited[event.ResidentShmem], 0)
-		pages += anonymousOf(t, p.Pid)
-	}
-	if l.Capabilities().Copies { // each anonymous page counts once, whoever maps it
-		sum[event.ResidentAnon], sum[event.Resident] = pages, pages+files
 	}
 	if alive != 2 || tree.Shared == 0 {
 		t.Errorf("round %d: %d processes, shared %d", round, alive, tree.Shared)
@@ -77,22 +67,4 @@ func treeIsItsSum(t *testing.T, l *Ledger, round int) {
 				event.Meter(m), tree.Tree[m], want, tree.Tree[m]-want)
 		}
 	}
-}
-
-// anonymousOf returns the anonymous memory of a process by Linux, where a page of n processes counts 1/n.
-func anonymousOf(t *testing.T, pid int32) int64 {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`Pss_Anon: +([0-9]+) kB`).FindSubmatch(text)
-	if found == nil {
-		t.Fatalf("no Pss_Anon in %s", text)
-	}
-	n, err := strconv.ParseInt(string(found[1]), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n << 10
 }

@@ -21,7 +21,7 @@ func (wt *Table) Measure(w *Window) Measured {
 	room := wt.processes.limits.MostChildren - wt.children
 	r.eachOther(w, func(p *Process, atStart bool) {
 		if p.isCopyIn(w) {
-			m.share(p.sharedIn(w))
+			m.share(p.Copied)
 		}
 		switch {
 		case !wt.processes.IsBelow(p, w.Process):

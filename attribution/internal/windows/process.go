@@ -76,27 +76,7 @@ func (p *Process) shares(m event.Meter) event.Bytes {
 	if !p.IsForked {
 		return 0
 	}
-	return Uncopied(course.Level{Bytes: p.Copied.Of(m), Meter: m}, p.Gauges.Value(event.Copied))
-}
-
-// Uncopied returns how much of what a process was born with it can still share, if it has copied so many bytes.
-func Uncopied(born course.Level, copied event.Bytes) event.Bytes {
-	if born.Meter != event.Resident && born.Meter != event.ResidentAnon {
-		return born.Bytes
-	}
-	return max(born.Bytes-copied, 0)
-}
-
-// sharedIn returns how much of what a process was born with it can share in a window. What it copied before is its own.
-func (p *Process) sharedIn(w *Window) (out course.Levels) {
-	copied := p.Gauges.Figures(w.Since, true).Of(event.Copied).Start
-	if copied == 0 {
-		return p.Copied
-	}
-	for _, l := range p.Copied {
-		out = append(out, course.Level{Bytes: Uncopied(l, copied), Meter: l.Meter})
-	}
-	return out
+	return p.Copied.Of(m)
 }
 
 // OwnValue returns the present value of a meter without the memory that the process shares with its parent.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/internal/report/doc"
+	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
@@ -68,8 +69,8 @@ func (v *view) figures() {
 
 // copied writes what processes have copied since a fork.
 func (v *view) copied() {
-	if said := words.Copied(v.r.Processes); said != "" {
-		v.Prose("", said)
+	if copied := words.Copied(v.r.Processes); copied != "" {
+		v.Prose("", copied)
 	}
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Page tables: which pages of a range other processes map as well.
+ * The page tables of x86-64: whether another process maps the page at an address as well. They are walked as the
+ * processor does. See discover_map() for the addresses that this takes.
  *
- * For x86: the tables are walked as its processors do. See discover_map() for the addresses that this takes.
+ * They are walked where a page fault begins. Interrupts are off there, so the kernel frees no table meanwhile, as for
+ * its own walks without a lock (mm/gup.c).
  */
 #ifndef IPYTRACER_PAGETABLES_H
 #define IPYTRACER_PAGETABLES_H
@@ -34,18 +36,20 @@ struct mm_struct___forked {
 #pragma clang diagnostic pop
 
 #define PAGE_ANONYMOUS 1
+#define PAGE_KINDS     3 /* with another bit: KSM's, equal pages of any processes */
+
+/* A page fault's error code. */
+#define FAULT_WRITES  3	   /* a write to a page that is there */
+#define FAULT_REFUSED 0x28 /* for another reason: reserved bits, protection keys */
 
 #define ENTRY_PRESENT  1ull
 #define ENTRY_WRITABLE (1ull << 1)
 #define ENTRY_LARGE    (1ull << 7)
-#define ENTRY_HIDDEN \
-	(1ull << 8) /* without ENTRY_PRESENT: there, and may not be used (PROT_NONE); its address is inverted */
-#define ENTRY_ADDRESS 0x000ffffffffff000ull
-#define PAGE_SHIFT    12
-#define TABLE_SHIFT   21 /* bytes that one page table maps */
-#define TABLE_ENTRIES 512
-#define MOST_STEPS    (1u << 22)
-#define MOST_LOOKS    (1u << 20) /* pages of a range that are looked at */
+#define ENTRY_ADDRESS  0x000ffffffffff000ull
+#define PAGE_SHIFT     12
+#define TABLE_SHIFT    21 /* bytes that one page table maps */
+#define TABLE_ENTRIES  512
+#define USER_ADDRESSES 56 /* bits of an address of a process, at most */
 
 /* Set before loading. */
 const volatile __u32 entire_offset = 0; /* of folio->_entire_mapcount, or where that was before 6.1 */
@@ -56,17 +60,17 @@ __u64 map_base;	    /* address of physical address 0 */
 __u64 pages_base;   /* address of page 0's struct page */
 __u32 table_levels; /* of page tables: 4 or 5; 0: not known */
 
-/* Reports whether other processes map an anonymous page; `own` is the number of this process's own entries for it. */
-static __always_inline bool others_map(__u64 page, __s32 own)
+/* Reports whether other processes map an anonymous page that this process maps, too. */
+static __always_inline bool others_map(__u64 page)
 {
 	__u64 head = FIELD(page, page, compound_head), folio = head & 1 ? head - 1 : page;
 	__s32 maps = INT_FIELD(page, page, _mapcount) + 1;
 
-	if (!(FIELD(folio, page, mapping) & PAGE_ANONYMOUS))
+	if ((FIELD(folio, page, mapping) & PAGE_KINDS) != PAGE_ANONYMOUS)
 		return false;
 	if (entire_offset && ((head & 1) || word_at(folio) & large_flag))
 		maps += int_at(folio + entire_offset) + 1;
-	return maps > own;
+	return maps > 1;
 }
 
 /*
@@ -93,27 +97,10 @@ static __always_inline __u64 place_in(__u64 table, __u64 address, __u64 base, __
 	return table + (address >> shift & 511) * 8;
 }
 
-/* Returns the address of an entry for 2 MiB, 0 if there is no page table for it: then for all of `hole`, a power of 2.
- */
-static __always_inline __u64 table_entry(__u64 mm, __u64 address, __u64 *hole)
-{
-	__u64 table = FIELD(mm, mm_struct___forked, pgd), place = place_in(table, address, map_base, table_levels, 30);
-
-	*hole = 1ull << 39;
-	if (!place)
-		return 0;
-	*hole = 1ull << 30;
-	__u64 entry = word_at(place);
-	if (!(entry & ENTRY_PRESENT) || entry & ENTRY_LARGE)
-		return 0;
-	*hole = 1ull << TABLE_SHIFT;
-	return map_base + (entry & ENTRY_ADDRESS) + (address >> TABLE_SHIFT & 511) * 8;
-}
-
 /* Returns the address of the struct page that an entry for `size` bytes leads to. */
 static __always_inline __u64 page_of_entry(__u64 entry, __u64 size)
 {
-	__u64 physical = (entry & ENTRY_PRESENT ? entry : ~entry) & ENTRY_ADDRESS & ~(size - 1);
+	__u64 physical = entry & ENTRY_ADDRESS & ~(size - 1);
 
 	return pages_base + (physical >> PAGE_SHIFT) * bpf_core_type_size(struct page);
 }
@@ -182,85 +169,18 @@ int discover_map(void *unused)
 	return 0;
 }
 
-/* Addresses with their pages, as far as they have been looked at. */
-struct stretch {
-	__u64 mm;
-	__u64 at;
-	__u64 end;
-	__u64 table; /* the page table there, or the first struct page of a large page; 0: not looked up yet */
-	__s64 kept;  /* pages that others map */
-	__s64 left;  /* pages that may be looked at */
-	__u32 large; /* it is a large page */
-	__s32 own;   /* processes that map a page and do not count */
-};
-
-/* Looks up the table at an address, or leaves out the addresses that have none. */
-static __always_inline void next_table(struct stretch *s)
-{
-	__u64 hole, place = table_entry(s->mm, s->at, &hole), entry = place ? word_at(place) : 0;
-
-	s->large = !!(entry & ENTRY_LARGE);
-	if (!(entry & (ENTRY_PRESENT | ENTRY_HIDDEN)))
-		s->at = (s->at | (hole - 1)) + 1;
-	else if (s->large)
-		s->table = page_of_entry(entry, 1 << TABLE_SHIFT);
-	else
-		s->table = map_base + (entry & ENTRY_ADDRESS);
-}
-
-static __always_inline long look_at_page(__u32 i, struct stretch *s)
-{
-	__u64 number = s->at >> PAGE_SHIFT & (TABLE_ENTRIES - 1), page = 0;
-
-	if (s->at >= s->end || s->left <= 0)
-		return 1;
-	if (!s->table) {
-		next_table(s);
-		return 0;
-	}
-	if (s->large) {
-		page = s->table + number * bpf_core_type_size(struct page);
-	} else {
-		__u64 entry = word_at(s->table + number * 8);
-		if (entry & (ENTRY_PRESENT | ENTRY_HIDDEN))
-			page = page_of_entry(entry, 1 << PAGE_SHIFT);
-	}
-	if (page) {
-		s->left--;
-		s->kept += others_map(page, s->own);
-	}
-	s->at += 1 << PAGE_SHIFT;
-	if (number == TABLE_ENTRIES - 1)
-		s->table = 0;
-	return 0;
-}
-REPEATED(look_at_page, struct stretch *)
-
-/*
- * Returns how many pages of a range other processes map as well, without `ending` processes that are about to unmap
- * theirs; -1 if there were too many pages to look at.
- */
-__attribute__((noinline)) __s64 shared_pages(__u64 mm, __u64 from, __u64 to, __u32 ending)
-{
-	struct stretch s = { .mm = mm, .at = from, .end = to, .left = MOST_LOOKS, .own = 1 + ending };
-
-	FORGET(s.left);
-	FORGET(s.kept);
-	FORGET(s.table);
-	FORGET(s.large);
-	REPEAT(MOST_STEPS, look_at_page, &s);
-	return s.at >= to ? s.kept : -1;
-}
-
 /*
  * Returns the struct page of an anonymous page that may only be read, and that another process has, too: a write to
  * that address makes a copy. 0 if there is none.
  */
 __attribute__((noinline)) __u64 will_copy(__u64 mm, __u64 address)
 {
-	__u64 hole, place = table_entry(mm, address, &hole), entry = place ? word_at(place) : 0,
-		    number = address >> PAGE_SHIFT & (TABLE_ENTRIES - 1), page;
+	__u64 place, entry, page, number = address >> PAGE_SHIFT & (TABLE_ENTRIES - 1);
 
+	if (!table_levels || address >> USER_ADDRESSES)
+		return 0;
+	place = place_in(FIELD(mm, mm_struct___forked, pgd), address, map_base, table_levels, TABLE_SHIFT);
+	entry = place ? word_at(place) : 0;
 	if (!(entry & ENTRY_PRESENT))
 		return 0;
 	if (entry & ENTRY_LARGE) {
@@ -269,7 +189,7 @@ __attribute__((noinline)) __u64 will_copy(__u64 mm, __u64 address)
 		entry = word_at(map_base + (entry & ENTRY_ADDRESS) + number * 8);
 		page = page_of_entry(entry, 1 << PAGE_SHIFT);
 	}
-	return entry & ENTRY_PRESENT && !(entry & ENTRY_WRITABLE) && others_map(page, 1) ? page : 0;
+	return entry & ENTRY_PRESENT && !(entry & ENTRY_WRITABLE) && others_map(page) ? page : 0;
 }
 
 #endif
