@@ -24,7 +24,7 @@ type Capabilities struct {
 	ResidentBound int64
 	// Copies: what processes copy of the pages that they share since a fork is counted.
 	Copies      bool
-	MultiUprobe   bool // one link for many sites, without perf events; a trial confirmed it
+	MultiUprobe bool // one link for many sites, without perf events; a trial confirmed it
 	// NoClock is the reason why CPU times at a boundary are those of each thread's last tick or switch; nil if they are
 	// exact.
 	NoClock error
