@@ -37,6 +37,9 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 	case event.ProcessStart:
 		in.join(process, boundary)
 		process.Parent = boundary.Parent
+		if parent := in.Processes.ByPID[boundary.Parent]; parent != nil {
+			parent.Forks()
+		}
 		if !in.hasExecuted(process, boundary) {
 			process.Copied = course.LevelsOf(&boundary.Value, in.GPUs.Meters)
 			process.IsForked, process.IsFound = true, boundary.Late
@@ -106,7 +109,7 @@ func (in *sequence) exec(process *windows.Process, boundary *event.Boundary) {
 		process.Info.Command, _ = in.Limits.Keep(boundary.Command, windows.MaxName)
 	}
 	if process.IsForked { // it was forked with its parent's memory
-		process.Copied, process.IsForked = nil, false
+		process.DropHeritage()
 		process.Life = course.StartFigures(&boundary.Value, in.GPUs.Meters)
 		for i := range process.Life {
 			process.Life[i].Peak = boundary.High[process.Life[i].Meter]

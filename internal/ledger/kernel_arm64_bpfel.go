@@ -679,7 +679,7 @@ type kernelProcess struct {
 	Request       uint32
 	Listed        uint32
 	Untold        uint32
-	Padding       uint32
+	HasForked     uint32
 	Handler       uint64
 	Paged         [4]int64
 	Pages         [4]uint32
