@@ -4,8 +4,8 @@
  *
  * A hit for each page runs anyway (rss_stat). Now and then one of these pages is recorded, with its address and the
  * stack, as a sample of all pages of its kind since the sample before. The distance is drawn, so no pattern of a
- * program can avoid it, and it doubles while samples take over a TOUCH_SHARE of the budget's time. So the samples add
- * up to all that became resident.
+ * program can avoid it. Samples earn time, a TOUCH_SHARE of the budget's, as time passes: the distance doubles where
+ * that is used up, and begins anew after a pause. So the samples add up to all that became resident.
  *
  * Linux names no address here. For a page that the program touched itself it is the operand of the instruction that
  * runs (operand_at). For one that the kernel touched for it, it is in the memory that the system call was
@@ -102,7 +102,8 @@ __attribute__((noinline)) __s64 next_touch(__u32 slot, __u32 member)
 
 /*
  * Pays for a sample, and sets the distance between samples. As time passes samples earn a credit, up to a burst. Where
- * it is used up, the distance grows until samples cost no more than they earn.
+ * it is used up, the distance grows until samples cost no more than they earn. After a pause in which all of a burst
+ * was earned, the distance is the least again: a storm before, an import, says nothing of the cell that follows.
  */
 __attribute__((noinline)) int pay_for_touch(__u32 slot, __u64 from)
 {
@@ -120,6 +121,8 @@ __attribute__((noinline)) int pay_for_touch(__u32 slot, __u64 from)
 	credit = (credit > TOUCH_BURST ? TOUCH_BURST : credit) - spent;
 	if (credit < 0 && spent > earned && interval < MOST_TOUCH)
 		interval *= 2;
+	else if (credit == TOUCH_BURST - spent)
+		interval = LEAST_TOUCH;
 	else if (credit > TOUCH_BURST / 2 && interval > LEAST_TOUCH)
 		interval /= 2;
 	p->touch_credit = credit;

@@ -88,6 +88,7 @@ const (
 	ofFile  = 150 << 20
 	ofShmem = 60 << 20
 	ofSpike = 40 << 20
+	ofSmall = 1 << 20 // of what a process gives back by itself: pages of kernel memory, of Python's arenas
 )
 
 // containerCells returns the cells of TestContainer.
@@ -152,7 +153,8 @@ func TestContainer(t *testing.T) {
 	if c := all[1].Container; !c.Exact || rose(1) < ofFile || rose(1) > ofFile+16<<20 {
 		t.Errorf("150 MiB of page cache: %+v", c)
 	}
-	if c := all[4].Container; c.Exact || c.Highest < c.Start+ofAnon-ofSpike || c.AtLeast < c.Start+ofSpike-c.Bound {
+	if c := all[4].Container; c.Exact || c.Highest < c.Start+ofAnon-ofSpike ||
+		c.AtLeast < c.Start+ofSpike-c.Bound-ofSmall {
 		t.Errorf("a spike below the highest: %+v", c)
 	}
 	checkLine(t, record)

@@ -7,7 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"ipytracer/model"
 )
 
 // varies are the parts of a report that differ between two runs of a notebook, and what replaces them: sizes, shares,
@@ -150,3 +153,47 @@ func countIn(texts, others []string) (count int) {
 	}
 	return count
 }
+
+// origins counts reports by how much of the memory at their highest moment has an origin.
+type origins struct {
+	mu         sync.Mutex
+	all, known int
+}
+
+// add counts a report. It logs the share of its memory that a line of code allocated or touched first, or that is of
+// other processes, of all that came since the attach.
+func (o *origins) add(t *testing.T, r *model.Report) {
+	t.Helper()
+	for _, a := range r.Accounts {
+		if a.At != model.AtHighest {
+			continue
+		}
+		since, named := a.Bytes, int64(0)
+		for _, p := range a.Parts {
+			switch p.Kind {
+			case model.PartBefore:
+				since -= p.Bytes
+			case model.PartLine, model.PartLines, model.PartChildren:
+				named += p.Bytes
+			}
+		}
+		t.Logf("%d %% of %d bytes since the attach have a line or a process", 100*named/max(since, 1), since)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.all++
+		if 10*named >= 9*since {
+			o.known++
+		}
+	}
+}
+
+// check checks that six of seven reports name the origin of nine tenths of their memory.
+func (o *origins) check(t *testing.T) {
+	t.Helper()
+	t.Logf("the origin of 90 %% is known in %d of %d", o.known, o.all)
+	if 7*o.known < 6*o.all || o.all == 0 {
+		t.Errorf("the origin of 90 %% is known in %d of %d reports only", o.known, o.all)
+	}
+}
+
+func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }

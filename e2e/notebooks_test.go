@@ -38,6 +38,7 @@ type tally struct {
 	cells, windows, exactly    int
 	torchWindows, torchExactly int
 	needs, needsWithin         int
+	origins
 }
 
 // TestNotebooks runs ordinary notebooks under the default budget and compares the report of every cell with the client,
@@ -68,6 +69,7 @@ func TestNotebooks(t *testing.T) {
 	if lacking := all.torchWindows - all.torchExactly; all.torchWindows == 0 || lacking > (all.torchWindows+99)/100 {
 		t.Errorf("cpu.torch is exact in %d of %d cells, want 99 %%", all.torchExactly, all.torchWindows)
 	}
+	all.origins.check(t)
 }
 
 // long are notebooks that run one after another in one kernel, as one of 60 cells.
@@ -129,6 +131,7 @@ func checkNotebook(t *testing.T, names []string, all *tally) {
 		checkTyped(t, w, s.results[i])
 	}
 	checkFigures(t, cells, s.results, all)
+	all.origins.add(t, s.report)
 	checkKept(t, cells, s.results)
 	checkSize(t, s)
 	checkReplay(t, s)
@@ -171,8 +174,6 @@ func runNotebooks(t *testing.T, names []string) notebookSession {
 		len(results), mebibytes(int64(len(data))), time.Since(asked).Seconds(), mebibytes(s.highWater))
 	return s
 }
-
-func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 
 // checkTyped compares the client's input and output with the window.
 func checkTyped(t *testing.T, w model.Window, run result) {

@@ -175,6 +175,12 @@ type answerTo struct {
 // truth.
 func TestReports(t *testing.T) {
 	together(t)
+	all := &origins{}
+	t.Run("all", func(t *testing.T) { everyReport(t, all) })
+	all.check(t)
+}
+
+func everyReport(t *testing.T, all *origins) {
 	for name, answers := range strangersAsked {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -191,6 +197,7 @@ func TestReports(t *testing.T) {
 				w.typeAll(r.ToFree)
 			}
 			checkLiving(t, r, w.pid, living)
+			all.add(t, r)
 			if len(r.Accounts) != 2 || r.Accounts[0].At != model.AtHighest || r.Accounts[1].At != model.AtEnd {
 				t.Errorf("accounts: %+v", r.Accounts)
 			}

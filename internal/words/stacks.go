@@ -49,6 +49,10 @@ func PathOf(stack []model.Frame) CallPath {
 	}
 	native, stack := cutNative(stack)
 	var parts []string
+	stack, isHook := withoutKernel(stack)
+	if isHook {
+		parts = append(parts, "display and hooks")
+	}
 	var library []model.Frame // a run of calls in libraries, outermost first
 	for i := len(stack) - 1; i >= 0; i-- {
 		f := stack[i]
@@ -93,6 +97,32 @@ func Frame(f *model.Frame) string {
 		where = path.Base(f.File)
 	}
 	return inLine(where, f.Line, f.Function)
+}
+
+// kernelPackages have the code that runs a kernel's cells.
+var kernelPackages = []string{
+	"runpy", "ipykernel_launcher", "traitlets", "tornado", "asyncio", "ipykernel", "IPython",
+}
+
+// withoutKernel returns a stack without the kernel's own calls around it, if no call in it is the user's. isHook
+// reports whether IPython made the call behind a cell's code: to show a value, or a hook.
+func withoutKernel(stack []model.Frame) (inner []model.Frame, isHook bool) {
+	if _, users := model.Users(stack); users {
+		return stack, false
+	}
+	for i, f := range stack {
+		if i > 0 && (strings.HasSuffix(f.File, "/IPython/core/events.py") ||
+			strings.HasSuffix(f.File, "/IPython/core/displayhook.py")) {
+			return stack[:i], true
+		}
+	}
+	for n := len(stack); n > 1; n-- {
+		f := stack[n-1]
+		if !slices.Contains(kernelPackages, packageOf(f.File)) && f.File != "<frozen runpy>" {
+			return stack[:n], false
+		}
+	}
+	return stack[:min(len(stack), 1)], false
 }
 
 // withoutWrappers returns calls without the wrappers that decorators made; the first call if all are wrappers.

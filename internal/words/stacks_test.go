@@ -1,6 +1,7 @@
 package words
 
 import (
+	"slices"
 	"testing"
 
 	"ipytracer/model"
@@ -74,5 +75,39 @@ func TestFoundLaterStandsInPlaceOfCalls(t *testing.T) {
 	}
 	if _, users := model.Users(stack); users {
 		t.Error("it is taken for the user's own code")
+	}
+}
+
+// TestKernelsCallsAreLeftOut: without a call of the user's, a stack begins where the kernel's own calls end.
+func TestKernelsCallsAreLeftOut(t *testing.T) {
+	installed := func(function, file string) model.Frame {
+		return model.Frame{Function: function, File: "/usr/lib/python3/dist-packages/" + file, Line: 1}
+	}
+	kernel := []model.Frame{
+		installed("InteractiveShell.run_cell", "IPython/core/interactiveshell.py"),
+		installed("Kernel.execute_request", "ipykernel/kernelbase.py"),
+		{Function: "BaseEventLoop.run_forever", File: "/usr/lib/python3.11/asyncio/base_events.py", Line: 607},
+		installed("Application.launch_instance", "traitlets/config/application.py"),
+		{Function: "_run_module_as_main", File: "<frozen runpy>", Line: 198},
+	}
+	figure := []model.Frame{
+		installed("RendererAgg.__init__", "matplotlib/backends/backend_agg.py"),
+		installed("print_figure", "IPython/core/pylabtools.py"),
+		installed("flush_figures", "matplotlib_inline/backend_inline.py"),
+	}
+	trigger := installed("EventManager.trigger", "IPython/core/events.py")
+	for want, stack := range map[string][]model.Frame{
+		"display and hooks › flush_figures … 2 calls in IPython, matplotlib": slices.Concat(figure,
+			[]model.Frame{trigger}, kernel),
+		"flush_figures … 2 calls in IPython, matplotlib": slices.Concat(figure, kernel),
+		"InteractiveShell.run_cell":                      kernel,
+		"In[3] line 2 › EventManager.trigger … 5 calls in traitlets, runpy": slices.Concat(kernel[:0:0],
+			[]model.Frame{{Function: "_run_module_as_main", File: "/usr/lib/python3.9/runpy.py"}}, kernel[:4],
+			[]model.Frame{trigger}, []model.Frame{{Function: "<module>", File: "/tmp/1.py", Line: 2, Execution: 3,
+				ExecutionCount: new(3)}}),
+	} {
+		if got := Stack(stack); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -8,7 +8,7 @@ type Instruction struct {
 	// Emulated: under a uprobe, Linux carries out the instruction itself instead of stepping the thread over a copy.
 	// The field is also valid if Decode returned false, and so is Refused.
 	Emulated bool
-	// Refused: Linux takes no uprobe on the instruction, or a copy of it would do something else.
+	// Refused: Linux takes no uprobe on the instruction, or what runs in its place would do something else.
 	Refused bool
 	// MarksEntry: the instruction only marks a place to which calls through pointers may go. Its kind is [Nop].
 	MarksEntry bool

@@ -158,3 +158,15 @@ func TestEmulated(t *testing.T) {
 		}
 	}
 }
+
+// TestRefused: of all no-ops only that of five bytes takes no probe.
+func TestRefused(t *testing.T) {
+	for code, want := range map[string]bool{
+		"\x0f\x1f\x44\x00\x00": true, "\x0f\x1f\x44\x00\x08": false, "\x0f\x1f\x40\x00": false, "\x90": false,
+		"\x66\x0f\x1f\x44\x00\x00": false, "\x55": false,
+	} {
+		if got := Refused(elf.EM_X86_64, []byte(code)); got != want {
+			t.Errorf("% x: %v", code, got)
+		}
+	}
+}

@@ -47,26 +47,24 @@ func (m moment) account() *model.Account {
 func (m moment) divide(kernel *model.Account) {
 	lines := m.byLines()
 	known := map[int]int64{} // bytes of lines, by the run of their cell
-	takeLines := func(upTo bool) {
+	takeLines := func(certain bool) {
 		for _, l := range lines {
-			if l.UpTo != upTo {
+			if certain == (l.UpTo || l.Sampled) {
 				continue
 			}
-			if l.Bytes > kernel.Left() {
-				l.UpTo = true
-			}
+			l.UpTo = l.UpTo || l.Bytes > kernel.Left() && !l.Sampled
 			known[l.Execution] += kernel.Take(l)
 		}
 	}
-	takeLines(false)
+	takeLines(true)
 	if m.v.first() != residentMeter {
-		takeLines(true)
+		takeLines(false)
 		m.beyondLines(kernel)
 		return
 	}
 	stretches, before, kept := m.standing()
 	kernel.Take(model.AccountPart{Kind: model.PartBefore, Bytes: before})
-	takeLines(true)
+	takeLines(false)
 	m.divideAmong(kernel, stretches, kept, known)
 }
 

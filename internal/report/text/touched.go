@@ -40,7 +40,7 @@ func touched(callers []*caller) (made []*caller) {
 		if isFull {
 			c.AtPeak -= blocks[c.Key()]
 		}
-		return !c.users || isFull && blocks[c.Key()] > 0 && c.AtPeak < least
+		return isFull && blocks[c.Key()] > 0 && c.AtPeak < least
 	})
 }
 
