@@ -36,14 +36,7 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 		}
 	case event.ProcessStart:
 		in.join(process, boundary)
-		process.Parent = boundary.Parent
-		if parent := in.Processes.ByPID[boundary.Parent]; parent != nil {
-			parent.Forks()
-		}
-		if !in.hasExecuted(process, boundary) {
-			process.Copied = course.LevelsOf(&boundary.Value, in.GPUs.Meters)
-			process.IsForked, process.IsFound = true, boundary.Late
-		}
+		in.fork(process, boundary)
 	case event.ProcessExec:
 		in.exec(process, boundary)
 	case event.ProcessExit:
@@ -72,6 +65,18 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 		in.activity.EndExperiment(process, boundary)
 	case event.MeterShed, event.MeterBack:
 		in.pauseProbes(tree, boundary)
+	}
+}
+
+// fork takes in the beginning of a process that another one has forked.
+func (in *sequence) fork(process *windows.Process, boundary *event.Boundary) {
+	process.Parent = boundary.Parent
+	if parent := in.Processes.ByPID[boundary.Parent]; parent != nil {
+		parent.Forks()
+	}
+	if !in.hasExecuted(process, boundary) {
+		process.Copied = course.LevelsOf(&boundary.Value, in.GPUs.Meters)
+		process.IsForked, process.IsFound = true, boundary.Late
 	}
 }
 

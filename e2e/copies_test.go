@@ -59,7 +59,8 @@ func copies(t *testing.T) (known map[string]copyTruth, r *model.Report) {
 // what Linux says, and lower by no more than the bound; with workers that only write, hardly lower.
 func TestCopies(t *testing.T) {
 	together(t)
-	const near, nearParent, nearTree = 512 << 10, 2 << 20, 4 << 20 // the parent copies while it starts its children, too
+	const near = 512 << 10
+	const nearParent, nearTree = 2 << 20, 4 << 20 // the parent copies while it starts its children, too
 	known, r := copies(t)
 	if len(known) != 16 {
 		t.Fatalf("it says only %v", known)

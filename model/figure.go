@@ -27,8 +27,8 @@ func (f Figure) Equal(other Figure) bool {
 	return same && f == other
 }
 
-// Own returns figures without what a forked process shares with its parent at the end: shared, by meter. Both may be nil.
-// At the start it shared what it has copied since, too. The peak is taken to be after the copies.
+// Own returns figures without what a forked process shares with its parent at the end: shared, by meter. Both may be
+// nil. At the start it shared what it has copied since, too. The peak is taken to be after the copies.
 func Own(figures map[string]Figure, shared map[string]int64) map[string]Figure {
 	if len(shared) == 0 {
 		return figures

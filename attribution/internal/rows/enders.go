@@ -73,8 +73,8 @@ func (en Enders) samePIDs(p *windows.Process) bool {
 	})
 }
 
-// shared returns, by meter, the most bytes that a process shares with its parent once it has copied so many: memory that
-// it got by a fork, before it executes another program. nil for none.
+// shared returns, by meter, the most bytes that a process shares with its parent once it has copied so many: memory
+// that it got by a fork, before it executes another program. nil for none.
 func (en Enders) shared(process *windows.Process, copied event.Bytes) (out map[string]int64) {
 	for _, l := range process.Copied {
 		n := process.Uncopied(l, copied)

@@ -152,8 +152,8 @@ func compareWorkload(w Workload, truths []Truth, r *model.Report) (out Test, err
 	return out, nil
 }
 
-// copiedOf returns the bytes by which a tree's meter is higher because a child has copied memory: those that it is known
-// to have copied, and at most how many others. Both are 0 where copies are not counted.
+// copiedOf returns the bytes by which a tree's meter is higher because a child has copied memory: those that it is
+// known to have copied, and at most how many others. Both are 0 where copies are not counted.
 func copiedOf(w Workload, meter string, r *model.Report) (known, others int64) {
 	const mostOthers = 1 << 20
 	for i := range r.Processes {
