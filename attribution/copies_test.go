@@ -52,3 +52,33 @@ func TestCopied(t *testing.T) {
 		t.Errorf("in the next cell: %+v", tree)
 	}
 }
+
+// TestCopiedAfterFork: what a child copies once it has forked itself may be what it shares with its own child. Of its
+// parent it can share as much as before.
+func TestCopiedAfterFork(t *testing.T) {
+	s := newScript()
+	start := s.events[0].(*event.Start)
+	start.Meters = append(start.Meters, event.MeterSource{Meter: event.Copied, Source: "c", Exact: true})
+	s.openCell(1, true)
+	s.born(200, 50)
+	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
+	s.born(300, 50)
+	s.boundary(event.ProcessStart, 300, func(b *event.Boundary) { b.Parent = 200 })
+	s.copied(10) // by 200: the reading of 300 is in the boundary itself
+	s.order = []int32{main, 300, 200}
+	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeOK })
+	s.copied(30)
+	s.openCell(2, true)
+	s.copied(30)
+	s.closeCell(2, event.OutcomeOK)
+	s.copied(30)
+	s.boundary(event.Detached, main)
+	r := s.run(t)
+	for _, c := range nth(t, r, model.Cell, 0).Children {
+		want := map[int]int64{200: 40, 300: 50}[c.PID]
+		expect(t, "shared", c.Shared["cpu.resident"], want)
+	}
+	if tree := nth(t, r, model.Cell, 1).Tree["cpu.resident"]; tree.Exact || *tree.Bound != 90 {
+		t.Errorf("in the next cell: %+v, bound %d", tree, *tree.Bound)
+	}
+}

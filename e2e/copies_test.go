@@ -146,3 +146,55 @@ func TestForksWithoutEnd(t *testing.T) {
 		t.Errorf("the tracer has %d with 2,000 forks, and %d with 200", most[1], most[0])
 	}
 }
+
+// readInWorkers has two workers that read all that DATA is, once each.
+const readInWorkers = `import multiprocessing
+import numpy as np
+data = DATA
+def read(number):
+    return sum(1 for each in data if each is None) if isinstance(data, list) else float(data.sum())
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map(read, range(8), chunksize=1))
+`
+
+// TestCopiedByWorkers: workers that only read a list copy it, which the report says, with advice. Who follows the
+// advice, and puts the same numbers into an array, has no copies of it.
+func TestCopiedByWorkers(t *testing.T) {
+	together(t)
+	const advice = "data in a NumPy or Arrow array is read without a copy"
+	for _, c := range []struct {
+		data    string
+		advised bool
+	}{
+		{"[float(i) for i in range(2_000_000)]", true},
+		{"np.array([float(i) for i in range(2_000_000)])", false},
+	} {
+		folder := t.TempDir()
+		recording, out := filepath.Join(folder, "run.arrows"), filepath.Join(folder, "out.json")
+		if said, err := exec.Command(binary, "run", "--quiet", "--record", recording, "--", python(), "-c",
+			strings.ReplaceAll(readInWorkers, "DATA", c.data)).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		said, err := exec.Command(binary, "report", recording).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := exec.Command(binary, "report", recording, "-q", "--format", "json", "-o", out).Run(); err != nil {
+			t.Fatal(err)
+		}
+		var most int64
+		for _, p := range readReport(t, out).Processes {
+			if p.Parent != 0 {
+				most = max(most, p.Meters[event.Copied.String()].Peak)
+			}
+		}
+		text := strings.Join(strings.Fields(string(said)), " ")
+		if strings.Contains(text, advice) != c.advised {
+			t.Errorf("with %s, a worker copied %d bytes: %s", c.data, most, said)
+		}
+		if isMuch := most > 16<<20; isMuch != c.advised {
+			t.Errorf("with %s, a worker copied %d bytes", c.data, most)
+		}
+		t.Logf("%s: %d bytes", c.data, most)
+	}
+}
