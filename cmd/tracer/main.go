@@ -71,8 +71,10 @@ Exit status:
 
 		SilenceUsage: true,
 		Args:         console.Args(cobra.NoArgs),
-		RunE:         func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:      c.Version,
+		RunE:         func(cmd *cobra.Command, _ []string) error { return inventory.Stand(cmd.Context(), c) },
 	}
+	root.SetVersionTemplate("tracer {{.Version}}\n")
 	root.SetOut(c.Out)
 	root.SetErr(c.Err)
 	root.SetIn(c.In)

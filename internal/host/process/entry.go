@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -173,8 +174,7 @@ func frontendOfFile(file string) string {
 
 // parents are the programs that start kernels, by the beginning of their module or script name. The first match counts.
 var parents = []struct{ prefix, frontend string }{
-	{"jupyterhub-singleuser", "JupyterHub"},
-	{"jupyterhub.singleuser", "JupyterHub"},
+	{"jupyterhub", "JupyterHub"},
 	{"jupyter-labhub", "JupyterHub"},
 	{"jupyter-lab", "JupyterLab"},
 	{"jupyterlab", "JupyterLab"},
@@ -196,10 +196,7 @@ var parents = []struct{ prefix, frontend string }{
 // frontendOfParent guesses the front end from the command line of a kernel's parent.
 func frontendOfParent(args []string) string {
 	e := parseEntry(args)
-	name := e.module
-	if name == "" {
-		name = path.Base(e.script)
-	}
+	name := cmp.Or(e.module, path.Base(e.script))
 	if (name == "jupyter" || strings.HasPrefix(name, "jupyter.")) && len(e.args) > 0 {
 		name = "jupyter-" + e.args[0]
 	}

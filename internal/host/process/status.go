@@ -23,6 +23,7 @@ type Status struct {
 	CapsHeld CapabilitySet // effective ones
 	Ignored  uint64        // signals that it ignores: signal n is bit n - 1
 	Caught   uint64        // signals that it handles, in the same form
+	Shadowed bool          // its threads have shadow stacks (x86-64, since Linux 6.6)
 
 	// Sizes in bytes. VmData is exact to the page (mm->data_vm). Since Linux 6.2 the resident sizes are counted for
 	// each CPU, and may be off by a batch of pages for each.
@@ -112,6 +113,8 @@ func (st *Status) set(key string, values [][]byte) bool {
 		return setHex(&st.Ignored, values)
 	case "SigCgt":
 		return setHex(&st.Caught, values)
+	case "x86_Thread_features":
+		st.Shadowed = bytes.Contains(bytes.Join(values, nil), []byte("shstk"))
 	case "VmSize":
 		return setKiB(&st.AddressSpaceBytes, values)
 	case "VmData":

@@ -29,6 +29,9 @@ func (i *Interpreters) Open(pid int) (_ *tracee.Python, err error) {
 	if found.Err != nil {
 		return nil, fmt.Errorf("pid %d: %w", pid, found.Err)
 	}
+	if st, err := i.FS.Proc(pid).Status(); err == nil && st.Shadowed {
+		return nil, fmt.Errorf("pid %d: %w", pid, errShadowed)
+	}
 	p.Binary, p.Sites = found.binary, found.sites
 	if p.Memory, err = i.FS.Proc(pid).OpenMemory(); err != nil {
 		return nil, memoryClosed(pid, err)
@@ -56,6 +59,14 @@ type Interpreters struct {
 	FS       process.FS
 	Analyses *Analyses // nil: nothing is kept for other sessions
 	Known    map[readFile]interpreter
+}
+
+// errShadowed refuses a process with shadow stacks. Where Linux carries out a call under a uprobe, it does not write the
+// return address to the shadow stack (emulate_push_stack, arch/x86/kernel/uprobes.c, until 7.1 at least): the process
+// would be killed at the return.
+var errShadowed = &cpython.UnsupportedError{
+	Reason: "its threads have shadow stacks, which Linux's uprobes do not keep; start it without: " +
+		"GLIBC_TUNABLES=glibc.cpu.x86_shstk=off",
 }
 
 // maxInterpreters is the largest number of interpreters that a session remembers.
