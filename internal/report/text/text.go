@@ -69,7 +69,7 @@ func (v *view) figures() {
 
 // copied writes what processes have copied since a fork.
 func (v *view) copied() {
-	if copied := words.Copied(v.r.Processes); copied != "" {
+	if copied := words.Copied(v.r); copied != "" {
 		v.Prose("", copied)
 	}
 }
