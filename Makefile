@@ -226,8 +226,13 @@ check-page: $(PAGE_MODULES) ## the committed program of the page is what its sou
 	scripts/check-page.sh
 
 .PHONY: test-page
-test-page: $(PAGE_MODULES) ## open the pages of the fixtures in Chromium: every size is the report's, nothing runs (TRACER_CHROMIUM=PATH)
-	cd $(PAGE) && npm run --silent test
+test-page: $(PAGE_MODULES) ## open the pages of the fixtures, and the site, in Chromium: every size is the report's, nothing runs (TRACER_CHROMIUM=PATH)
+	site=$$(mktemp -d) && trap 'rm -rf "$$site"' EXIT && scripts/go.sh run $(GO) run ./cmd/site "$$site" && \
+	cd $(PAGE) && TRACER_SITE="$$site" npm run --silent test
+
+.PHONY: site
+site: ## write the page that opens a recording in a browser, for any web server, into SITE, a new folder (site)
+	scripts/go.sh run $(GO) run ./cmd/site "$(or $(SITE),site)"
 
 VIEWERS := internal/report/viewers
 VIEWERS_MODULES := $(VIEWERS)/node_modules/.package-lock.json

@@ -1,7 +1,7 @@
 package windows
 
 import (
-	"golang.org/x/sys/unix"
+	"fmt"
 
 	"ipytracer/event"
 	"ipytracer/internal/words"
@@ -40,13 +40,9 @@ func EndingOf(p *Process) *model.Ending {
 	out := &model.Ending{
 		OutOfMemory: e.OutOfMemory, Likely: e.Likely, Resident: int64(p.Last.resident), Mapped: int64(p.Last.mapped),
 	}
-	if status := unix.WaitStatus(e.Status); status.Signaled() {
-		if out.Signal = unix.SignalName(status.Signal()); out.Signal == "" {
-			out.Signal = status.Signal().String()
-		}
-	} else {
-		exit := status.ExitStatus()
-		out.ExitStatus = &exit
+	status := waitStatus(e.Status)
+	if out.Signal = status.signal(); out.Signal == "" {
+		out.ExitStatus = new(status.exit())
 	}
 	if e.Limit.Kind != "" {
 		hit := limitOf(e.Limit)
@@ -66,12 +62,11 @@ func limitOf(l event.Limit) model.Limit {
 
 // howKilled returns the note on a process that a signal ended, nil if no signal did.
 func howKilled(e *event.Ending) *Note {
-	status := unix.WaitStatus(e.Status)
-	switch {
-	case e.OutOfMemory:
+	if e.OutOfMemory {
 		return NewNote(words.OutOfMemory)
-	case status.Signaled():
-		return &Note{Note: words.Note{Kind: words.EndedBy, Name: unix.SignalName(status.Signal())}}
+	}
+	if signal := waitStatus(e.Status).signal(); signal != "" {
+		return &Note{Note: words.Note{Kind: words.EndedBy, Name: signal}}
 	}
 	return nil
 }
@@ -85,3 +80,30 @@ func (ps *Processes) SetPool(e *event.Holders) {
 		p.Pool, _ = ps.limits.Keep(words.Bounded(e.Pool, MaxPool), MaxPool)
 	}
 }
+
+// waitStatus is how a process ended, in Linux's own form (wait(2), x86-64 and arm64). A recording is also read where
+// there is no Linux.
+type waitStatus uint32
+
+// signalNames are Linux's signals by number.
+var signalNames = [...]string{
+	1: "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGUSR1",
+	"SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT", "SIGCHLD", "SIGCONT", "SIGSTOP", "SIGTSTP",
+	"SIGTTIN", "SIGTTOU", "SIGURG", "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO", "SIGPWR",
+	"SIGSYS",
+}
+
+// signal returns the name of the signal that ended the process, "" if none did.
+func (s waitStatus) signal() string {
+	switch n := int(s & 0x7f); {
+	case n == 0 || n == 0x7f: // it exited, or is only stopped
+		return ""
+	case n < len(signalNames):
+		return signalNames[n]
+	default:
+		return fmt.Sprintf("signal %d", n)
+	}
+}
+
+// exit returns the exit status of a process that no signal ended.
+func (s waitStatus) exit() int { return int(s >> 8 & 0xff) }

@@ -46,7 +46,8 @@ func standing(list Listing, mayTrace bool) (lines []string) {
 		lines = append(lines, fmt.Sprintf("To see what each of its cells needs, type: %stracer attach %d", sudo,
 			list.Rows[0].PID))
 	default:
-		lines = append(lines, "To see what each of their cells needs, type: "+sudo+"tracer attach   (it asks which one)")
+		lines = append(lines, "To see what each of their cells needs, type: "+sudo+
+			"tracer attach   (it asks which one)")
 	}
 	if list.Hidden > 0 {
 		lines = append(lines, fmt.Sprintf("%s of other users are not shown: sudo tracer kernels",

@@ -1,0 +1,168 @@
+//go:build !js
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/report/html"
+)
+
+// page has the files of the site beside the program itself.
+//
+//go:embed page
+var page embed.FS
+
+func main() {
+	if len(os.Args) != 2 || strings.HasPrefix(os.Args[1], "-") {
+		fmt.Fprintln(os.Stderr, "usage: site DIR")
+		os.Exit(2)
+	}
+	if err := writeSite(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "site:", err)
+		os.Exit(1)
+	}
+}
+
+// program is the file of the compiled program, packed: the page unpacks it, so any web server will do.
+const program = "tracer.wasm.gz"
+
+// writeSite writes the site into a folder that is new or empty.
+func writeSite(dir string) error {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s is not empty", dir)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	wasm, err := compile()
+	if err != nil {
+		return err
+	}
+	glue, err := os.ReadFile(filepath.Join(goRoot(), "lib", "wasm", "wasm_exec.js"))
+	if err != nil {
+		return fmt.Errorf("find Go's own part of the page: %w", err)
+	}
+	licences, err := licences()
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{program: wasm, "wasm_exec.js": glue, "licenses.txt": licences}
+	entries, err := page.ReadDir("page")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if files[e.Name()], err = page.ReadFile("page/" + e.Name()); err != nil {
+			return err
+		}
+	}
+	files["index.html"] = bytes.Replace(files["index.html"], []byte("POLICY"), []byte(policy()), 1)
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compile compiles this package for a browser, and packs the result.
+func compile() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "ipytracer-site-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "tracer.wasm")
+	if _, err := forBrowser("build", "-trimpath", "-ldflags=-s -w", "-o", path, itself); err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = w.Write(content); err == nil {
+		err = w.Close()
+	}
+	return packed.Bytes(), err
+}
+
+// itself is this package.
+const itself = "ipytracer/cmd/site"
+
+// forBrowser runs a command of Go's for the browser's platform, and returns its output.
+func forBrowser(arguments ...string) ([]byte, error) {
+	cmd := exec.Command(filepath.Join(goRoot(), "bin", "go"), arguments...)
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s", arguments[0], err, said.Bytes())
+	}
+	return out, nil
+}
+
+// licences returns the licences of what the site contains: Go's, and those of all modules in the program.
+func licences() ([]byte, error) {
+	out, err := forBrowser("list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}", itself)
+	if err != nil {
+		return nil, err
+	}
+	modules := strings.Split(strings.TrimSpace(string(out)), "\n")
+	slices.Sort(modules)
+	var b bytes.Buffer
+	for _, module := range append([]string{"Go\t" + goRoot()}, slices.Compact(modules)...) {
+		name, folder, _ := strings.Cut(module, "\t")
+		if folder == "" { // the standard library's
+			continue
+		}
+		texts, err := filepath.Glob(filepath.Join(folder, "LICEN[CS]E*"))
+		if err != nil || len(texts) == 0 {
+			return nil, fmt.Errorf("%s has no licence in %s", name, folder)
+		}
+		for _, path := range texts {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(&b, "%s\n\n%s\n\n", strings.TrimSpace(name), bytes.TrimSpace(text))
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// goRoot returns the folder of the Go that compiles, whose part of the page must be of the same version.
+func goRoot() string {
+	if out, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
+		return strings.TrimSpace(string(out))
+	}
+	return runtime.GOROOT()
+}
+
+// policy returns the content policy of the site. It may load its own files only. The report is shown in a frame, which
+// inherits this policy, so it also allows the report's own program and style sheet, by their hashes.
+func policy() string {
+	report := map[string]string{}
+	for directive := range strings.SplitSeq(html.Policy(html.Options{}), ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), " ")
+		report[name] = value
+	}
+	return "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' " + report["script-src"] +
+		"; style-src 'self' " + report["style-src"] + "; connect-src 'self'; worker-src 'self'; " +
+		"frame-src 'self' blob:; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+}
