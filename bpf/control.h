@@ -179,8 +179,6 @@ static __always_inline void attach(__u64 task, bool root)
 	};
 	if (!take_in(task, &m, &why))
 		return;
-	if (!root)
-		exchange(&has_shared, 1);
 	request.slot = m.slot;
 	request.done++;
 }

@@ -6,8 +6,6 @@
  * page fault itself is seen before it is handled: a write to a page that is there makes a copy if another process maps
  * the page, too, and lets the process keep it if not.
  *
- * The programs are attached once a process forks: in a session without forks, page faults cost no more for them.
- *
  * A tree has each copy of a process that has not forked itself: it shares with its parent only, and has the less from
  * it. So the process adds at most its own pages. What others copy may be gone with their children, and is not added.
  */

@@ -107,25 +107,18 @@ static __always_inline bool is_named_python(__u64 mm)
 	return text && !bpf_probe_read_kernel(name, sizeof(name), (void *)text) && starts_with(name, "python", 6);
 }
 
-/* Wakes user space up at once. */
-static __always_inline void wake_up(void)
-{
-	struct header h = { .kind = RECORD_NUDGE };
-
-	bpf_ringbuf_output(&boundaries, &h, sizeof(h), BPF_RB_FORCE_WAKEUP);
-}
-
 #define BIRTH_REST 500000000ULL /* nanoseconds */
 
 /* Wakes user space up for a birth. A program may execute Pythons for ever: no more often than each BIRTH_REST. */
 static __always_inline void tell_birth(void)
 {
 	__u64 now = bpf_ktime_get_ns();
+	struct header h = { .kind = RECORD_NUDGE };
 
 	if (now - born_told < BIRTH_REST)
 		return;
 	born_told = now;
-	wake_up();
+	bpf_ringbuf_output(&boundaries, &h, sizeof(h), BPF_RB_FORCE_WAKEUP);
 }
 
 /*
@@ -200,8 +193,6 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 		.inputs = -1,
 	};
 	draw_boundary(&why); /* the child does not run yet */
-	if (!*(volatile __u32 *)&has_shared && !exchange(&has_shared, 1))
-		wake_up();
 	return 0;
 }
 

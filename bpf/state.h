@@ -87,7 +87,6 @@ struct {
 	__uint(value_size, sizeof(struct closed_slot));
 } closed_slots SEC(".maps");
 struct MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, 1, 0) anchor SEC(".maps");
-__u32 has_shared; /* a process has been forked: user space is to attach the programs at page faults */
 /* Notes of the copies of the programs at tracepoints on a CPU: see copies.h. */
 #define COPIES 3
 enum tracepoint { AT_RSS_STAT, AT_MMAP_LOCK_RELEASED, AT_FORK, AT_EXEC, AT_EXIT, AT_PAGE_FAULT, TRACEPOINTS };

@@ -79,7 +79,6 @@ var probing = []uint32{
 	unix.BPF_MAP_DELETE_BATCH,
 	unix.BPF_PROG_TEST_RUN, unix.BPF_OBJ_GET_INFO_BY_FD, unix.BPF_LINK_CREATE, unix.BPF_LINK_UPDATE,
 	unix.BPF_LINK_DETACH, unix.BPF_ITER_CREATE,
-	unix.BPF_RAW_TRACEPOINT_OPEN, // of a program that is loaded
 }
 
 // rules returns the system calls that a session makes once the kernel half is loaded. Those for NVML are made by its

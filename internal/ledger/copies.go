@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -16,7 +15,7 @@ type tracepoint struct {
 	name    string
 	program string
 	copies  uint32 // copies of the program where tracepoints are preemptible, at most COPIES of bpf/state.h
-	later   bool   // attached once a process has forked, for [sharedPages]
+	faults  bool   // for [sharedPages] only
 }
 
 // tracepoints are the programs at tracepoints. The kernel runs a program for one thread at a time on each CPU. Where
@@ -41,7 +40,6 @@ type Tracepoints struct {
 	detached uint32 // for tests: the number of first copies that are not attached; the last copy always is
 
 	shared   sharedPages
-	complete bool              // those for later are attached, too
 	programs [][]*ebpf.Program // by tracepoint; the first copy of each is the object's
 	links    []link.Link       // kept referenced, else the garbage collector closes them
 	losses   missedEvents
@@ -102,12 +100,11 @@ func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o 
 	return collection.Assign(objects)
 }
 
-// attach attaches the copies of the programs that are attached later, or of the others: one after another, as a
-// tracepoint runs programs in the order in which they were attached (func_add, kernel/tracepoint.c). Raw tracepoints
-// need no tracefs.
-func (t *Tracepoints) attach(later bool) error {
+// attach attaches the copies, one after another: a tracepoint runs programs in the order in which they were attached
+// (func_add, kernel/tracepoint.c). Raw tracepoints need no tracefs.
+func (t *Tracepoints) attach() error {
 	for i, at := range tracepoints {
-		if at.later != later {
+		if at.faults && !t.shared.known {
 			continue
 		}
 		for number, p := range t.programs[i] {
@@ -124,28 +121,12 @@ func (t *Tracepoints) attach(later bool) error {
 	return nil
 }
 
-// attachLater attaches the programs for later, if it is time.
-func (t *Tracepoints) attachLater(objects *kernelObjects) error {
-	if t.complete || !t.shared.known {
-		return nil
-	}
-	var due uint32
-	if err := objects.HasShared.Get(&due); err != nil {
-		return fmt.Errorf("read whether a process has forked: %w", err)
-	}
-	if due == 0 {
-		return nil
-	}
-	t.complete = true
-	return t.attach(true)
-}
-
 func (t *Tracepoints) detach() error {
 	var errs []error
 	for _, attached := range t.links {
 		errs = append(errs, attached.Close())
 	}
-	t.links, t.complete = nil, false
+	t.links = nil
 	return errors.Join(errs...)
 }
 
@@ -155,7 +136,7 @@ func (t *Tracepoints) Beside(compared func() error) error {
 	if err := t.detach(); err != nil {
 		return err
 	}
-	return errors.Join(compared(), t.attach(false))
+	return errors.Join(compared(), t.attach())
 }
 
 // close detaches all copies, and unloads the further copies. The first copies belong to the object.

@@ -22,7 +22,6 @@ func TestForked(t *testing.T) {
 		does                                string
 		copies, mostCopies, adds, mostAdded int // pages: copies counted, and what it adds to its tree
 	}{
-		{"does nothing", 0, others, 0, others}, // page faults are watched from the first fork on
 		{"writes", pages / 2, pages/2 + others, pages / 2, pages/2 + others},
 		{"writes in vain", 0, 20*pages + others, 0, pages + others}, // an attempt is taken for a copy
 		{"forks", pages, pages + 3*others, pages / 2, pages/2 + others},

@@ -1089,7 +1089,6 @@ const (
 	kernelVarFoundThreads        = "found_threads"
 	kernelVarGroupHits           = "group_hits"
 	kernelVarGroupShift          = "group_shift"
-	kernelVarHasShared           = "has_shared"
 	kernelVarHaveCast            = "have_cast"
 	kernelVarHaveLoop            = "have_loop"
 	kernelVarHeldOffset          = "held_offset"
@@ -1329,7 +1328,6 @@ type kernelVariableSpecs struct {
 	FoundThreads        *ebpf.VariableSpec `ebpf:"found_threads"`
 	GroupHits           *ebpf.VariableSpec `ebpf:"group_hits"`
 	GroupShift          *ebpf.VariableSpec `ebpf:"group_shift"`
-	HasShared           *ebpf.VariableSpec `ebpf:"has_shared"`
 	HaveCast            *ebpf.VariableSpec `ebpf:"have_cast"`
 	HaveLoop            *ebpf.VariableSpec `ebpf:"have_loop"`
 	HeldOffset          *ebpf.VariableSpec `ebpf:"held_offset"`
@@ -1540,7 +1538,6 @@ type kernelVariables struct {
 	FoundThreads        *ebpf.Variable `ebpf:"found_threads"`
 	GroupHits           *ebpf.Variable `ebpf:"group_hits"`
 	GroupShift          *ebpf.Variable `ebpf:"group_shift"`
-	HasShared           *ebpf.Variable `ebpf:"has_shared"`
 	HaveCast            *ebpf.Variable `ebpf:"have_cast"`
 	HaveLoop            *ebpf.Variable `ebpf:"have_loop"`
 	HeldOffset          *ebpf.Variable `ebpf:"held_offset"`

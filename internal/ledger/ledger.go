@@ -110,7 +110,7 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 		return nil, err
 	}
 	l.cap.Copies = l.Tracepoints.shared.known
-	if err := l.Tracepoints.attach(false); err != nil {
+	if err := l.Tracepoints.attach(); err != nil {
 		return nil, err
 	}
 	return l, nil

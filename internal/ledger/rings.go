@@ -99,9 +99,6 @@ func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 	if err := s.bell.wait(deadline); err != nil {
 		return err
 	}
-	if err := s.tracepoints.attachLater(s.objects); err != nil {
-		return err
-	}
 	if err := s.readBoundaries(sink); err != nil {
 		return err
 	}

@@ -263,7 +263,6 @@ objects = [str(i) for i in range(10 ** 9, 10 ** 9 + 1_000_000)]
 kept, sleeps, at_birth = [], [], 0
 gc.collect()
 gc.freeze()
-Child(lambda: 0).end()      # the tracer watches page faults from the first fork on
 for each in (half, reads_objects, reads_array, parent_writes, parent_alone, reads_into, grandchild, two, huge_pages,
              child_frees, child_advises, parent_frees, last_keeps, last_ends, executes):
     way(each)
