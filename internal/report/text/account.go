@@ -49,10 +49,10 @@ func (m moment) divide(kernel *model.Account) {
 	known := map[int]int64{} // bytes of lines, by the run of their cell
 	takeLines := func(certain bool) {
 		for _, l := range lines {
-			if certain == (l.UpTo || l.Sampled) {
+			if isMap := words.IsOutermost(l.Meter) && m.v.first() == residentMeter; certain == (isMap || l.Sampled) {
 				continue
 			}
-			l.UpTo = l.UpTo || l.Bytes > kernel.Left() && !l.Sampled
+			l.UpTo = l.Bytes > kernel.Left() && !l.Sampled
 			known[l.Execution] += kernel.Take(l)
 		}
 	}
