@@ -81,8 +81,7 @@ func (ps *Processes) SetPool(e *event.Holders) {
 	}
 }
 
-// waitStatus is how a process ended, in Linux's own form (wait(2), x86-64 and arm64). A recording is also read where
-// there is no Linux.
+// waitStatus is how a process ended, in Linux's own form (wait(2)). A recording is also read where there is no Linux.
 type waitStatus uint32
 
 // signalNames are Linux's signals by number.

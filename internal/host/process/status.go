@@ -23,7 +23,7 @@ type Status struct {
 	CapsHeld CapabilitySet // effective ones
 	Ignored  uint64        // signals that it ignores: signal n is bit n - 1
 	Caught   uint64        // signals that it handles, in the same form
-	Shadowed bool          // its threads have shadow stacks (x86-64, since Linux 6.6)
+	Shadowed bool          // its threads have shadow stacks (since Linux 6.6)
 
 	// Sizes in bytes. VmData is exact to the page (mm->data_vm). Since Linux 6.2 the resident sizes are counted for
 	// each CPU, and may be off by a batch of pages for each.
@@ -69,13 +69,15 @@ func (st *Status) User() (uid, gid uint32, ok bool) {
 	return st.UID, st.GID, sameUser && sameGroup
 }
 
-// parseStatus parses the text. Of two lines with the same key, the later one counts: the process's name comes first,
-// and may forge lines if Linux does not escape newlines in it.
+// parseStatus parses the text. Of two lines with one key the later counts: a process's name may forge earlier ones.
 func parseStatus(data []byte) (Status, bool) {
 	st := Status{TGID: -1}
 	good := true
 	for line := range bytes.Lines(data) {
 		key, value, ok := bytes.Cut(line, []byte(":"))
+		if bytes.HasSuffix(key, []byte("_Thread_features")) {
+			st.Shadowed = bytes.Contains(value, []byte("shstk"))
+		}
 		if ok && !st.set(string(key), bytes.Fields(value)) {
 			good = false
 		}
@@ -113,8 +115,6 @@ func (st *Status) set(key string, values [][]byte) bool {
 		return setHex(&st.Ignored, values)
 	case "SigCgt":
 		return setHex(&st.Caught, values)
-	case "x86_Thread_features":
-		st.Shadowed = bytes.Contains(bytes.Join(values, nil), []byte("shstk"))
 	case "VmSize":
 		return setKiB(&st.AddressSpaceBytes, values)
 	case "VmData":

@@ -62,11 +62,11 @@ type Interpreters struct {
 }
 
 // errShadowed refuses a process with shadow stacks. Where Linux carries out a call under a uprobe, it does not write
-// the return address to the shadow stack (emulate_push_stack, arch/x86/kernel/uprobes.c, until 7.1 at least): the
-// process would be killed at the return.
+// the return address to the shadow stack (emulate_push_stack of its uprobes, until 7.1 at least): the process would be
+// killed at the return.
 var errShadowed = &cpython.UnsupportedError{
-	Reason: "its threads have shadow stacks, which Linux's uprobes do not keep; start it without: " +
-		"GLIBC_TUNABLES=glibc.cpu.x86_shstk=off",
+	Reason: "its threads have shadow stacks, which Linux's uprobes do not keep; docs/KNOWN_ISSUES.md says how to " +
+		"start it without",
 }
 
 // maxInterpreters is the largest number of interpreters that a session remembers.
