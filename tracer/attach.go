@@ -55,10 +55,15 @@ func attachStopped(pid int, o Options) (*Session, error) {
 	})
 }
 
+// MayTrace reports whether this program may trace: as root, or by its capabilities.
+func MayTrace() bool {
+	return os.Geteuid() == 0 || (process.FS{}).Facts().Capabilities.MayLoadBPF()
+}
+
 // start makes a session and calls attach, which attaches the session to processes. If attach fails, start closes the
 // session.
 func start(o Options, attach func(*Session) error) (*Session, error) {
-	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
+	if !MayTrace() {
 		return nil, fmt.Errorf("%w: tracing needs root", ledger.ErrNotPermitted)
 	}
 	if err := ledger.CheckFiles(); err != nil { // before anything opens files

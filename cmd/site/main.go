@@ -105,7 +105,7 @@ const itself = "ipytracer/cmd/site"
 
 // forBrowser runs a command of Go's for the browser's platform, and returns its output.
 func forBrowser(arguments ...string) ([]byte, error) {
-	cmd := exec.Command(filepath.Join(goRoot(), "bin", "go"), arguments...)
+	cmd := exec.Command("go", arguments...)
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 	var said bytes.Buffer
 	cmd.Stderr = &said

@@ -77,14 +77,8 @@ func (g *GPUNotes) AddBlock(c *event.Change) {
 	}
 	owner := gpuOwner{c.PID, gpu}
 	owned := g.ByOwner[owner]
-	if owned != nil {
-		owned.managed.take(c)
-	}
-	if c.Size <= 0 {
-		return
-	}
 	if owned == nil {
-		if len(g.ByOwner) >= MaxGPUOwners {
+		if c.Size <= 0 || len(g.ByOwner) >= MaxGPUOwners {
 			return
 		}
 		if g.ByOwner == nil {
@@ -92,7 +86,9 @@ func (g *GPUNotes) AddBlock(c *event.Change) {
 		}
 		owned = &gpuOwned{}
 		g.ByOwner[owner] = owned
-		owned.managed.take(c)
+	}
+	if owned.managed.take(c); c.Size <= 0 {
+		return
 	}
 	owned.highest = max(owned.highest, c.Value)
 	owned.unreported = owned.unreported || c.Block

@@ -42,9 +42,8 @@ func (o *leftover) account() *model.Account {
 	}
 	takeKinds("libraries")
 	taken := o.takeHeld(a, named)
-	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] - taken
-	objects += byKind["jemalloc"] + byKind["mimalloc"]
-	a.Take(model.AccountPart{Kind: model.PartObjects, Bytes: objects})
+	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] + byKind["jemalloc"] + byKind["mimalloc"]
+	a.Take(model.AccountPart{Kind: model.PartObjects, Bytes: objects - taken})
 	a.TakeFiles(r.Parts, whole, byKind)
 	takeKinds("files", "shared")
 	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int {

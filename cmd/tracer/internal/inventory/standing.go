@@ -3,11 +3,10 @@ package inventory
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
+	"ipytracer/tracer"
 )
 
 // Stand prints where the user stands, for a command line without a command: the kernels that this user sees, whether
@@ -18,13 +17,12 @@ func Stand(ctx context.Context, c console.Console) error {
 		return err
 	}
 	sayCut(c, &list)
-	mayTrace := os.Geteuid() == 0 || (process.FS{}).Facts().Capabilities.MayLoadBPF()
 	if len(list.Rows) > 0 {
 		if err := printKernels(c.Out, list.Rows); err != nil {
 			return err
 		}
 	}
-	for _, line := range standing(list, mayTrace) {
+	for _, line := range standing(list, tracer.MayTrace()) {
 		if _, err := fmt.Fprintln(c.Out, line); err != nil {
 			return err
 		}
