@@ -82,7 +82,7 @@ func compile() ([]byte, error) {
 	}
 	defer os.RemoveAll(folder)
 	path := filepath.Join(folder, "tracer.wasm")
-	if _, err := forBrowser("build", "-trimpath", "-ldflags=-s -w", "-o", path, itself); err != nil {
+	if _, err := forBrowser("build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, itself); err != nil {
 		return nil, err
 	}
 	content, err := os.ReadFile(path)

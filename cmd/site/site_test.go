@@ -54,7 +54,8 @@ func TestSiteMakesWhatTracerMakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	tracer := filepath.Join(work, "tracer")
-	if out, err := exec.Command("go", "build", "-o", tracer, "ipytracer/cmd/tracer").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", tracer, "ipytracer/cmd/tracer").
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	whole, err := os.ReadFile("../../testdata/recording/format7.arrows")
