@@ -36,11 +36,7 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 		}
 	case event.ProcessStart:
 		in.join(process, boundary)
-		process.Parent = boundary.Parent
-		if !in.hasExecuted(process, boundary) {
-			process.Copied = course.LevelsOf(&boundary.Value, in.GPUs.Meters)
-			process.IsForked, process.IsFound = true, boundary.Late
-		}
+		in.fork(process, boundary)
 	case event.ProcessExec:
 		in.exec(process, boundary)
 	case event.ProcessExit:
@@ -69,6 +65,18 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 		in.activity.EndExperiment(process, boundary)
 	case event.MeterShed, event.MeterBack:
 		in.pauseProbes(tree, boundary)
+	}
+}
+
+// fork takes in the beginning of a process that another one has forked.
+func (in *sequence) fork(process *windows.Process, boundary *event.Boundary) {
+	process.Parent = boundary.Parent
+	if parent := in.Processes.ByPID[boundary.Parent]; parent != nil {
+		parent.Forks()
+	}
+	if !in.hasExecuted(process, boundary) {
+		process.Copied = course.LevelsOf(&boundary.Value, in.GPUs.Meters)
+		process.IsForked, process.IsFound = true, boundary.Late
 	}
 }
 
@@ -106,7 +114,7 @@ func (in *sequence) exec(process *windows.Process, boundary *event.Boundary) {
 		process.Info.Command, _ = in.Limits.Keep(boundary.Command, windows.MaxName)
 	}
 	if process.IsForked { // it was forked with its parent's memory
-		process.Copied, process.IsForked = nil, false
+		process.DropHeritage()
 		process.Life = course.StartFigures(&boundary.Value, in.GPUs.Meters)
 		for i := range process.Life {
 			process.Life[i].Peak = boundary.High[process.Life[i].Meter]

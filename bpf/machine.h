@@ -127,7 +127,8 @@ static __always_inline bool ends_with_call(__u64 bytes)
 #define NR_GETRANDOM	 318
 #define NO_SYSCALL	 ((__u32)-1) /* in an exception, such as a page fault */
 
-#define OPERAND_HEADER "operand_x86.h"
+#define OPERAND_HEADER	  "operand_x86.h"
+#define PAGETABLES_HEADER "pagetables_x86.h"
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -300,7 +301,8 @@ static __always_inline bool ends_with_call(__u64 bytes)
 #define NR_GETRANDOM	 278
 #define NO_SYSCALL	 ((__u32)-1) /* in an exception, such as a page fault */
 
-#define OPERAND_HEADER "operand_arm64.h"
+#define OPERAND_HEADER	  "operand_arm64.h"
+#define PAGETABLES_HEADER "pagetables_arm64.h"
 
 #else
 #error "no registers are known of this processor"

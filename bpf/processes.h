@@ -175,6 +175,10 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (!mm || mm == FIELD(parent, task_struct, mm))
 		return 0;
+	__u32 slot = slot_of(FIELD(parent, task_struct, mm));
+	struct process *forks = slot == NO_SLOT ? NULL : process_at(slot);
+	if (forks)
+		exchange(&forks->has_forked, 1);
 	mine.slot = open_slot(child, mm, mine.root, true);
 	if (mine.slot == TAKEN_IN)
 		return 0;

@@ -89,7 +89,7 @@ struct {
 struct MAP(BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, 1, 0) anchor SEC(".maps");
 /* Notes of the copies of the programs at tracepoints on a CPU: see copies.h. */
 #define COPIES 3
-enum tracepoint { AT_RSS_STAT, AT_MMAP_LOCK_RELEASED, AT_FORK, AT_EXEC, AT_EXIT, TRACEPOINTS };
+enum tracepoint { AT_RSS_STAT, AT_MMAP_LOCK_RELEASED, AT_FORK, AT_EXEC, AT_EXIT, AT_PAGE_FAULT, TRACEPOINTS };
 struct notes {
 	__u64 began[TRACEPOINTS][COPIES - 1];
 };

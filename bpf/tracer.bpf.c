@@ -19,6 +19,7 @@
  *   boundary.h   the cut between two segments
  *   cputime.h    the CPU time of a process
  *   places.h     the places where live blocks are looked up first
+ *   forked.h     pages that processes share since a fork, by the page tables (pagetables_…)
  *   slots.h      the slot of a process in the ledger
  *   processes.h  fork, exec, exit
  *   calls.h      programs that call others
@@ -79,6 +80,8 @@
 #include "boundary.h"
 #include "cputime.h"
 #include "places.h"
+#include PAGETABLES_HEADER
+#include "forked.h"
 #include "slots.h"
 #include "processes.h"
 #include "calls.h"

@@ -20,6 +20,7 @@ enum meter {
 	METER_HEAP,	/* live blocks of malloc, by the bytes requested; only where the meter is requested */
 	METER_TORCH,	/* PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter */
 	METER_ARROW,	/* memory that Arrow's memory pools hold */
+	METER_COPIED,	/* pages that it has copied so far because another process had them, too, since a fork */
 	METERS,		/* of the CPU side; a device has DEVICE_METERS more */
 };
 

@@ -49,7 +49,7 @@ struct process {
 	__u32 request; /* the thread that serves a front end's request; 0: no end of a request will be seen */
 	__u32 listed;  /* the entry of its mm in `spaces` is its own, and it deletes it */
 	__u32 untold;  /* bits: meters that were moved by blocks without a record */
-	__u32 padding;
+	__u32 has_forked;
 	__u64 handler;			 /* the memory handler of NumPy that counts in pages[COUNTS_NUMPY] */
 	__s64 paged[COUNTS];		 /* bytes of the meter that are from the page */
 	__u32 pages[COUNTS];		 /* of count_pages, from 1, in which it counts blocks itself; 0: none */
@@ -62,6 +62,7 @@ struct process {
 	__u64 touched_again; /* bytes behind it, of the last one of several samples of that fault */
 	__u64 gone_from;     /* the range of pages that went last; no page was sampled since, unless the size is 0 */
 	__u64 gone_size;
+	__u64 last_copy; /* the page that it has copied last: see forked.h */
 };
 
 /*

@@ -98,6 +98,10 @@ var table = []Facts{
 		Always: true,
 	},
 	{
+		Meter: Copied, ID: "cpu.resident.copied", Kind: Part, Format: 8, Doc: "cpu.resident", OnRequest: "--copies",
+		Source: "tracepoints exceptions:page_fault_user and page_fault_kernel, with the page's own count of maps",
+	},
+	{
 		Meter: NumPy, ID: "cpu.numpy", Kind: Blocks, Format: 1, Doc: "cpu.numpy", Always: true, OfPythons: true,
 		Headline: 5,
 		Source: "uprobes in NumPy or on PyTraceMalloc_Track; arrays made since the attach, " +

@@ -4,7 +4,7 @@ package event
 
 // Numbers that both halves must know.
 const (
-	CPUMeters    = 10 // of the CPU side; a device has DEVICE_METERS more
+	CPUMeters    = 11 // of the CPU side; a device has DEVICE_METERS more
 	MaxDevices   = 16 // GPUs of one process
 	UnknownKinds = 5
 	MissingKinds = 6
@@ -13,16 +13,17 @@ const (
 
 // The values of [Meter].
 const (
-	Mapped        Meter = 0 // mm->data_vm: private writable memory, touched or not
-	Resident      Meter = 1 // anonymous + file + shared memory physically occupied
-	ResidentAnon  Meter = 2 // MM_ANONPAGES
-	ResidentFile  Meter = 3 // MM_FILEPAGES
-	ResidentShmem Meter = 4 // MM_SHMEMPAGES
-	NumPy         Meter = 5 // data of live NumPy arrays
-	Pinned        Meter = 6 // page-locked host memory allocated through the CUDA driver
-	Heap          Meter = 7 // live blocks of malloc, by the bytes requested; only where the meter is requested
-	Torch         Meter = 8 // PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter
-	Arrow         Meter = 9 // memory that Arrow's memory pools hold
+	Mapped        Meter = 0  // mm->data_vm: private writable memory, touched or not
+	Resident      Meter = 1  // anonymous + file + shared memory physically occupied
+	ResidentAnon  Meter = 2  // MM_ANONPAGES
+	ResidentFile  Meter = 3  // MM_FILEPAGES
+	ResidentShmem Meter = 4  // MM_SHMEMPAGES
+	NumPy         Meter = 5  // data of live NumPy arrays
+	Pinned        Meter = 6  // page-locked host memory allocated through the CUDA driver
+	Heap          Meter = 7  // live blocks of malloc, by the bytes requested; only where the meter is requested
+	Torch         Meter = 8  // PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter
+	Arrow         Meter = 9  // memory that Arrow's memory pools hold
+	Copied        Meter = 10 // pages that it has copied so far because another process had them, too, since a fork
 )
 
 // The values of [DeviceMeter].

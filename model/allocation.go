@@ -143,8 +143,8 @@ type Child struct {
 	Command string `json:"command"`
 	// Meters leaves out meters that were 0 all the time.
 	Meters map[string]Figure `json:"meters"`
-	// Shared is the most that the child can have of a meter from its parent, if it was forked and executes no other
-	// program.
+	// Shared is the most that the child can have of a meter from its parent at the end, if it was forked and executes
+	// no other program.
 	Shared map[string]int64 `json:"shared,omitempty"`
 }
 

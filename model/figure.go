@@ -27,15 +27,19 @@ func (f Figure) Equal(other Figure) bool {
 	return same && f == other
 }
 
-// Own returns figures without what a forked process shares with its parent: shared, by meter. Both may be nil.
+// Own returns figures without what a forked process shares with its parent at the end: shared, by meter. Both may be
+// nil. At the start it shared what it has copied since, too. The peak is taken to be after the copies.
 func Own(figures map[string]Figure, shared map[string]int64) map[string]Figure {
 	if len(shared) == 0 {
 		return figures
 	}
-	out := make(map[string]Figure, len(figures))
+	out, copied := make(map[string]Figure, len(figures)), figures["cpu.resident.copied"]
 	for id, f := range figures {
 		less := func(n int64) int64 { return max(0, n-shared[id]) }
 		f.Start, f.Peak, f.End = less(f.Start), less(f.Peak), less(f.End)
+		if id == "cpu.resident" || id == "cpu.resident.anon" {
+			f.Start = max(0, f.Start-copied.Peak+copied.Start)
+		}
 		f.Consumed, f.Peaked = f.End-f.Start, f.Peak-max(f.Start, f.End)
 		out[id] = f
 	}

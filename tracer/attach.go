@@ -128,7 +128,7 @@ func (s *Session) load() error {
 	}
 	loaded, err := ledger.Load(ledger.Options{Small: s.allowance.small, ChangeRing: s.options.ChangeRing,
 		Heap: s.options.Heap, HeapPage: s.options.heapPage(), SmallArrays: s.options.SmallArrays,
-		Counters:     s.options.Counters,
+		Counters: s.options.Counters, SharedPages: s.options.Copies,
 		BoundaryRing: s.options.boundaryRing(), Births: s.joining.open})
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func Inspect(r io.ReaderAt) (Build, error) {
 func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 	var sources []event.MeterSource
 	for _, f := range event.Meters() {
-		if f.OnRequest == "" {
+		if f.OnRequest == "" || f.Meter == event.Copied && c.Copies {
 			sources = append(sources, sourceOf(f, c, threads))
 		}
 	}
@@ -72,6 +72,8 @@ func sourceOf(f event.Facts, c ledger.Capabilities, threads int) event.MeterSour
 	switch {
 	case f.Kind == event.Sampled:
 		source.Bound = -1
+	case f.Meter == event.Copied:
+		source.Exact, source.Absent = c.Copies, !c.Copies
 	case (f.Kind == event.Pages || f.Kind == event.Part) && !c.ExactResident:
 		source.Source = "tracepoint kmem:rss_stat, with what each thread holds back at that moment (before 6.2)"
 		source.Exact, source.Bound = false, event.Bytes(c.ResidentBound)*event.Bytes(threads)

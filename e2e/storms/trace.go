@@ -50,7 +50,7 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 		cmd.Args = append(cmd.Args, s.name, strconv.Itoa(s.rounds))
 	}
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{to}, os.Stderr
-	live, err := tracer.Launch(cmd, tracer.Options{})
+	live, err := tracer.Launch(cmd, tracer.Options{Copies: true})
 	to.Close()
 	if err != nil {
 		return nil, err

@@ -15,17 +15,20 @@ type tracepoint struct {
 	name    string
 	program string
 	copies  uint32 // copies of the program where tracepoints are preemptible, at most COPIES of bpf/state.h
+	faults  bool   // for [sharedPages] only
 }
 
 // tracepoints are the programs at tracepoints. The kernel runs a program for one thread at a time on each CPU. Where
 // tracepoints are preemptible, further copies of the program run after it and handle the events that the first copy
 // missed (bpf/copies.h).
 var tracepoints = []tracepoint{
-	{"rss_stat", "resident", 2}, // mostly under the lock of a page table, where a thread is not preempted
-	{"mmap_lock_released", "mapped", mostCopies},
-	{"sched_process_fork", "process_fork", mostCopies},
-	{"sched_process_exec", "process_exec", mostCopies},
-	{"sched_process_exit", "process_exit", mostCopies},
+	{"rss_stat", "resident", 2, false}, // mostly under the lock of a page table, where a thread is not preempted
+	{"mmap_lock_released", "mapped", mostCopies, false},
+	{"sched_process_fork", "process_fork", mostCopies, false},
+	{"sched_process_exec", "process_exec", mostCopies, false},
+	{"sched_process_exit", "process_exit", mostCopies, false},
+	{"page_fault_user", "user_faults", mostCopies, true},
+	{"page_fault_kernel", "kernel_faults", mostCopies, true},
 }
 
 const mostCopies = 3
@@ -36,6 +39,7 @@ type Tracepoints struct {
 	alike    bool   // for tests: no copy knows of the others, and each does all the work
 	detached uint32 // for tests: the number of first copies that are not attached; the last copy always is
 
+	shared   sharedPages
 	programs [][]*ebpf.Program // by tracepoint; the first copy of each is the object's
 	links    []link.Link       // kept referenced, else the garbage collector closes them
 	losses   missedEvents
@@ -100,6 +104,9 @@ func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o 
 // (func_add, kernel/tracepoint.c). Raw tracepoints need no tracefs.
 func (t *Tracepoints) attach() error {
 	for i, at := range tracepoints {
+		if at.faults && !t.shared.known {
+			continue
+		}
 		for number, p := range t.programs[i] {
 			if uint32(number) < t.detached && number < len(t.programs[i])-1 {
 				continue

@@ -28,6 +28,8 @@ type Features struct {
 	// of mm_struct.mm_rb and vm_area_struct.vm_rb, upstream until 6.0: the tree of areas, for want of bpf_find_vma
 	treeOffset, nodeOffset uint32
 	container              kernelContainerFields
+
+	shared sharedPages
 }
 
 // InspectKernel reads the running kernel's BTF. It needs no privilege. The error matches ErrNotSupported.
@@ -57,6 +59,7 @@ func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error
 	f.Cast = kernel.TypeByName("bpf_rdonly_cast", &cast) == nil
 	f.Preemptible = preemptible(kernel)
 	f.container = findContainer(kernel)
+	f.shared = findSharedPages(kernel)
 	return f, f.findCounters(kernel)
 }
 
@@ -174,16 +177,22 @@ func (f *Features) findTree(kernel *btf.Spec) {
 	}
 }
 
-// findMember searches for a field of a structure, also in its anonymous members, down to a depth of 4. The offset is in
-// bytes.
-func findMember(s *btf.Struct, name string, depth int) (offset uint32, typ btf.Type, ok bool) {
-	for _, m := range s.Members {
+// findMember searches for a field of a structure or union, also in its anonymous members, down to a depth of 8. The
+// offset is in bytes.
+func findMember(in btf.Type, name string, depth int) (offset uint32, typ btf.Type, ok bool) {
+	var members []btf.Member
+	switch t := btf.UnderlyingType(in).(type) {
+	case *btf.Struct:
+		members = t.Members
+	case *btf.Union:
+		members = t.Members
+	}
+	for _, m := range members {
 		if m.Name == name {
 			return m.Offset.Bytes(), m.Type, true
 		}
-		inner, isStruct := btf.UnderlyingType(m.Type).(*btf.Struct)
-		if m.Name == "" && isStruct && depth < 4 {
-			if o, t, found := findMember(inner, name, depth+1); found {
+		if m.Name == "" && depth < 8 {
+			if o, t, found := findMember(m.Type, name, depth+1); found {
 				return m.Offset.Bytes() + o, t, true
 			}
 		}

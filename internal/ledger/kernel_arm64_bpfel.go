@@ -67,10 +67,10 @@ type kernelBoundary struct {
 	Missing     [6]int64
 	Untraced    uint64
 	UntracedNow uint64
-	Value       [10]int64
-	High        [10]int64
-	Tree        [10]int64
-	TreeHigh    [10]int64
+	Value       [11]int64
+	High        [11]int64
+	Tree        [11]int64
+	TreeHigh    [11]int64
 	Container   struct {
 		_       structs.HostLayout
 		Number  uint64
@@ -539,7 +539,8 @@ const (
 	kernelMeterMETER_HEAP     kernelMeter = 7
 	kernelMeterMETER_TORCH    kernelMeter = 8
 	kernelMeterMETER_ARROW    kernelMeter = 9
-	kernelMeterMETERS         kernelMeter = 10
+	kernelMeterMETER_COPIED   kernelMeter = 10
+	kernelMeterMETERS         kernelMeter = 11
 )
 
 type kernelNative struct {
@@ -574,7 +575,7 @@ const (
 
 type kernelNotes struct {
 	_     structs.HostLayout
-	Began [5][2]uint64
+	Began [6][2]uint64
 }
 
 type kernelOperation uint32
@@ -646,13 +647,13 @@ type kernelPoolCall struct {
 type kernelProcess struct {
 	_             structs.HostLayout
 	Mm            uint64
-	Value         [10]int64
-	High          [10]int64
-	Sent          [10]uint64
+	Value         [11]int64
+	High          [11]int64
+	Sent          [11]uint64
 	Segment       uint64
-	Told          [10]int64
-	Inherited     [10]int64
-	Added         [10]int64
+	Told          [11]int64
+	Inherited     [11]int64
+	Added         [11]int64
 	Counter       [4]int64
 	CpuTime       int64
 	Counted       [4]uint64
@@ -679,7 +680,7 @@ type kernelProcess struct {
 	Request       uint32
 	Listed        uint32
 	Untold        uint32
-	Padding       uint32
+	HasForked     uint32
 	Handler       uint64
 	Paged         [4]int64
 	Pages         [4]uint32
@@ -692,6 +693,7 @@ type kernelProcess struct {
 	TouchedAgain  uint64
 	GoneFrom      uint64
 	GoneSize      uint64
+	LastCopy      uint64
 }
 
 type kernelPython struct {
@@ -782,8 +784,8 @@ type kernelRoot struct {
 	Untraced    uint64
 	UntracedNow uint64
 	Listening   uint64
-	Tree        [10]int64
-	TreeHigh    [10]int64
+	Tree        [11]int64
+	TreeHigh    [11]int64
 	Processes   uint32
 	Shared      uint32
 	Devices     uint32
@@ -994,10 +996,12 @@ const (
 	kernelProgCudaEnter          = "cuda_enter"
 	kernelProgCudaLeave          = "cuda_leave"
 	kernelProgDiscoverCpus       = "discover_cpus"
+	kernelProgDiscoverMap        = "discover_map"
 	kernelProgForeseeModules     = "foresee_modules"
 	kernelProgHeapEnter          = "heap_enter"
 	kernelProgHeapLeave          = "heap_leave"
 	kernelProgHeapLeaveLate      = "heap_leave_late"
+	kernelProgKernelFaults       = "kernel_faults"
 	kernelProgLibraryChanged     = "library_changed"
 	kernelProgMapped             = "mapped"
 	kernelProgMmapReturned       = "mmap_returned"
@@ -1029,6 +1033,7 @@ const (
 	kernelProgTorchRefused       = "torch_refused"
 	kernelProgTorchReport        = "torch_report"
 	kernelProgTryAccount         = "try_account"
+	kernelProgUserFaults         = "user_faults"
 	kernelVarAcknowledged        = "acknowledged"
 	kernelVarBootOffset          = "boot_offset"
 	kernelVarBorn                = "born"
@@ -1048,6 +1053,7 @@ const (
 	kernelVarCpuOffset           = "cpu_offset"
 	kernelVarCpus                = "cpus"
 	kernelVarEndedLast           = "ended_last"
+	kernelVarEntireOffset        = "entire_offset"
 	kernelVarExportArrayPlace    = "export_array_place"
 	kernelVarExportArrays        = "export_arrays"
 	kernelVarExportBoundaryKind  = "export_boundary_kind"
@@ -1088,6 +1094,7 @@ const (
 	kernelVarHaveLoop            = "have_loop"
 	kernelVarHeldOffset          = "held_offset"
 	kernelVarHitPrice            = "hit_price"
+	kernelVarLargeFlag           = "large_flag"
 	kernelVarLingering           = "lingering"
 	kernelVarLosses              = "losses"
 	kernelVarNextBatch           = "next_batch"
@@ -1169,10 +1176,12 @@ type kernelProgramSpecs struct {
 	CudaEnter        *ebpf.ProgramSpec `ebpf:"cuda_enter"`
 	CudaLeave        *ebpf.ProgramSpec `ebpf:"cuda_leave"`
 	DiscoverCpus     *ebpf.ProgramSpec `ebpf:"discover_cpus"`
+	DiscoverMap      *ebpf.ProgramSpec `ebpf:"discover_map"`
 	ForeseeModules   *ebpf.ProgramSpec `ebpf:"foresee_modules"`
 	HeapEnter        *ebpf.ProgramSpec `ebpf:"heap_enter"`
 	HeapLeave        *ebpf.ProgramSpec `ebpf:"heap_leave"`
 	HeapLeaveLate    *ebpf.ProgramSpec `ebpf:"heap_leave_late"`
+	KernelFaults     *ebpf.ProgramSpec `ebpf:"kernel_faults"`
 	LibraryChanged   *ebpf.ProgramSpec `ebpf:"library_changed"`
 	Mapped           *ebpf.ProgramSpec `ebpf:"mapped"`
 	MmapReturned     *ebpf.ProgramSpec `ebpf:"mmap_returned"`
@@ -1204,6 +1213,7 @@ type kernelProgramSpecs struct {
 	TorchRefused     *ebpf.ProgramSpec `ebpf:"torch_refused"`
 	TorchReport      *ebpf.ProgramSpec `ebpf:"torch_report"`
 	TryAccount       *ebpf.ProgramSpec `ebpf:"try_account"`
+	UserFaults       *ebpf.ProgramSpec `ebpf:"user_faults"`
 }
 
 // kernelMapSpecs contains maps before they are loaded into the kernel.
@@ -1279,6 +1289,7 @@ type kernelVariableSpecs struct {
 	CpuOffset           *ebpf.VariableSpec `ebpf:"cpu_offset"`
 	Cpus                *ebpf.VariableSpec `ebpf:"cpus"`
 	EndedLast           *ebpf.VariableSpec `ebpf:"ended_last"`
+	EntireOffset        *ebpf.VariableSpec `ebpf:"entire_offset"`
 	ExportArrayPlace    *ebpf.VariableSpec `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.VariableSpec `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.VariableSpec `ebpf:"export_boundary_kind"`
@@ -1319,6 +1330,7 @@ type kernelVariableSpecs struct {
 	HaveLoop            *ebpf.VariableSpec `ebpf:"have_loop"`
 	HeldOffset          *ebpf.VariableSpec `ebpf:"held_offset"`
 	HitPrice            *ebpf.VariableSpec `ebpf:"hit_price"`
+	LargeFlag           *ebpf.VariableSpec `ebpf:"large_flag"`
 	Lingering           *ebpf.VariableSpec `ebpf:"lingering"`
 	Losses              *ebpf.VariableSpec `ebpf:"losses"`
 	NextBatch           *ebpf.VariableSpec `ebpf:"next_batch"`
@@ -1484,6 +1496,7 @@ type kernelVariables struct {
 	CpuOffset           *ebpf.Variable `ebpf:"cpu_offset"`
 	Cpus                *ebpf.Variable `ebpf:"cpus"`
 	EndedLast           *ebpf.Variable `ebpf:"ended_last"`
+	EntireOffset        *ebpf.Variable `ebpf:"entire_offset"`
 	ExportArrayPlace    *ebpf.Variable `ebpf:"export_array_place"`
 	ExportArrays        *ebpf.Variable `ebpf:"export_arrays"`
 	ExportBoundaryKind  *ebpf.Variable `ebpf:"export_boundary_kind"`
@@ -1524,6 +1537,7 @@ type kernelVariables struct {
 	HaveLoop            *ebpf.Variable `ebpf:"have_loop"`
 	HeldOffset          *ebpf.Variable `ebpf:"held_offset"`
 	HitPrice            *ebpf.Variable `ebpf:"hit_price"`
+	LargeFlag           *ebpf.Variable `ebpf:"large_flag"`
 	Lingering           *ebpf.Variable `ebpf:"lingering"`
 	Losses              *ebpf.Variable `ebpf:"losses"`
 	NextBatch           *ebpf.Variable `ebpf:"next_batch"`
@@ -1567,10 +1581,12 @@ type kernelPrograms struct {
 	CudaEnter        *ebpf.Program `ebpf:"cuda_enter"`
 	CudaLeave        *ebpf.Program `ebpf:"cuda_leave"`
 	DiscoverCpus     *ebpf.Program `ebpf:"discover_cpus"`
+	DiscoverMap      *ebpf.Program `ebpf:"discover_map"`
 	ForeseeModules   *ebpf.Program `ebpf:"foresee_modules"`
 	HeapEnter        *ebpf.Program `ebpf:"heap_enter"`
 	HeapLeave        *ebpf.Program `ebpf:"heap_leave"`
 	HeapLeaveLate    *ebpf.Program `ebpf:"heap_leave_late"`
+	KernelFaults     *ebpf.Program `ebpf:"kernel_faults"`
 	LibraryChanged   *ebpf.Program `ebpf:"library_changed"`
 	Mapped           *ebpf.Program `ebpf:"mapped"`
 	MmapReturned     *ebpf.Program `ebpf:"mmap_returned"`
@@ -1602,6 +1618,7 @@ type kernelPrograms struct {
 	TorchRefused     *ebpf.Program `ebpf:"torch_refused"`
 	TorchReport      *ebpf.Program `ebpf:"torch_report"`
 	TryAccount       *ebpf.Program `ebpf:"try_account"`
+	UserFaults       *ebpf.Program `ebpf:"user_faults"`
 }
 
 func (p *kernelPrograms) Close() error {
@@ -1618,10 +1635,12 @@ func (p *kernelPrograms) Close() error {
 		p.CudaEnter,
 		p.CudaLeave,
 		p.DiscoverCpus,
+		p.DiscoverMap,
 		p.ForeseeModules,
 		p.HeapEnter,
 		p.HeapLeave,
 		p.HeapLeaveLate,
+		p.KernelFaults,
 		p.LibraryChanged,
 		p.Mapped,
 		p.MmapReturned,
@@ -1653,6 +1672,7 @@ func (p *kernelPrograms) Close() error {
 		p.TorchRefused,
 		p.TorchReport,
 		p.TryAccount,
+		p.UserFaults,
 	)
 }
 

@@ -22,7 +22,9 @@ type Capabilities struct {
 	ExactResident bool // RSS counters are per CPU and are summed (kernel 6.2)
 	// ResidentBound is the largest error of resident memory where it is not exact, in bytes for each thread.
 	ResidentBound int64
-	MultiUprobe   bool // one link for many sites, without perf events; a trial confirmed it
+	// Copies: what processes copy of the pages that they share since a fork is counted.
+	Copies      bool
+	MultiUprobe bool // one link for many sites, without perf events; a trial confirmed it
 	// NoClock is the reason why CPU times at a boundary are those of each thread's last tick or switch; nil if they are
 	// exact.
 	NoClock error
@@ -104,6 +106,10 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	if err := l.prepare(spec, o); err != nil {
 		return nil, err
 	}
+	if err := l.Tracepoints.shared.learn(&l.objects); err != nil {
+		return nil, err
+	}
+	l.cap.Copies = l.Tracepoints.shared.known
 	if err := l.Tracepoints.attach(); err != nil {
 		return nil, err
 	}
@@ -141,6 +147,9 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 		l.cap.ResidentBound = heldPages * int64(o.page())
 	}
 	l.Tracepoints.wanted, l.Tracepoints.alike, l.Tracepoints.detached = copiesOf(f, o), o.alike, o.detached
+	f.shared.known = f.shared.known && o.SharedPages
+	l.Tracepoints.shared = f.shared
+	f.shared.configure(spec)
 	loop := f.Loop && !o.OldKernel
 	if loop {
 		spec.Maps["ticks"].MaxEntries = 1
@@ -153,6 +162,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 		"lingering": o.lingering, "counting": flag(o.Counters),
 		"program_copies": l.Tracepoints.wanted, "watch_births": flag(o.Births),
 		"boot_offset": bootOffset(), "container_at": f.container,
+		"entire_offset": f.shared.entireOffset, "large_flag": f.shared.largeFlag,
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)

@@ -16,6 +16,7 @@ type Options struct {
 	Heap         bool // allocate room for malloc's blocks: 32 MiB, and 96 bytes a block; 4 MiB with Small
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
 	Counters     bool // page faults and switches are read at boundaries
+	SharedPages  bool // what processes copy of pages that they share since a fork is counted
 	Births       bool // Pythons that processes execute are noted: see [Births]
 	Small        bool // tables and rings are small, for a tracer with little memory: see [smallTables]
 	OldKernel    bool // for tests: loops and tables as on kernels before 5.17 and 6.1

@@ -73,11 +73,11 @@ func (en Enders) samePIDs(p *windows.Process) bool {
 	})
 }
 
-// shared returns, by meter, the most bytes that a process shares with its parent: memory that it got by a fork, before
-// it executes another program. nil for none.
-func (en Enders) shared(process *windows.Process) (out map[string]int64) {
+// shared returns, by meter, the most bytes that a process shares with its parent once it has copied so many: memory
+// that it got by a fork, before it executes another program. nil for none.
+func (en Enders) shared(process *windows.Process, copied event.Bytes) (out map[string]int64) {
 	for _, l := range process.Copied {
-		n := l.Bytes
+		n := process.Uncopied(l, copied)
 		if parent := en.Processes.ByPID[process.Parent]; process.IsFound && parent != nil && parent.Alive {
 			n = min(n, parent.Gauges.Value(l.Meter))
 		}

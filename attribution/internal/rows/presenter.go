@@ -53,7 +53,7 @@ func (pr *presenter) Window(w *windows.Window) model.Window {
 		meters := pr.figurer.FigureMap(c.Figures, w, false, process.Info.Python != "")
 		maps.DeleteFunc(meters, func(_ string, f model.Figure) bool { return f.Exact && f.Peak == 0 })
 		out.Children = append(out.Children, model.Child{PID: int(process.Info.PID), Command: process.Info.Command,
-			Meters: meters, Shared: pr.enders.shared(process)})
+			Meters: meters, Shared: pr.enders.shared(process, c.Figures.Of(event.Copied).Highest())})
 	}
 	return out
 }
@@ -121,7 +121,7 @@ func (pr *presenter) Describe(process *windows.Process, restartOf int,
 	}
 	if process.Alive && !process.Ended && process.Parent != 0 {
 		endedBy := pr.enders.Of(process, "")
-		out.Shared, out.EndedBy = pr.enders.shared(process), &endedBy
+		out.Shared, out.EndedBy = pr.enders.shared(process, process.Gauges.Value(event.Copied)), &endedBy
 	}
 	if process.Info.Limit > 0 {
 		out.SoftLimit = &model.SoftLimit{Bytes: int64(process.Info.Limit), By: string(process.Info.LimitBy)}

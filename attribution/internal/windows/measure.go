@@ -21,7 +21,7 @@ func (wt *Table) Measure(w *Window) Measured {
 	room := wt.processes.limits.MostChildren - wt.children
 	r.eachOther(w, func(p *Process, atStart bool) {
 		if p.isCopyIn(w) {
-			m.share(p.Copied)
+			m.share(p.sharedIn(w))
 		}
 		switch {
 		case !wt.processes.IsBelow(p, w.Process):

@@ -76,7 +76,43 @@ func (p *Process) shares(m event.Meter) event.Bytes {
 	if !p.IsForked {
 		return 0
 	}
-	return p.Copied.Of(m)
+	return p.Uncopied(course.Level{Bytes: p.Copied.Of(m), Meter: m}, p.Gauges.Value(event.Copied))
+}
+
+// Uncopied returns how much of what a process was born with it can still share, if it has copied so many bytes. What it
+// copies once it has forked itself may be what it shares with its own children.
+func (p *Process) Uncopied(born course.Level, copied event.Bytes) event.Bytes {
+	if born.Meter != event.Resident && born.Meter != event.ResidentAnon {
+		return born.Bytes
+	}
+	if p.hasForked {
+		copied = min(copied, p.copiedAlone)
+	}
+	return max(born.Bytes-copied, 0)
+}
+
+// DropHeritage records that the memory that a process was forked with is gone.
+func (p *Process) DropHeritage() {
+	p.Copied, p.IsForked, p.hasForked, p.copiedAlone = nil, false, false, 0
+}
+
+// Forks records that a process has forked another one.
+func (p *Process) Forks() {
+	if !p.hasForked {
+		p.hasForked, p.copiedAlone = true, p.Gauges.Value(event.Copied)
+	}
+}
+
+// sharedIn returns how much of what a process was born with it can share in a window. What it copied before is its own.
+func (p *Process) sharedIn(w *Window) (out course.Levels) {
+	copied := p.Gauges.Figures(w.Since, true).Of(event.Copied).Start
+	if copied == 0 {
+		return p.Copied
+	}
+	for _, l := range p.Copied {
+		out = append(out, course.Level{Bytes: p.Uncopied(l, copied), Meter: l.Meter})
+	}
+	return out
 }
 
 // OwnValue returns the present value of a meter without the memory that the process shares with its parent.
@@ -162,6 +198,9 @@ type heritage struct {
 	// the shared part.
 	IsFound  bool
 	Replaced uint64 // the cut at which it executed a program after a fork
+
+	hasForked   bool
+	copiedAlone event.Bytes // what it had copied when it first forked another process
 }
 
 // ownWindows are the windows of a process.

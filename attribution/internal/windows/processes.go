@@ -216,7 +216,8 @@ func (ps *Processes) MoveToTree(p *Process, root uint32) {
 	}
 	old.SetAlive(p, ps.session.Cut, false)
 	old.leave(p)
-	p.Root, p.Gauges, p.lives, p.Copied, p.IsForked = root, course.Gauges{}, nil, nil, false
+	p.Root, p.Gauges, p.lives = root, course.Gauges{}, nil
+	p.DropHeritage()
 }
 
 // SetUnprobed records, at the session's end, the meters that were too low because a library could not be probed.

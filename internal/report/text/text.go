@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/internal/report/doc"
+	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
@@ -33,7 +34,7 @@ func (v *view) full(w io.Writer) error {
 		headlineView{v}.lead, v.begin, headerView{v}.header, cellView{v}.allCells, cellView{v}.experiments,
 		lineView{v}.statements, heapView{v}.allocations, heapView{v}.lines, heapView{v}.tensors,
 		v.remains,
-		gapView{v}.between, processView{v}.children, processView{v}.processes,
+		gapView{v}.between, processView{v}.children, v.copied, processView{v}.processes,
 		proofView{v}.footnotes, proofView{v}.certificate,
 	} {
 		section()
@@ -63,6 +64,14 @@ func (v *view) figures() {
 	lineView{v}.heaviestLines()
 	heapView{v}.whoAllocatedShort()
 	processView{v}.childrenShort()
+	v.copied()
+}
+
+// copied writes what processes have copied since a fork.
+func (v *view) copied() {
+	if copied := words.Copied(v.r); copied != "" {
+		v.Prose("", copied)
+	}
 }
 
 // corrected is the line in front of a report whose first part differs from the printed one.

@@ -72,7 +72,7 @@ func (t *selftest) traceCells(ctx context.Context, python *CellPython) (*cellRun
 	cmd.Env = append(cmd.Env, "IPYTHONDIR="+dir, "PYTHONSTARTUP=", "OPENBLAS_NUM_THREADS=1", "MALLOC_ARENA_MAX=1",
 		"TERM=dumb")
 	cmd.Dir, cmd.Stdin = dir, in
-	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: t.Tracer, Budget: -1})
+	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: t.Tracer, Budget: -1, Copies: true})
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (t *selftest) measureWorkload(ctx context.Context, w Workload, ring int) (T
 // traceWorkload starts the program itself, as a workload, and traces it to its end.
 func (t *selftest) traceWorkload(ctx context.Context, name string, ring int) ([]Truth, *model.Report, error) {
 	cmd := WorkloadCommand(context.Background(), name) // traceCommand ends it
-	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: t.Tracer, ChangeRing: ring})
+	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: t.Tracer, ChangeRing: ring, Copies: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,10 +144,26 @@ func compareWorkload(w Workload, truths []Truth, r *model.Report) (out Test, err
 		case w.Tree: // memory that the child shares with its parent counts once, and widens the figure's bound
 			f, _ := session.Together(meter)
 			shared := boundOf(f) - boundOf(session.Meters[meter])
-			out.Figures = append(out.Figures, newFigure(meter, "tree", sums[meter]-shared, f.Peak, bounds[meter]))
+			copied, others := copiedOf(w, meter, r)
+			out.Figures = append(out.Figures, newFigure(meter, "tree", sums[meter]-shared+copied, f.Peak,
+				bounds[meter]+others))
 		}
 	}
 	return out, nil
+}
+
+// copiedOf returns the bytes by which a tree's meter is higher because a child has copied memory: those that it is
+// known to have copied, and at most how many others. Both are 0 where copies are not counted.
+func copiedOf(w Workload, meter string, r *model.Report) (known, others int64) {
+	const mostOthers = 1 << 20
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		f, counted := p.Meters[event.Copied.String()]
+		if counted && p.Parent != 0 && w.Copied > 0 && (meter == Resident || meter == Anon) {
+			return w.Copied, min(max(f.Peak-w.Copied, 0), mostOthers)
+		}
+	}
+	return 0, 0
 }
 
 func boundOf(f model.Figure) int64 {

@@ -84,7 +84,8 @@ var Workloads = []Workload{
 	{Name: "memfd", About: "32 MiB of a memfd, then a hole punched", Meters: []string{Resident, Shmem}, run: memfd},
 	{Name: "huge", About: "64 MiB in transparent huge pages", Meters: private, run: huge},
 	{Name: "threads", About: "eight threads at once, then at a barrier", Meters: private, run: threads},
-	{Name: "fork", About: "a forked child writes to 16 of 32 shared MiB", Meters: private, Tree: true, run: fork},
+	{Name: "fork", About: "a forked child writes to 16 of 32 shared MiB", Meters: private, Tree: true,
+		Copied: 16 * mib, run: fork},
 	{Name: "exec", About: "a child that executes a program with a peak", Meters: private, run: execChild},
 	{Name: "storm", About: "1,500 rising peaks in a row", Meters: private, run: storm},
 }

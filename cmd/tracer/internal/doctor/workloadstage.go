@@ -122,7 +122,9 @@ type Workload struct {
 	Meters []string
 	// Tree says that the truths of all processes are of one instant. The tree's truth is their sum, less shared memory.
 	Tree bool
-	run  func(*stage)
+	// Copied is what the child copies of the memory that it shares, in bytes, besides some pages of the runtime's.
+	Copied int64
+	run    func(*stage)
 }
 
 const mib = 1 << 20

@@ -43,6 +43,8 @@ type Options struct {
 	SmallArrays bool
 	// Counters adds page faults, switches and the processor's counts to the report.
 	Counters bool
+	// Copies counts what forked processes copy.
+	Copies bool
 	// Limit is the most that each process may map: a size, "auto", or "" for no limit.
 	Limit string
 	// NoCache neither reads nor writes the cache of the places of probes.
@@ -74,6 +76,8 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 		"count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
 	f.BoolVar(&o.Counters, "counters", false, "count page faults and context switches of each window, "+
 		"and instructions, cycles and cache misses where the machine does")
+	f.BoolVar(&o.Copies, "copies", false, "count what forked processes copy of the memory that they share; costs each "+
+		"page fault of the machine some 80 ns")
 	f.StringVar(&o.Limit, "limit", "",
 		"let each process map `SIZE` at most, such as 8GiB, or 'auto': a MemoryError instead of the OOM killer")
 	f.BoolVar(&o.NoCache, "no-cache", false,
@@ -128,7 +132,7 @@ func (o *Options) TracerOptions(c console.Console) (tracer.Options, error) {
 	return tracer.Options{
 		Log: c.Logger(o.Verbose), Version: c.Version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks,
 		Native: o.Native, Heap: o.Heap, HeapProbes: o.NoPreload,
-		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit,
+		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Copies: o.Copies, Limit: limit,
 		MayLimit: who.MayChange, Cache: o.cache(),
 	}, nil
 }

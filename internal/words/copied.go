@@ -1,0 +1,75 @@
+package words
+
+import (
+	"fmt"
+
+	"ipytracer/model"
+)
+
+const (
+	copiedMeter = "cpu.resident.copied"
+	manyCopies  = 16 << 20 // bytes of one process: more than an interpreter that does nothing copies
+)
+
+// copies are what processes have copied of what they shared since a fork, in bytes, without those that copied little.
+type copies struct {
+	count     int    // forked processes
+	most, all int64  // of one of them, of all
+	parent    int64  // of processes that forked them
+	where     string // the cell in which more than half of all was copied; "" for none
+}
+
+// Copied says how much processes have copied of what they shared since a fork; "" if that is little.
+func Copied(r *model.Report) string {
+	var c copies
+	for i := range r.Processes {
+		switch n := r.Processes[i].Meters[copiedMeter].Peak; {
+		case n < manyCopies:
+		case r.Processes[i].Parent == 0:
+			c.parent += n
+		default:
+			c.count, c.most, c.all = c.count+1, max(c.most, n), c.all+n
+		}
+	}
+	if c.count == 0 && c.parent == 0 {
+		return ""
+	}
+	for w := range r.AllPassing() {
+		if w.Kind == model.Cell && copiedIn(w) > c.all/2 {
+			c.where = CellOf(w)
+		}
+	}
+	return c.text()
+}
+
+// copiedIn returns the bytes that the children of a window copied in it.
+func copiedIn(w *model.Window) (sum int64) {
+	for i := range w.Children {
+		f := w.Children[i].Meters[copiedMeter]
+		sum += f.Peak - f.Start
+	}
+	return sum
+}
+
+func (c *copies) text() string {
+	const since = " of memory shared since a fork, by writing to it"
+	var text string
+	switch {
+	case c.count == 0:
+		return "While forked processes lived, their parent copied " + Bytes(c.parent) + since + "."
+	case c.count == 1:
+		text = "A forked process copied " + Bytes(c.all)
+	default:
+		text = fmt.Sprintf("%s copied up to %s each, %s together,", Plural(c.count, "forked process"),
+			Bytes(c.most), Bytes(c.all))
+	}
+	text += since
+	if c.where != "" {
+		text += ", most of it in " + c.where
+	}
+	if c.parent > 0 {
+		text += "; their parent " + Bytes(c.parent)
+	}
+	return text + ". Python writes the reference count of each object that it reads: data in a NumPy or Arrow array " +
+		"is read without a copy."
+}

@@ -1,0 +1,50 @@
+package words
+
+import (
+	"testing"
+
+	"ipytracer/model"
+)
+
+// TestCopied: what forked processes and their parent have copied, with the cell and the advice; nothing if it is what
+// an interpreter copies that does nothing.
+func TestCopied(t *testing.T) {
+	const mib = 1 << 20
+	copied := func(parent int, n int64) model.Process {
+		return model.Process{Parent: parent, Meters: map[string]model.Figure{copiedMeter: {Peak: n, End: n}}}
+	}
+	in := func(kind string, count int, bytes int64) model.Window {
+		return model.Window{Kind: kind, ExecutionCount: &count, Children: []model.Child{{
+			Meters: map[string]model.Figure{copiedMeter: {Start: 2 * mib, Peak: 2*mib + bytes}},
+		}}}
+	}
+	const advice = " Python writes the reference count of each object that it reads: data in a NumPy or Arrow array " +
+		"is read without a copy."
+	for _, c := range []struct {
+		processes []model.Process
+		windows   []model.Window
+		want      string
+	}{
+		{[]model.Process{copied(0, 15*mib), copied(1, 2*mib)}, nil, ""},
+		{
+			[]model.Process{copied(0, 2*mib), copied(1, 20*mib)},
+			[]model.Window{in(model.Session, 0, 20*mib), in(model.Cell, 3, 8*mib), in(model.Cell, 4, 9*mib)},
+			"A forked process copied 20.00 MiB of memory shared since a fork, by writing to it." + advice,
+		},
+		{
+			[]model.Process{copied(0, 17*mib), copied(1, 66*mib), copied(1, 50*mib), copied(1, mib)},
+			[]model.Window{in(model.Cell, 3, 20*mib), in(model.Cell, 5, 90*mib)},
+			"2 forked processes copied up to 66.00 MiB each, 116.00 MiB together, of memory shared since a fork, " +
+				"by writing to it, most of it in In[5]; their parent 17.00 MiB." + advice,
+		},
+		{
+			[]model.Process{copied(0, 50*mib)}, nil,
+			"While forked processes lived, their parent copied 50.00 MiB of memory shared since a fork, by writing " +
+				"to it.",
+		},
+	} {
+		if got := Copied(&model.Report{Processes: c.processes, Windows: c.windows}); got != c.want {
+			t.Errorf("%q, not %q", got, c.want)
+		}
+	}
+}
