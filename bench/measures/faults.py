@@ -3,6 +3,7 @@
 import functools
 import statistics
 
+from empty import EmptyProgram
 from estimate import estimate
 from pairing import interleave, nothing
 from table import Row
@@ -20,7 +21,8 @@ def storms(worker, _):
 
 def measure(settings):
     with Worker(cpu=0) as worker:
-        conditions = {"off": nothing, "attached": lambda: Tracer(settings.tracer, worker.pid)}
+        conditions = {"off": nothing, "empty": lambda: EmptyProgram("rss_stat"),
+                      "attached": lambda: Tracer(settings.tracer, worker.pid)}
         found = interleave(settings.rounds(30, 2), conditions, functools.partial(storms, worker),
                            warm_up=not settings.quick, progress=settings.progress("faults"))
     for name, what, limit in (("fault", "page faults: touch 4 MiB without huge pages, unmap, repeat", 5),
@@ -30,3 +32,9 @@ def measure(settings):
         added = statistics.median(found[name].differences("attached", "off"))
         yield Row(SECTION, what, "%", estimate(found[name].percents("attached", "off")), limit,
                   f"{off:.0f} ns → {on:.0f} ns; {added:+.0f} ns each")
+    added = statistics.median(found["fault"].differences("empty", "off"))
+    yield Row(SECTION, "of the page faults': a program that does nothing, at the same tracepoint", "%",
+              estimate(found["fault"].percents("empty", "off")), None, f"{added:+.0f} ns each")
+    added = statistics.median(found["fault"].differences("attached", "empty"))
+    yield Row(SECTION, "the rest: the tracer's own program", "%", estimate(found["fault"].percents("attached", "empty")),
+              5, f"{added:+.0f} ns each")
