@@ -59,6 +59,7 @@ func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkFits(t, s.recording)
 	first := firstLines(string(out))
 	for question, want := range map[string]string{
 		"highest": `^N of N resident \(N %\) in In\[\d+\], (line \d+|display and hooks)`, "made by": `N .*In\[\d+\]`,
@@ -98,6 +99,29 @@ func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 		if got := parts(first[question]); countIn(got, parts(want[question]))*2 < len(got) {
 			t.Errorf("%s: %q, want %q (UPDATE_GOLDEN=1 writes %s)", question, first[question], want[question], path)
 		}
+	}
+}
+
+// checkFits checks that the first lines take at most 12 lines of a terminal with 80 columns, and that each begins with
+// its answer.
+func checkFits(t *testing.T, recording string) {
+	t.Helper()
+	cmd := exec.Command(binary, "report", recording)
+	cmd.Env = append(os.Environ(), "COLUMNS=80")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(out), "\n\n")
+	taken := 0
+	for line := range strings.SplitSeq(first, "\n") {
+		taken += (len([]rune(line)) + 79) / 80
+		if len(line) <= answerColumn || line[answerColumn] == ' ' {
+			t.Errorf("a line without an answer: %q", line)
+		}
+	}
+	if taken > 12 {
+		t.Errorf("%d lines of 80 columns:\n%s", taken, first)
 	}
 }
 

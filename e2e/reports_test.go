@@ -46,7 +46,7 @@ var strangersAsked = map[string][]answerTo{
 	},
 	"08_dataloader_cow": { // nothing says how much of the list its workers have copied
 		{"highest", `^≈\d+\.\d\d MiB .* in In\[3\], line 6, with its children`, true},
-		{"how sure", `^the highest moment is not known to within its own size`, true},
+		{"how sure", `^not of all: the highest moment is not known to within its own size`, true},
 	},
 	"18_lru_cache_method": {
 		{"still there", `Model\.logdet \+ m 183\.\d\d MiB`, true},

@@ -67,7 +67,8 @@ type (
 	// firstLine is one of the first lines of a report.
 	firstLine struct {
 		Answer
-		code []string // parts of the text that are not wrapped
+		code  []string // parts of the text that are not wrapped
+		forms []Form   // shorter ones
 	}
 	// code is text to paste. It is never wrapped.
 	code Span
@@ -117,7 +118,7 @@ func (d *Document) Field(name string, parts ...any) {
 
 // Answer adds one of the first lines. The codes, which are parts of its text, are not wrapped.
 func (d *Document) Answer(question, text string, codes ...string) {
-	d.add(firstLine{Answer{question, text}, codes})
+	d.AnswerIn(question, Form{text, codes})
 }
 
 // Answers returns the first lines that the document has so far.

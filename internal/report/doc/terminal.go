@@ -84,11 +84,16 @@ func (p *printer) field(name string, parts []Span) {
 // answerColumn is the column of the text in the first lines.
 const answerColumn = 13
 
-// answer writes one of the first lines, wrapped at the width. It does not wrap the code in it, which people paste.
+// answer writes one of the first lines, wrapped at the width, unless it has no text. It does not wrap the code in it,
+// which people paste. Something of the text is always beside the question.
 func (p *printer) answer(a firstLine) {
-	name := []Span{Dim(escape.Pad(a.Question, answerColumn-1, false))}
-	words := append([][]Span{name}, wordsAround(a.Text, a.code)...)
-	p.wrap(strings.Repeat(" ", answerColumn), withUnits(words))
+	if a.Text == "" {
+		return
+	}
+	name := escape.Pad(a.Question, answerColumn-1, false)
+	p.paint(name, faint)
+	p.b.WriteByte(' ')
+	p.wrapFrom(escape.Cells(name)+1, strings.Repeat(" ", answerColumn), withUnits(wordsAround(a.Text, a.code)))
 	p.blank()
 }
 
@@ -129,7 +134,7 @@ func firstOf(text string, codes []string) (begin int, first string) {
 func withUnits(words [][]Span) (out [][]Span) {
 	for _, word := range words {
 		last := len(out) - 1
-		isAfterNumber := last > 0 && len(out[last]) == 1 && strings.ContainsAny(out[last][0].Text, "0123456789")
+		isAfterNumber := last >= 0 && len(out[last]) == 1 && strings.ContainsAny(out[last][0].Text, "0123456789")
 		if isAfterNumber && len(word) == 1 && isUnit(word[0].Text) {
 			out[last] = []Span{In(word[0].Style, out[last][0].Text+" "+word[0].Text)}
 			continue

@@ -3,6 +3,7 @@ package html
 import (
 	"cmp"
 	_ "embed"
+	"ipytracer/internal/report/doc"
 	"slices"
 	"strings"
 
@@ -182,7 +183,7 @@ func (b *builder) limits(p *model.Process) []limit {
 	for _, l := range model.LevelsOf([]model.Process{*p}, b.r.GPUs) {
 		name := map[string]string{"gpu": "all of the GPU", "limit": "a soft limit"}[l.Kind]
 		if name == "" {
-			name = text.LimitName(model.Limit{Kind: l.Kind, Path: l.Path})
+			name = doc.LimitName(model.Limit{Kind: l.Kind, Path: l.Path})
 		}
 		if at, known := b.meters[l.Meter]; known && l.Bytes > 0 {
 			limits = append(limits, limit{at, l.Bytes, shown(name)})

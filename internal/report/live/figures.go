@@ -2,12 +2,12 @@ package live
 
 import (
 	"fmt"
+	"ipytracer/internal/report/doc"
 	"slices"
 	"strconv"
 	"strings"
 
 	"ipytracer/internal/report/escape"
-	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -42,7 +42,7 @@ func (p *page) figures(glance *model.Glance, kernel *model.Kernel) {
 			limitName = nameOf(glance, nearness.Meter)
 		case nearness.Bytes > 0:
 			limited = nearness.Meter
-			limitName = text.LimitName(model.Limit{Kind: nearness.Kind, Path: nearness.Path})
+			limitName = doc.LimitName(model.Limit{Kind: nearness.Kind, Path: nearness.Path})
 		}
 		if figure, ok := figures[nearness.Meter]; ok {
 			name := words.Meter(strings.TrimSuffix(nearness.Meter, ".driver"))

@@ -64,13 +64,13 @@ func (v audited) auditHeader(audit *model.Audit) {
 			if p.Ending.At != nil {
 				at = ", in " + words.LineAt(p.Ending.At) + words.OfKernel(p.Kernel)
 			}
-			text.Ends(v.Document, p.PID, "", p.Ending, at)
+			v.Ends(p.PID, "", p.Ending, at)
 			v.Blank()
 		}
 		v.Field("process", parts)
 		v.Field("command", escape.Bounded(p.Command, maxProse))
 	}
-	text.GPUNotes(v.Document, audit.GPUNotes)
+	v.GPUNotes(audit.GPUNotes)
 	v.Field("session", words.Plural(audit.Cells, "cell"), words.Duration(audit.DurationNS))
 	if len(audit.Verdicts) == 0 {
 		v.Heading(AllClear(audit))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -228,12 +229,20 @@ func (m moment) standing() (stretches []*stretch, before int64, kept []int64) {
 const mostParts = 4
 
 // madeBy names the parts of the highest moment, the largest first. The other parts follow as one sum, so the shown
-// parts add up to the figure.
-func (m moment) madeBy() string {
-	if text := words.Account(m.account(), mostParts, isLate(m.v.r, m.in.pid)); text != "" {
-		return text
+// parts add up to the figure. Further forms name fewer.
+func (m moment) madeBy() (forms []doc.Form) {
+	account := m.account()
+	for most := mostParts; most > 0; most-- {
+		if text := words.Account(account, most, isLate(m.v.r, m.in.pid)); text != "" {
+			forms = append(forms, doc.Form{Text: text})
+		}
 	}
-	return "not known: no line that allocated at least " + words.Bytes(WorthShowing) + " of it was seen"
+	if len(forms) == 0 {
+		return []doc.Form{
+			{Text: "not known: no line that allocated at least " + words.Bytes(WorthShowing) + " of it was seen"},
+		}
+	}
+	return forms
 }
 
 // counts reports whether the ranking memory includes the blocks of a meter.

@@ -1,58 +1,13 @@
 package text
 
 import (
-	"fmt"
-	"path"
 	"slices"
 	"strings"
 
-	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
-
-// LimitName returns the name of a limit for people.
-func LimitName(l model.Limit) string {
-	switch l.Kind {
-	case "cgroup":
-		return "cgroup " + escape.Bounded(path.Clean("/"+l.Path), maxName)
-	case "machine":
-		return "the machine"
-	}
-	return escape.Bounded(l.Kind, maxName)
-}
-
-// exhausted describes the memory limit that was reached when the OOM killer ended a process.
-func exhausted(e *model.Ending) string {
-	if e.Limit == nil {
-		return "not known: neither a cgroup of the process nor the machine was seen to be full"
-	}
-	text := words.Bytes(e.Limit.Bytes) + " of " + LimitName(*e.Limit)
-	if used := max(e.Limit.Used, e.Limit.Highest); used > 0 {
-		text += ", of which " + words.Bytes(used) + " were used"
-	}
-	if e.Likely {
-		text = "most likely " + text
-	}
-	return text
-}
-
-// memoryLimits shows in a line the limits on a process's memory and how near it came to them.
-func memoryLimits(to *doc.Document, p model.Process) {
-	var parts []doc.Span
-	for _, l := range p.Limits {
-		text := words.Bytes(l.Bytes) + " of " + LimitName(l)
-		switch {
-		case l.Highest > 0:
-			text += ", " + words.Bytes(l.Highest) + " at its highest"
-		case l.Used > 0:
-			text += ", " + words.Bytes(l.Used) + " used"
-		}
-		parts = append(parts, doc.Plain(text))
-	}
-	to.Field("limits", parts)
-}
 
 // maxEndings is the most endings in the short report.
 const maxEndings = 3
@@ -60,8 +15,9 @@ const maxEndings = 3
 // endingView shows how processes ended, and facts to know before all figures.
 type endingView struct{ *view }
 
-// endings lists the processes that did not end by themselves, those that ran out of memory first.
-func (v endingView) endings() {
+// endings lists the processes that did not end by themselves, those that ran out of memory first. It reports whether
+// there are any.
+func (v endingView) endings() bool {
 	shown, more := 0, 0
 	for _, outOfMemory := range []bool{true, false} {
 		for _, p := range v.r.Processes {
@@ -83,7 +39,8 @@ func (v endingView) endings() {
 	}
 	v.starved()
 	v.dearProbes()
-	GPUNotes(v.Document, v.r.GPUNotes)
+	v.GPUNotes(v.r.GPUNotes)
+	return shown > 0
 }
 
 // dearProbes names the probes at more expensive places than usual, and their cost.
@@ -103,21 +60,7 @@ func (v endingView) ending(p model.Process) {
 	if p.Parent != 0 && !v.pids[p.PID] {
 		who = " (" + escape.OneLine(p.Command, false, maxName) + ")"
 	}
-	Ends(v.Document, p.PID, who, p.Ending, v.during(&p))
-}
-
-// Ends writes why a process ended. who and where are "", or texts behind its pid and behind its memory: " (python
-// train.py)", ", in In[7] line 3".
-func Ends(to *doc.Document, pid int, who string, e *model.Ending, where string) {
-	had := words.Bytes(e.Resident) + " resident"
-	if e.OutOfMemory {
-		to.Answer("why it ended",
-			fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
-		to.Answer("the limit", exhausted(e))
-		return
-	}
-	to.Answer("why it ended",
-		fmt.Sprintf("%s ended pid %d%s at %s%s", escape.Bounded(e.Signal, maxName), pid, who, had, where))
+	v.Ends(p.PID, who, p.Ending, v.during(&p))
 }
 
 // during returns what ran when a process ended: ", in In[7] line 3: x = np.ones(n)"; "" if that is not known.
@@ -158,30 +101,5 @@ func (v endingView) starved() {
 			text += "; " + words.Refusal(&cell.Refused[0])
 		}
 		v.Answer("no memory", text)
-	}
-}
-
-// maxGPUNotes is the most lines of the notes of GPUs.
-const maxGPUNotes = 4
-
-// GPUNotes writes what a reader must know before the figures of GPUs.
-func GPUNotes(to *doc.Document, notes []model.GPUNote) {
-	severalProcesses := slices.ContainsFunc(notes, func(n model.GPUNote) bool { return n.PID != notes[0].PID })
-	count := 0
-	for i := range notes {
-		text := words.GPUNote(&notes[i])
-		if text == "" {
-			continue
-		}
-		if count++; count > maxGPUNotes {
-			continue
-		}
-		if severalProcesses {
-			text += fmt.Sprintf(" (pid %d)", notes[i].PID)
-		}
-		to.Answer(fmt.Sprintf("GPU %d", notes[i].GPU), text)
-	}
-	if more := count - maxGPUNotes; more > 0 {
-		to.Answer("", "and "+words.Plural(more, "more note")+" on GPUs")
 	}
 }

@@ -75,7 +75,7 @@ func (v headerView) root(p model.Process) {
 	if p.SoftLimit != nil {
 		v.Field("limit", words.Bytes(p.SoftLimit.Bytes)+" of mapped", words.LimitedBy(p.SoftLimit, p.PID))
 	}
-	memoryLimits(v.Document, p)
+	v.MemoryLimits(p)
 	life := v.life(p)
 	for i, id := range v.meters {
 		if _, ok := life[id]; !ok {
@@ -191,7 +191,7 @@ func (v headerView) about() {
 			parts = append(parts, doc.Plain("was running before"))
 		}
 		v.Field(name, parts)
-		memoryLimits(v.Document, p)
+		v.MemoryLimits(p)
 		if len(v.cells) == 0 {
 			v.Field(words.Meter(v.first()), course(v.life(p), v.first()))
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -15,21 +16,44 @@ type headlineView struct{ *view }
 // lead answers in a few lines the questions of most users: the highest moment of the memory that came nearest to its
 // limit, its parts, the part that is still there, the names to delete, and how exact these figures are.
 func (v headlineView) lead() {
-	endingView(v).endings()
 	if !v.hasHighest() {
+		endingView(v).endings()
 		v.leadIdle(false)
 		return
 	}
-	v.leadHighest()
-	v.leadLeft()
-	v.Answer("how sure", highestMoment(v.view).howSure())
+	taken := v.leadHighest()
+	v.leadLeft(mostLines - taken)
+	v.howSure()
+}
+
+// The most lines of a terminal that the first lines take, without Full.
+const (
+	mostLines    = 12
+	wantedOfPeak = 5 // of those about the highest moment
+	mostOfPeak   = 6
+	mostIfEnded  = 8 // the same if a process ended: little is then to say about what is left
+	mostOfTrust  = 2 // of those about how sure that is, unless it is exact
+)
+
+// fit shortens the answers behind the first from blocks of the document and returns how many lines they take, see
+// [doc.Document.FitAnswers].
+func (v *view) fit(from, wanted, most int) int {
+	if v.o.Full {
+		return 0
+	}
+	return v.FitAnswers(v.o.Size(), from, wanted, most)
 }
 
 // hasHighest reports whether the session has a highest moment: a cell ran, and a meter ranks.
 func (v headlineView) hasHighest() bool { return len(v.meters) > 0 && len(v.ranked) > 0 }
 
-// leadHighest writes the part about the highest moment.
-func (v headlineView) leadHighest() {
+// leadHighest writes how processes ended, and the part about the highest moment. It returns how many lines that takes,
+// with those about how sure it is.
+func (v headlineView) leadHighest() (taken int) {
+	begin, most := v.Len(), mostOfPeak
+	if endingView(v).endings() {
+		most = mostIfEnded
+	}
 	highest := highestMoment(v.view)
 	otherMeters := func(name string, areNearer bool) {
 		if text := v.near.beside(v.first(), areNearer, v.o.By != "", highest.figure(), v.whereOf); text != "" {
@@ -41,12 +65,29 @@ func (v headlineView) leadHighest() {
 	v.otherHighest()
 	otherMeters("also", false)
 	v.container()
-	v.Answer("made by", highest.madeBy())
+	v.AnswerIn("made by", highest.madeBy()...)
+	taken = v.fit(begin, wantedOfPeak, most) + 1
+	if len(highest.howSure()) == 1 {
+		return taken + mostOfTrust - 1
+	}
+	return taken
 }
 
-// leadLeft writes the part about the remaining memory, after a look at its holders.
-func (v headlineView) leadLeft() {
+// howSure writes how exact the session is, in one line if it is exact.
+func (v headlineView) howSure() {
+	begin, forms, most := v.Len(), highestMoment(v.view).howSure(), 1
+	if len(forms) == 1 {
+		most = mostOfTrust
+	}
+	v.AnswerIn("how sure", forms...)
+	v.fit(begin, most, most)
+}
+
+// leadLeft writes the part about the remaining memory, after a look at its holders, in at most so many lines.
+func (v headlineView) leadLeft(most int) {
+	begin := v.Len()
 	v.leadRest(leftoverOf(v.view, highestMoment(v.view).in.pid))
+	v.fit(begin, most, most)
 }
 
 // leadRest writes the lines about the remaining memory of a process.
@@ -55,17 +96,22 @@ func (v headlineView) leadRest(rest *leftover) {
 	if kernel := words.KernelOf(v.r.Processes, rest.pid); kernel != "" {
 		prefix = "in " + kernel + ": "
 	}
-	v.Answer("still there", prefix+rest.stillThere())
+	v.AnswerIn("still there", rest.stillThere(prefix)...)
 	switch {
 	case !rest.isWorthFreeing() || !rest.takesCode():
 		// there is nothing to type
-	case rest.idle && len(rest.named()) == 0 && rest.freeing() == "":
+	case rest.idle && len(rest.named()) == 0 && rest.freeing(1) == "":
 		v.Answer("to free it", prefix+rest.nothingNamed())
 	default:
-		v.Answer("to free it", prefix+rest.toFree(), rest.code()...)
+		var forms []doc.Form
+		for most := mostEntries; most > 0; most-- {
+			forms = append(forms, doc.Form{Text: prefix + rest.toFree(most), Code: rest.code()})
+		}
+		v.AnswerIn("to free it", forms...)
 	}
 	if text := rest.keptByMalloc(); text != "" {
-		v.Answer("malloc keeps", prefix+text, model.MallocTrim)
+		v.AnswerIn("malloc keeps", doc.Form{Text: prefix + text, Code: []string{model.MallocTrim}},
+			doc.Form{Text: prefix + rest.trimmed() + " free: " + model.MallocTrim, Code: []string{model.MallocTrim}})
 	}
 }
 
@@ -109,9 +155,11 @@ func (v headlineView) leadIdle(begun bool) {
 	if begun {
 		v.Blank()
 	}
+	from := v.Len()
 	for _, o := range leftovers {
 		v.leadRest(o)
 	}
+	v.fit(from, mostLines, mostLines)
 	if !begun {
 		v.Blank()
 	}

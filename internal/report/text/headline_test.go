@@ -224,7 +224,7 @@ func TestFreedIsNoPart(t *testing.T) {
 	}
 }
 
-// TestFirstLinesAreWhole: the first lines are wrapped at the width and nothing of them is cut.
+// TestFirstLinesAreWhole: with --full the first lines are wrapped at the width and nothing of them is cut.
 func TestFirstLinesAreWhole(t *testing.T) {
 	r := left(small(400*mib), 0, model.Variable{Name: "a_name_that_is_quite_long", Kind: "variable", Bytes: 390 * mib})
 	for i := range 6 {
@@ -236,9 +236,9 @@ func TestFirstLinesAreWhole(t *testing.T) {
 			},
 		}, r.Windows[2].Allocations[i].Stack...)
 	}
-	whole := lines(t, r, text.Options{})
+	whole := lines(t, r, text.Options{Full: true})
 	for _, width := range []int{60, 80, 120, 220} {
-		out, _, _ := strings.Cut(printed(t, r, text.Options{Width: width}), "\n\n")
+		out, _, _ := strings.Cut(printed(t, r, text.Options{Width: width, Full: true}), "\n\n")
 		got := map[string]string{}
 		name := ""
 		for line := range strings.SplitSeq(out, "\n") {

@@ -127,7 +127,7 @@ func TestCodeIsNeverWrapped(t *testing.T) {
 		if err := sheet.Audit(audit, sheet.Options{}).Text(&b, doc.Size{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		for _, out := range []string{printed(t, r, text.Options{Width: width}), b.String()} {
+		for _, out := range []string{printed(t, r, text.Options{Width: width, Full: true}), b.String()} {
 			for _, f := range r.ToFree {
 				if !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool {
 					return strings.Contains(line, f.Type)

@@ -136,7 +136,7 @@ func TestTypedCodeIsWhole(t *testing.T) {
 		},
 	}
 	for _, width := range []int{60, 80, 120} {
-		out := printed(t, falling(r), text.Options{Width: width})
+		out := printed(t, falling(r), text.Options{Width: width, Full: true})
 		if !strings.Contains(out, names+" (200.00 MiB)") || !strings.Contains(out, " "+traceback) ||
 			strings.Contains(out, "tracer audit") {
 			t.Errorf("at %d:\n%s", width, out)

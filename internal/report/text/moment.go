@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -67,28 +68,33 @@ func (m moment) where() string {
 }
 
 // exceptions says which figures are not exact although the highest moment is. It returns "" if all are.
-func (m moment) exceptions() (text string) {
+func (m moment) exceptions() string {
 	account := m.account()
+	var marks []string
 	upTo, sampled := false, false
 	for _, p := range account.Parts {
 		isShown := p.Bytes >= account.Bytes/words.Hardly
 		upTo, sampled = upTo || p.UpTo && isShown, sampled || p.Sampled && isShown
 	}
 	if upTo {
-		text += "; what is marked “up to” may be less"
+		marks = append(marks, "“up to”")
 	}
 	if sampled {
-		text += "; what is marked ~ is estimated"
+		marks = append(marks, "~ (estimated)")
 	}
 	isInexact := func(meter string) bool { return m.v.off[meter] > 0 || m.v.unknown[meter] }
 	if slices.ContainsFunc(m.v.meters, isInexact) {
-		text += "; figures below that are marked " + words.About + " or " + words.AtLeastMark + " are not"
+		marks = append(marks, words.About+" or "+words.AtLeastMark)
 	}
-	return text
+	if len(marks) == 0 {
+		return ""
+	}
+	return " but for what is marked " + strings.Join(marks, ", ")
 }
 
-// howSure says in one line how exact the session is: it returns the first reason for doubt, and the number of others.
-func (m moment) howSure() string {
+// howSure says how exact the session is: it returns the first reason for doubt, and the number of others. It begins
+// with the answer: exact, exact but for some figures, or not exact or not proven in all.
+func (m moment) howSure() []doc.Form {
 	reasons := m.v.doubts()
 	f, why := m.figure(), ""
 	if f.Peak > m.at.figures[m.v.first()].Peak {
@@ -103,11 +109,13 @@ func (m moment) howSure() string {
 		reasons = append([]string{"the highest moment is at least this"}, reasons...)
 	}
 	if len(reasons) == 0 {
-		return "exact: every change arrived, and every peak was computed twice, to the byte the same" + m.exceptions()
+		exact := "exact" + m.exceptions()
+		why := ": every change arrived, and every peak was computed twice, to the byte the same"
+		return []doc.Form{{Text: exact + why}, {Text: exact}}
 	}
-	text := reasons[0]
+	text := "not of all: " + reasons[0]
 	if len(reasons) > 1 {
 		text += fmt.Sprintf("; and %s, see the end", words.Plural(len(reasons)-1, "more reason"))
 	}
-	return text
+	return []doc.Form{{Text: text}}
 }

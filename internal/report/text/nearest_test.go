@@ -194,7 +194,7 @@ func TestNoBoundAboveItsFigure(t *testing.T) {
 	}
 	out := printed(t, r, text.Options{Width: -1})
 	if strings.Contains(out, "91.00 GiB") ||
-		!strings.Contains(out, "how sure     the highest moment is not known to within its own size") ||
+		!strings.Contains(out, "how sure     not of all: the highest moment is not known to within its own size") ||
 		!strings.Contains(out, "not known to within its own size (GPU 0 driver)") {
 		t.Errorf("a bound that is larger than its figure:\n%s", out)
 	}

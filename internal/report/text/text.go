@@ -120,10 +120,11 @@ func Rest(w io.Writer, r *model.Report, o Options, first string) error {
 
 // early prints the sections that do not depend on the look at the processes' objects.
 func (v *view) early() {
-	endingView{v}.endings()
 	if headline := (headlineView{v}); headline.hasHighest() {
-		headline.leadHighest()
-		v.Answer("how sure", highestMoment(v).howSure())
+		v.ofPeak = headline.leadHighest()
+		headline.howSure()
+	} else {
+		endingView(headline).endings()
 	}
 	v.figures()
 }
@@ -132,7 +133,7 @@ func (v *view) early() {
 func (v *view) rest() {
 	if headline := (headlineView{v}); headline.hasHighest() {
 		headline.Blank()
-		headline.leadLeft()
+		headline.leadLeft(mostLines - v.ofPeak)
 	} else {
 		headline.leadIdle(true)
 	}
@@ -170,7 +171,7 @@ type Summary struct {
 
 // Summarize returns the first and last lines of [Report]. It fails if by is a meter that the report does not have.
 func Summarize(r *model.Report, by string) (*Summary, error) {
-	v, err := newView(r, Options{By: by})
+	v, err := newView(r, Options{By: by, Width: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +232,7 @@ func Ended(p *model.Process) string {
 	}
 	var parts []string
 	d := &doc.Document{}
-	Ends(d, p.PID, "", p.Ending, "")
+	d.Ends(p.PID, "", p.Ending, "")
 	for _, a := range d.Answers() {
 		parts = append(parts, a.Text)
 	}

@@ -141,7 +141,7 @@ func TestTextSays(t *testing.T) {
 			},
 		},
 		{reporttest.Inexact(), text.Options{}, []string{
-			"how sure     48 of 1,234,567 changes", "experiments refused", "≥2.85 GiB",
+			"how sure     not of all: 48 of 1,234,567 changes", "experiments refused", "≥2.85 GiB",
 			"numpy was not counted at times", "mapped: 2 of 28 windows do not agree", "33 experiments",
 		}},
 		{reporttest.Many(), text.Options{Full: true}, []string{"5555", "20 more lines", "more gaps"}},

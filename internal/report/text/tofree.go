@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -25,30 +26,41 @@ func (o *leftover) isLookedAt() bool {
 	return slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid })
 }
 
-// stillThere describes the remaining memory and its parts.
-func (o *leftover) stillThere() string {
-	text := words.Bytes(o.end) + o.when()
-	if below := o.childBytes(); below > 0 {
-		text = words.Bytes(o.end+below) + o.when() + ", with its children (" + words.Bytes(o.end) + " without)"
+// stillThere describes the remaining memory and its parts. Further forms name fewer parts, the last ones without how
+// much more it is than at the attach.
+func (o *leftover) stillThere(prefix string) (forms []doc.Form) {
+	account, apart, below := o.account(), words.Apart(o.resident()), o.childBytes()
+	brief, since := words.Bytes(o.end+below)+o.when(), ""
+	if below > 0 {
+		since = ", with its children (" + words.Bytes(o.end) + " without)"
 	}
 	if more, known := o.sinceAttach(); known {
-		text += ", " + words.SinceAttach(more, worthAGap)
+		since += ", " + words.SinceAttach(more, worthAGap)
 	}
-	text += words.Apart(o.resident())
-	if parts := words.Account(o.account(), mostLeft, o.start > 0); parts != "" && o.isWorthFreeing() {
-		text += ": " + parts
+	add := func(text string, most int) {
+		parts := words.Account(account, most, o.start > 0)
+		if text = prefix + text + apart; parts != "" && o.isWorthFreeing() {
+			text += ": " + parts
+		}
+		forms = append(forms, doc.Form{Text: text})
 	}
-	return text
+	for most := mostLeft; most > 0; most-- {
+		add(brief+since, most)
+	}
+	add(brief, 2)
+	add(brief, 1)
+	add(words.Bytes(o.end+below), 1)
+	return forms
 }
 
 // assigned matches a line that assigns a name.
 var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
-// toFree returns the code that deletes names and ends processes. If no name is known to hold memory, it returns the
-// names that the lines assign. These are only a hint: `scores = [m.fit(X).score(y) for m in models]` leaves its memory
-// to models.
-func (o *leftover) toFree() string {
-	named, text := o.named(), o.freeing()
+// toFree returns the code that deletes names and ends processes, at most so many pieces. If no name is known to hold
+// memory, it returns the names that the lines assign. These are only a hint: `scores = [m.fit(X).score(y) for m in
+// models]` leaves its memory to models.
+func (o *leftover) toFree(most int) string {
+	named, text := o.named(), o.freeing(most)
 	if len(named) == 0 && text == "" {
 		return o.assignedNames()
 	}
@@ -202,8 +214,7 @@ func (o *leftover) leadingTo(l *model.Line) string {
 
 // freeing returns the code to type, the first of [leftover.entries] first, with the effect of each; "" for none. Code
 // is never cut. Entries that are not shown are summed up.
-func (o *leftover) freeing() string {
-	most := 3
+func (o *leftover) freeing(most int) string {
 	var parts []string
 	entries := o.entries()
 	if o.full {
@@ -272,11 +283,17 @@ func (o *leftover) beyondSizes(lines []model.Line, named []together) []model.Lin
 	return nil
 }
 
+// mostEntries is the largest number of pieces of code to type.
+const mostEntries = 3
+
+// trimmed returns the size of malloc's free part.
+func (o *leftover) trimmed() string { return words.Bytes(o.resident().Trim) }
+
 // keptByMalloc returns the size of malloc's free part of the remaining memory, and the code to give it back to Linux;
 // "" if the part is small.
 func (o *leftover) keptByMalloc() string {
 	if r := o.resident(); r != nil && r.Trim >= max(worthAGap, r.Total/smallPart) {
-		return words.Bytes(r.Trim) + " of it free, for blocks to come; to give it back: " + model.MallocTrim
+		return o.trimmed() + " of it free, for blocks to come; to give it back: " + model.MallocTrim
 	}
 	return ""
 }

@@ -38,7 +38,8 @@ func (o Options) Size() doc.Size {
 type view struct {
 	*doc.Document
 	*order
-	o Options
+	o      Options
+	ofPeak int // lines that the first part has taken, see [headlineView.leadHighest]
 }
 
 func newView(r *model.Report, o Options) (*view, error) {
