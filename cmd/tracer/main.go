@@ -87,7 +87,7 @@ Exit status:
 	} {
 		root.AddCommand(family(c)...)
 	}
-	root.AddCommand(trial.Command(c), newNotebookCommand(c), newVersionCommand(c))
+	root.AddCommand(trial.Command(c), newNotebookCommand(c), newExplainCommand(c), newVersionCommand(c))
 	fitHelp(root, c)
 	return root
 }

@@ -43,9 +43,9 @@ var takesRecordings = []struct {
 }
 
 // otherCommands are all other commands.
-var otherCommands = strings.Fields(`agent agent/check attach bare-probes deaths doctor file-helper gpu gpu-move-worker
-	gpu/restore gpu/yield keep-report kernels limit limit-guard look notebook notebook/install notebook/uninstall
-	nvml-helper run selftest serve serve-porter top try version workload`)
+var otherCommands = strings.Fields(`agent agent/check attach bare-probes deaths doctor explain file-helper gpu
+	gpu-move-worker gpu/restore gpu/yield keep-report kernels limit limit-guard look notebook notebook/install
+	notebook/uninstall nvml-helper run selftest serve serve-porter top try version workload`)
 
 // TestEveryCommandIsAsked: each command is in one of the lists, and only one file of the program opens recordings. So a
 // new command cannot read recordings in another way.

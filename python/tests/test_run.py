@@ -108,7 +108,7 @@ class Traced(ShellTest):
         shown = self.run_cell("%mlrun -f work x = work(5)")[0].split("\n")
         self.assertTrue(shown[0].startswith("mlrun  need 5.00 MiB"), shown)
         self.assertEqual([row.split(None, 9) for row in shown[2:]], [
-            ["work"], ["line", "meter", "at", "peak", "allocated", "left", "times", "source"],
+            ["work"], ["line", "meter", "at", "peak", "allocated", "net", "times", "source"],
             ["2", "numpy", "2.00", "MiB", "4.00", "MiB", "2.00", "MiB", "4", "a = take(n)"],
             ["3", "torch", "3.00", "MiB", "6.00", "MiB", "3.00", "MiB", "2", "return [a for _ in range(2)]"]], shown)
         self.assertEqual(self.shell.user_ns["x"], [5, 5])

@@ -93,3 +93,15 @@ func (d *Document) GPUNotes(notes []model.GPUNote) {
 		d.Answer("", "and "+words.Plural(more, "more note")+" on GPUs")
 	}
 }
+
+// maxDear bounds the line of a probe, in columns: it may name a file.
+const maxDear = 600
+
+// DearProbes adds, as first lines, the probes at more expensive places than usual, and their cost.
+func (d *Document) DearProbes(probes []model.Probe) {
+	for i := range probes {
+		if text := words.ExpensiveProbes(&probes[i]); text != "" {
+			d.Answer("slower", escape.OneLine(text, false, maxDear))
+		}
+	}
+}

@@ -40,6 +40,7 @@ type page struct {
 // table; text 0 is empty. Sources have a table of their own; source 0 is empty.
 type body struct {
 	Texts    []string `json:"texts"`
+	Terms    []term   `json:"terms"` // words of the page, with what they mean
 	Rows     rows     `json:"rows"`
 	Details  []detail `json:"details"`
 	Nodes    nodes    `json:"nodes"`

@@ -58,7 +58,7 @@ func newPage(r *model.Report, o Options) (*page, error) {
 		b.page.Advice = adviceOf(r.Advice)
 	}
 	b.left()
-	b.page.Texts = b.texts.all
+	b.page.Texts, b.page.Terms = b.texts.all, termsFor(b.page.Meters)
 	if b.page.Body, err = deflated(&b.page.body); err != nil {
 		return nil, err
 	}
@@ -190,6 +190,20 @@ func (b *builder) limits(p *model.Process) []limit {
 		}
 	}
 	return limits
+}
+
+// termsFor returns the words of reports with what they mean. Each of the meters is a name of its word.
+func termsFor(meters []meter) (terms []term) {
+	for _, t := range words.Terms() {
+		names := slices.Clone(t.Names)
+		for _, m := range meters {
+			if words.Meaning(m.Name) == t.Text && !slices.Contains(names, m.Name) {
+				names = append(names, m.Name)
+			}
+		}
+		terms = append(terms, term{names, t.Text})
+	}
+	return terms
 }
 
 // Options say which parts a page has beside the report. The zero value is a page of the report alone.

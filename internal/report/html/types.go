@@ -308,3 +308,9 @@ type piece struct {
 	Execution int `json:"execution"`
 	Line      int `json:"line"`
 }
+
+// term is a word of the page, by all its names, and what it means.
+type term struct {
+	Names []string `json:"names"`
+	Text  string   `json:"text"`
+}

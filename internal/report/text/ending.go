@@ -38,22 +38,10 @@ func (v endingView) endings() bool {
 		v.Answer("", "and "+words.Plural(more, "more process"))
 	}
 	v.starved()
-	v.dearProbes()
+	v.DearProbes(v.r.Certificate.Probes)
 	v.GPUNotes(v.r.GPUNotes)
 	return shown > 0
 }
-
-// dearProbes names the probes at more expensive places than usual, and their cost.
-func (v endingView) dearProbes() {
-	for i := range v.r.Certificate.Probes {
-		if text := words.ExpensiveProbes(&v.r.Certificate.Probes[i]); text != "" {
-			v.Answer("slower", escape.OneLine(text, false, maxDear))
-		}
-	}
-}
-
-// maxDear bounds the line, in columns: it may name a file.
-const maxDear = 600
 
 func (v endingView) ending(p model.Process) {
 	who := ""

@@ -109,9 +109,8 @@ func (v headlineView) leadRest(rest *leftover) {
 		}
 		v.AnswerIn("to free it", forms...)
 	}
-	if text := rest.keptByMalloc(); text != "" {
-		v.AnswerIn("malloc keeps", doc.Form{Text: prefix + text, Code: []string{model.MallocTrim}},
-			doc.Form{Text: prefix + rest.trimmed() + " free: " + model.MallocTrim, Code: []string{model.MallocTrim}})
+	if forms := rest.keptByMalloc(prefix); forms != nil {
+		v.AnswerIn("malloc keeps", forms...)
 	}
 }
 

@@ -286,14 +286,16 @@ func (o *leftover) beyondSizes(lines []model.Line, named []together) []model.Lin
 // mostEntries is the largest number of pieces of code to type.
 const mostEntries = 3
 
-// trimmed returns the size of malloc's free part.
-func (o *leftover) trimmed() string { return words.Bytes(o.resident().Trim) }
-
-// keptByMalloc returns the size of malloc's free part of the remaining memory, and the code to give it back to Linux;
-// "" if the part is small.
-func (o *leftover) keptByMalloc() string {
-	if r := o.resident(); r != nil && r.Trim >= max(worthAGap, r.Total/smallPart) {
-		return o.trimmed() + " of it free, for blocks to come; to give it back: " + model.MallocTrim
+// keptByMalloc returns the size of malloc's free part of the remaining memory, and the code to give it back to Linux,
+// in two forms; nil if the part is small.
+func (o *leftover) keptByMalloc(prefix string) (forms []doc.Form) {
+	r := o.resident()
+	if r == nil || r.Trim < max(worthAGap, r.Total/smallPart) {
+		return nil
 	}
-	return ""
+	for _, text := range [...]string{" of it free, for blocks to come; to give it back: ", " free: "} {
+		text = prefix + words.Bytes(r.Trim) + text + model.MallocTrim
+		forms = append(forms, doc.Form{Text: text, Code: []string{model.MallocTrim}})
+	}
+	return forms
 }

@@ -186,4 +186,4 @@ def by_line(code: CodeType, told: Iterable[Line]) -> _text.Table:
                 _words.safe(source, 80),
             ]
         )
-    return _text.Table(["line", "meter…", "at peak", "allocated", "left", "times", "source…"], rows[:_MOST_ROWS])
+    return _text.Table(["line", "meter…", "at peak", "allocated", "net", "times", "source…"], rows[:_MOST_ROWS])

@@ -241,7 +241,7 @@ def lines(found: Sequence[Line], most: int = 20) -> Table:
     ]
     if len(found) > most:
         rows.append(["… and %s" % _words.plural(len(found) - most, "more line")] + [""] * 5)
-    return Table(["meter", "at peak", "allocated", "left", "times", "who…"], rows)
+    return Table(["meter", "at peak", "allocated", "net", "times", "who…"], rows)
 
 
 def table(t: Table) -> str:

@@ -8,10 +8,10 @@ import { complete, drawn, open, ready } from "./browser.mjs";
 const [pages, folder] = process.argv.slice(2);
 const LARGEST = 200_000; // bytes
 const pictures = [
-  { name: "page", scheme: "light", width: 1280, height: 800 },
-  { name: "page-peak", scheme: "dark", width: 1280, height: 800, press: ["h", "i"] },
-  { name: "page-leaks", scheme: "light", width: 1280, height: 800, press: ["3"] },
-  { name: "page-advice", of: "advice", scheme: "light", width: 1280, height: 800, press: ["2"] },
+  { name: "page", scheme: "light", width: 1280, height: 780 },
+  { name: "page-peak", scheme: "dark", width: 1280, height: 780, press: ["h", "i"] },
+  { name: "page-leaks", scheme: "light", width: 1280, height: 780, press: ["3"] },
+  { name: "page-advice", of: "advice", scheme: "light", width: 1280, height: 780, press: ["2"] },
 ];
 const { browser, close } = await open();
 try {

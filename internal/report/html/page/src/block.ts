@@ -143,10 +143,16 @@ export interface Piece {
   execution: number;
   line: number;
 }
+/** A word of the page, by all its names, and what it means. */
+export interface Term {
+  names: string[];
+  text: string;
+}
 export interface Page {
   schema: string;
   version?: number;
   answers: [string, string][];
+  terms: Term[];
   doubts: string[];
   unnamed: string[];
   summit: number;

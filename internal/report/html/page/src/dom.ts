@@ -1,5 +1,6 @@
 // Elements of the page. All content of the session enters the page through here: as text, never as markup.
 import { Figure, Quantity, bytes, mark, shown, sureness } from "./format";
+import { word } from "./terms";
 
 type Content = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | ((e: any) => void)>;
@@ -82,11 +83,7 @@ export function table(columns: string[], rows: Content[][], kind = ""): HTMLTabl
     h(
       "thead",
       {},
-      h(
-        "tr",
-        {},
-        ...columns.map((c, i) => h("th", { class: right[i] ? "number" : "", scope: "col" }, right[i] ? c.slice(1) : c)),
-      ),
+      h("tr", {}, ...columns.map((c, i) => word("th", right[i] ? c.slice(1) : c, right[i] ? "number" : ""))),
     ),
     h(
       "tbody",

@@ -1,8 +1,9 @@
-// Keys, and the list of them that "?" shows.
-import { h } from "./dom";
+// Keys, and the list of them, and of words, that "?" shows.
+import { fill, h } from "./dom";
 import { heaviest, step } from "./list";
 import { open } from "./cell";
 import { get, set } from "./state";
+import { glossary } from "./terms";
 
 const KEYS: [string, string][] = [
   ["j  k", "the next, the previous cell"],
@@ -18,11 +19,13 @@ const KEYS: [string, string][] = [
   ["?", "this list"],
 ];
 
+const words = h("div");
 const dialog = h(
   "dialog",
   { class: "help" },
   h("h2", {}, "Keys"),
   h("table", {}, ...KEYS.map(([k, text]) => h("tr", {}, h("td", {}, h("kbd", {}, k)), h("td", {}, text)))),
+  h("details", {}, h("summary", {}, "What the words mean"), words),
   h("form", { method: "dialog" }, h("button", {}, "Close")),
 );
 
@@ -35,6 +38,7 @@ export interface Actions {
 }
 
 export function help(): void {
+  fill(words, glossary());
   if (!dialog.open) dialog.showModal();
 }
 

@@ -3,6 +3,7 @@ import { BETWEEN, CELL, EXPERIMENT, Session } from "./data";
 import { bar, button, figure, fill, h, size } from "./dom";
 import { duration, plural } from "./format";
 import { get, listen, set } from "./state";
+import { meaning, word } from "./terms";
 
 const ROW = 30; // pixels, as in style.css
 type Order = "need" | "time" | "consumed";
@@ -118,11 +119,11 @@ function head(): void {
     heading,
     sort("time", "cell", "in the order they ran"),
     h("span", {}, ""),
-    sort("need", "need", "highest − start"),
-    sort("consumed", "consumed", "end − start"),
-    h("span", { class: "number", title: "at the end" }, "total"),
-    h("span", { class: "number" }, "time"),
-    h("span", {}, "source"),
+    sort("need", "need", meaning("need")),
+    sort("consumed", "consumed", meaning("consumed")),
+    word("span", "total", "number"),
+    word("span", "time", "number"),
+    word("span", "source"),
   );
 }
 

@@ -10,6 +10,7 @@ import { list, printed, heaviest } from "./list";
 import { sections } from "./sections";
 import { timeline } from "./timeline";
 import { more, pause, read, sources } from "./read";
+import { word } from "./terms";
 import { begin, get, listen, remember, remembered, set } from "./state";
 
 function headline(s: Session): HTMLElement {
@@ -21,7 +22,7 @@ function headline(s: Session): HTMLElement {
       "dl",
       {},
       ...p.answers.flatMap(([question, text]) => [
-        h("dt", {}, question),
+        word("dt", question),
         h(
           "dd",
           { class: question === "highest" ? "first" : "" },

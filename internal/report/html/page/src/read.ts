@@ -2,6 +2,7 @@
 // that the page always responds.
 import { Page, Part } from "./block";
 import { get, set } from "./state";
+import { learn } from "./terms";
 
 /** The block as it is in the page: columns of numbers are texts, and large parts are deflated. */
 interface Written extends Omit<Page, "texts" | "rows" | "details" | "nodes" | "frames" | "timeline" | "sources"> {
@@ -73,6 +74,7 @@ export async function read(text: string): Promise<Page> {
   const parts: Part[] = written.sources.map((p) => ({ at: column(p.at), data: p.data }));
   const page: any = { ...written, ...body, sources: [""], parts };
   delete page.body;
+  learn(page.terms);
   return page;
 }
 

@@ -7,6 +7,7 @@ import { figure, h, size, table } from "./dom";
 import { code, freeing } from "./free";
 import { count, duration, plural } from "./format";
 import { frameName, frameWhere } from "./tree";
+import { word } from "./terms";
 
 /** A part of the page beside the cells: its id, its title, and the number of its items. */
 export interface Section {
@@ -65,7 +66,7 @@ function leaks(s: Session): HTMLElement {
 }
 
 function verdict(s: Session, v: Verdict, at: number): HTMLElement {
-  const row = (name: string, value: Node | string | null) => (value ? [h("dt", {}, name), h("dd", {}, value)] : []);
+  const row = (name: string, value: Node | string | null) => (value ? [word("dt", name), h("dd", {}, value)] : []);
   return h(
     "article",
     { class: "verdict" },
@@ -79,7 +80,7 @@ function verdict(s: Session, v: Verdict, at: number): HTMLElement {
       ...row("oldest", v.age > 0 ? duration(v.age) : null),
       ...row("why", v.evidence),
       ...row("try", v.advice),
-      ...row("type", v.fix ? code(v.fix) : null),
+      ...row("type it", v.fix ? code(v.fix) : null),
     ),
   );
 }

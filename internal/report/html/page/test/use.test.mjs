@@ -286,3 +286,29 @@ test("sources that are read after the page is drawn are those of their cells", l
       assert.equal(found[`In[${w.execution_count}]`], first(w.source), `In[${w.execution_count}]`);
   });
 });
+
+test("words say what they mean, by pointing and in the list behind ?, and cells show their source", limit, async () => {
+  await visit("session", async (page) => {
+    await page.setViewport({ width: 1280, height: 800 });
+    for (const key of ["1", "2", "3", "4", "5", "6", "7", "l"]) {
+      await page.keyboard.press(key);
+      await drawn(page);
+      const silent = await page.evaluate(() =>
+        [...document.querySelectorAll("th, .headline dt, .list-head *")]
+          .filter((e) => e.textContent.trim() !== "" && e.title === "")
+          .map((e) => e.textContent),
+      );
+      assert.deepEqual(silent, [], `key ${key}`);
+    }
+    await page.keyboard.press("?");
+    await click(page, "dialog summary");
+    const [explained, titles] = await page.evaluate(() => [
+      document.querySelector("dialog .terms").innerText,
+      [...document.querySelectorAll(".headline dt")].map((e) => e.title),
+    ]);
+    assert.ok(titles.length > 3);
+    for (const title of titles) assert.ok(explained.includes(title), title);
+    const source = await page.evaluate(() => document.querySelector(".row .row-source").getBoundingClientRect().width);
+    assert.ok(source >= 200, `the source is ${source} pixels wide`);
+  });
+});
