@@ -13,7 +13,7 @@ func (in *sequence) change(change *event.Change) {
 		in.Limits.Late++
 		return
 	}
-	if change.IsTouch() { // it says where memory is, not how much
+	if change.IsTouch() || change.IsCopy() { // it says where memory is, not how much
 		tree.Stream.Received(change.Stream)
 		in.queue.inOrder(tree, change.Stream, change)
 		return

@@ -82,3 +82,45 @@ func TestCopiedAfterFork(t *testing.T) {
 		t.Errorf("in the next cell: %+v, bound %d", tree, *tree.Bound)
 	}
 }
+
+// TestWhoMadeCopied: what a child and a child of its copy is listed by the stack that mapped it in the process that
+// forked them; what nobody is known to have mapped has no stack.
+func TestWhoMadeCopied(t *testing.T) {
+	s := newScript()
+	start := s.events[0].(*event.Start)
+	start.Meters = append(start.Meters, event.MeterSource{Meter: event.Copied, Source: "c", Exact: true})
+	s.events = append(s.events, &event.Stack{Number: 7, PID: main,
+		Frames: []event.Frame{{Function: "made", File: "a.py", Line: 3}}})
+	s.openCell(1, true)
+	send := func(c event.Change) {
+		s.stream++
+		c.Stream, c.Segment, c.Block = s.stream, s.number+1, true
+		s.held = append(s.held, &c)
+	}
+	send(event.Change{PID: main, Meter: event.Mapped, Value: 8 * page, Address: 16 * page, Size: 8 * page, Stack: 7})
+	s.born(200, 50)
+	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
+	s.born(300, 50)
+	s.boundary(event.ProcessStart, 300, func(b *event.Boundary) { b.Parent = 200 })
+	copies := func(pid int32, at int, bytes event.Bytes) {
+		send(event.Change{PID: pid, Meter: event.Copied, Sample: true, Value: bytes, Address: uint64(at) * page,
+			Size: page, StandsFor: bytes})
+	}
+	copies(200, 17, 30)
+	copies(200, 40, 4)
+	copies(300, 23, 20)
+	copies(300, 16, 5)
+	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeOK })
+	s.boundary(event.Detached, main)
+	want := []model.Copied{{PID: 200, Bytes: 30}, {PID: 300, Bytes: 25}, {PID: 200, Bytes: 4}}
+	r := s.run(t)
+	if len(r.Copied) != len(want) {
+		t.Fatalf("%+v", r.Copied)
+	}
+	for i, row := range r.Copied {
+		isMade := len(row.Stack) == 1 && row.Stack[0].Function == "made"
+		if row.PID != want[i].PID || row.Bytes != want[i].Bytes || isMade != (i < 2) {
+			t.Errorf("%d: %+v", i, row)
+		}
+	}
+}

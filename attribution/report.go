@@ -80,7 +80,7 @@ func (t *Tracker) streamed() *model.Report {
 		}
 	}
 	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
-	r.Lines, r.Tensors = t.lister.Lines(), t.lister.Tensors()
+	r.Lines, r.Tensors, r.Copied = t.lister.Lines(), t.lister.Tensors(), t.lister.Copied()
 	r.Variables, r.Names = t.Namespaces.Variables()
 	r.ToFree = t.Namespaces.ToFree()
 	r.Resident = t.Namespaces.Resident()

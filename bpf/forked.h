@@ -12,6 +12,8 @@
 #ifndef IPYTRACER_FORKED_H
 #define IPYTRACER_FORKED_H
 
+#define LEAST_COPY (128ll << 10) /* bytes between two samples, on average */
+
 /* A process has one page less from its parent. Where another CPU is faster each time, the tree has a page too few. */
 static __always_inline void shares_less(struct process *p, __u32 meter)
 {
@@ -21,6 +23,29 @@ static __always_inline void shares_less(struct process *p, __u32 meter)
 			break;
 	}
 	tree_follows(p, meter);
+}
+
+/*
+ * Now and then a copied page is recorded, as a sample of all since the sample before: its address says who made what is
+ * copied. The distance is drawn, so no pattern of a program can avoid it.
+ */
+__attribute__((noinline)) int copy_sample(__u32 slot, __u64 address, __s64 copied)
+{
+	struct process *p = process_at(slot);
+	struct root *r = p ? root_of(p) : NULL;
+	__s64 at = p ? *(volatile __s64 *)&p->copy_at : 0;
+
+	if (!r || copied < at)
+		return 0;
+	__s64 next = copied + LEAST_COPY / 2 + ((__u64)bpf_get_prandom_u32() * LEAST_COPY >> 32);
+	if (__sync_val_compare_and_swap(&p->copy_at, at, next) != at)
+		return 0;
+	__s64 bytes = copied - exchange(&p->copy_from, copied);
+	if (bytes > 0)
+		send_change(p, r, next_change(r), *(volatile __u64 *)&p->segment,
+			    METER_COPIED | CHANGE_BLOCK | CHANGE_SAMPLE, copied, bytes,
+			    address & ~(__u64)(page_size - 1), 0);
+	return 0;
 }
 
 /*
@@ -39,7 +64,7 @@ __attribute__((noinline)) int page_written(__u64 address)
 	__u64 page = will_copy(mm, address), copy = page * 0x9e3779b97f4a7c15ull ^ address / page_size;
 	if (!page || exchange(&p->last_copy, copy) == copy)
 		return 0;
-	move(p, r, METER_COPIED, page_size);
+	copy_sample(slot, address, move(p, r, METER_COPIED, page_size));
 	if (*(volatile __u32 *)&p->has_forked)
 		return 0;
 	shares_less(p, METER_ANON);

@@ -182,7 +182,7 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 		 * wait to be given, it is found later.
 		 */
 		__u64 first = 0, first_id = 0;
-		if (!READ(first, py->interpreter + py->threads_head) && first)
+		if (!READ(first, interpreter_of(py) + py->threads_head) && first)
 			READ(first_id, first + py->thread_id);
 		if (w->slot == slot && first && first == w->first_thread && first_id == w->first_id &&
 		    ++w->missed % LOOK_AGAIN)

@@ -14,6 +14,14 @@ static __always_inline struct python *python_at(__u32 slot)
 	return py && py->ready ? py : NULL;
 }
 
+/* Returns the address of the main interpreter state. A program that starts has one before user space looks again. */
+static __always_inline __u64 interpreter_of(struct python *py)
+{
+	if (!py->interpreter && py->runtime)
+		READ(py->interpreter, py->runtime);
+	return py->interpreter;
+}
+
 /* Returns CHANGE_COLLECTED if the garbage collector runs just now. It holds the GIL, so the free is its own. */
 static __always_inline __u32 if_collected(__u32 slot)
 {
@@ -129,7 +137,7 @@ static __always_inline __u64 thread_state(struct python *py)
 	if (s.state && !READ(id, s.state + py->thread_id) && IS_SELF(py, id, s.wanted))
 		return s.state;
 	s.state = 0;
-	if (READ(s.state, py->interpreter + py->threads_head))
+	if (READ(s.state, interpreter_of(py) + py->threads_head))
 		return 0;
 	REPEAT(256, next_thread, &s);
 	return s.state;

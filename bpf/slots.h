@@ -235,6 +235,8 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	p->touch_paid = 0;
 	p->gone_size = 0;
 	p->last_copy = 0;
+	p->copy_at = 0;
+	p->copy_from = 0;
 	p->has_forked = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;

@@ -63,6 +63,8 @@ struct process {
 	__u64 gone_from;     /* the range of pages that went last; no page was sampled since, unless the size is 0 */
 	__u64 gone_size;
 	__u64 last_copy; /* the page that it has copied last: see forked.h */
+	__s64 copy_at;	 /* value of METER_COPIED at which a copied page is recorded as a sample */
+	__s64 copy_from; /* that value at the sample before */
 };
 
 /*

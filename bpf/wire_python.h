@@ -7,6 +7,7 @@
 struct python {
 	__u64 inputs;	   /* address of IPython's In list; 0: not known */
 	__u64 interpreter; /* address of the main interpreter state */
+	__u64 runtime;	   /* address of the word that has that address; 0: it is known */
 	__u64 main_thread; /* address of the main thread's state, a hint */
 	__u64 result_type; /* address of the type ExecutionResult, as last seen */
 	__u64 cell_type;   /* address of the type cell, which holds a variable of nested functions */

@@ -189,6 +189,9 @@ func TestCopiedByWorkers(t *testing.T) {
 			}
 		}
 		text := strings.Join(strings.Fields(string(said)), " ")
+		if made := "was made by <string> line 3"; strings.Contains(text, made) != c.advised {
+			t.Errorf("with %s, not %q: %s", c.data, made, said)
+		}
 		if strings.Contains(text, advice) != c.advised {
 			t.Errorf("with %s, a worker copied %d bytes: %s", c.data, most, said)
 		}

@@ -134,6 +134,9 @@ func (c *Change) Represents() Bytes {
 // IsTouch reports whether a change is of pages that became resident, or ceased to be, by their addresses.
 func (c *Change) IsTouch() bool { return c.Meter == Resident && c.Block }
 
+// IsCopy reports whether a change is a sample of pages that a process has copied, by an address among them.
+func (c *Change) IsCopy() bool { return c.Meter == Copied && c.Block }
+
 // IsTurn reports whether a change has no block: its Value is one from which the meter fell because unreported blocks
 // were freed.
 func (c *Change) IsTurn() bool { return c.Size == 0 && c.Meter.Facts().Sampled }

@@ -68,6 +68,13 @@ type Tensors struct {
 	Stack   []Frame `json:"stack"` // innermost call first; empty if not known
 }
 
+// Copied are pages that a process has copied since a fork, of what one stack made. It is estimated from samples.
+type Copied struct {
+	PID   int     `json:"pid"` // of the process that wrote to them
+	Bytes int64   `json:"bytes"`
+	Stack []Frame `json:"stack"` // that made them, innermost call first; empty if not known
+}
+
 // Coverage is the part of a meter's peak in a window that its allocations explain.
 type Coverage struct {
 	AtPeak int64 `json:"at_peak"` // bytes of the peak that are in allocations, or unlisted

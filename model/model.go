@@ -52,6 +52,8 @@ type Report struct {
 	// Lines have, for each line of code that allocated in the session, its own memory and that of the calls below it.
 	// The largest at the session's peak comes first, 3,000 at most.
 	Lines []Line `json:"lines,omitempty"`
+	// Copied is what processes have copied of memory that they shared since a fork, by who made it; most bytes first.
+	Copied []Copied `json:"copied,omitempty"`
 	// Tensors are PyTorch's blocks that lived at the end, most bytes first, 1,000 groups at most.
 	Tensors []Tensors `json:"tensors,omitempty"`
 	// Variables are the names of each process at the end, the largest first by held or reached memory, 1,000 for each

@@ -139,6 +139,7 @@ func TestSchemaKnowsTheModel(t *testing.T) {
 		"child": model.Child{}, "figure": model.Figure{}, "between": model.Between{},
 		"certificate": model.Certificate{}, "loss": model.Loss{}, "probe": model.Probe{}, "proof": model.Proof{},
 		"allocation": model.Allocation{}, "frame": model.Frame{}, "tensors": model.Tensors{},
+		"copied":   model.Copied{},
 		"variable": model.Variable{}, "names": model.Names{}, "resident": model.Resident{},
 		"residentPart": model.ResidentPart{}, "refusal": model.Refusal{}, "softLimit": model.SoftLimit{},
 		"coverage": model.Coverage{},

@@ -63,6 +63,7 @@ func ReadJSON(data []byte) (*model.Report, error) {
 		Between   []tabledBetween  `json:"between"`
 		Lines     []tabledLine     `json:"lines"`
 		Tensors   []tabledTensors  `json:"tensors"`
+		Copied    []tabledCopied   `json:"copied"`
 		Variables []tabledVariable `json:"variables"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
@@ -88,6 +89,10 @@ func ReadJSON(data []byte) (*model.Report, error) {
 	for _, t := range doc.Tensors {
 		t.Tensors.Stack, _ = doc.stack(t.Stack)
 		report.Tensors = append(report.Tensors, t.Tensors)
+	}
+	for _, c := range doc.Copied {
+		c.Copied.Stack, _ = doc.stack(c.Stack)
+		report.Copied = append(report.Copied, c.Copied)
 	}
 	report.Variables = doc.variables(doc.Variables)
 	return &report, doc.err

@@ -31,6 +31,11 @@ type tabledTensors struct {
 	Stack int `json:"stack"`
 }
 
+type tabledCopied struct {
+	model.Copied
+	Stack int `json:"stack"`
+}
+
 type tabledVariable struct {
 	model.Variable
 	Stack int `json:"stack"`
@@ -54,6 +59,8 @@ func (t *tables) wire(item any) any {
 		return tabledLine{x, t.frame(&x.Frame)}
 	case model.Tensors:
 		return tabledTensors{x, t.stack(x.Stack, false)}
+	case model.Copied:
+		return tabledCopied{x, t.stack(x.Stack, false)}
 	case model.Variable:
 		return tabledVariable{x, t.stack(x.Stack, false)}
 	case model.Kernel:

@@ -36,5 +36,5 @@ def measure(settings):
     yield Row(SECTION, "of the page faults': a program that does nothing, at the same tracepoint", "%",
               estimate(found["fault"].percents("empty", "off")), None, f"{added:+.0f} ns each")
     added = statistics.median(found["fault"].differences("attached", "empty"))
-    yield Row(SECTION, "the rest: the tracer's own program", "%", estimate(found["fault"].percents("attached", "empty")),
-              5, f"{added:+.0f} ns each")
+    yield Row(SECTION, "the rest: the tracer's own program", "%",
+              estimate(found["fault"].percents("attached", "empty")), 5, f"{added:+.0f} ns each")

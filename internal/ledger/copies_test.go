@@ -78,7 +78,9 @@ func TestOneCopyWorks(t *testing.T) {
 	}
 	for _, c := range manyCopies[:2] {
 		t.Run(c.name, func(t *testing.T) {
-			s := storm{kind: "execs", rounds: 5, threads: 4, options: c.options}
+			options := c.options
+			options.SharedPages = true
+			s := storm{kind: "execs", rounds: 5, threads: 4, options: options}
 			l := s.rage(t)
 			var all []kernelNotes
 			if err := l.objects.CopyNotes.Lookup(uint32(0), &all); err != nil {

@@ -88,7 +88,7 @@ func decodeChange(c *kernelChange) event.Change {
 		Found:     has(kernelChangeFlagCHANGE_FOUND),
 	}
 	switch {
-	case change.IsTouch() && change.Sample:
+	case change.Sample && (change.IsTouch() || change.IsCopy()):
 		change.Size, change.StandsFor = event.Bytes(os.Getpagesize()), max(1, min(change.Size, event.MaxStandsFor))
 	case change.Sample:
 		change.Caller, change.StandsFor = 0, standsFor(change.Size, decodeInterval(c.Meter))

@@ -694,12 +694,15 @@ type kernelProcess struct {
 	GoneFrom      uint64
 	GoneSize      uint64
 	LastCopy      uint64
+	CopyAt        int64
+	CopyFrom      int64
 }
 
 type kernelPython struct {
 	_                structs.HostLayout
 	Inputs           uint64
 	Interpreter      uint64
+	Runtime          uint64
 	MainThread       uint64
 	ResultType       uint64
 	CellType         uint64

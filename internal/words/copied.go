@@ -17,6 +17,8 @@ type copies struct {
 	most, all int64  // of one of them, of all
 	parent    int64  // of processes that forked them
 	where     string // the cell in which more than half of all was copied; "" for none
+	made      int64  // the most that one path of calls made of what was copied; an estimate
+	maker     string // that path, if that is more than half of all
 }
 
 // Copied says how much processes have copied of what they shared since a fork; "" if that is little.
@@ -39,7 +41,29 @@ func Copied(r *model.Report) string {
 			c.where = CellOf(w)
 		}
 	}
+	c.findMaker(r)
 	return c.text()
+}
+
+// findMaker finds who made most of what the forked processes copied.
+func (c *copies) findMaker(r *model.Report) {
+	forked, by := map[int]bool{}, map[string]int64{}
+	for i := range r.Processes {
+		forked[r.Processes[i].PID] = r.Processes[i].Parent != 0
+	}
+	for i := range r.Copied {
+		if row := &r.Copied[i]; forked[row.PID] && len(row.Stack) > 0 {
+			by[Stack(row.Stack)] += row.Bytes
+		}
+	}
+	for maker, bytes := range by {
+		if bytes > c.made || bytes == c.made && maker < c.maker {
+			c.made, c.maker = bytes, maker
+		}
+	}
+	if c.made <= c.all/2 {
+		c.maker = ""
+	}
 }
 
 // copiedIn returns the bytes that the children of a window copied in it.
@@ -69,6 +93,13 @@ func (c *copies) text() string {
 	}
 	if c.parent > 0 {
 		text += "; their parent " + Bytes(c.parent)
+	}
+	if c.maker != "" {
+		who := "they"
+		if c.count == 1 {
+			who = "it"
+		}
+		text += ". Of what " + who + " copied, ~" + Bytes(c.made) + " was made by " + c.maker
 	}
 	return text + ". Python writes the reference count of each object that it reads: data in a NumPy or Arrow array " +
 		"is read without a copy."

@@ -23,6 +23,7 @@ type Blocks struct {
 	Ranges  map[int32]*stacks.Ranges[uint64] // of cpu.mapped, by process
 	Pieces  int                              // number of pieces of all Ranges
 	touched touches                          // samples of resident memory
+	copies  copies                           // samples of memory that was copied after a fork
 	asked   map[stacks.AskedKey]event.Bytes  // the bytes that tensors requested of PyTorch's blocks, at the end
 	// lost has, by the blocks that they hold, the cycles that the garbage collector does not see
 	lost map[stacks.AskedKey]*event.Lost

@@ -11,7 +11,7 @@ import (
 
 // Takes reports whether [Blocks.Move] uses a change: the change of a block, or a value from which a meter fell.
 func (a *Blocks) Takes(c *event.Change) bool {
-	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident
+	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident || c.IsCopy()
 }
 
 // Move takes in a change of a block or a range. It changes the live blocks, and the windows of the change's segment.
@@ -33,6 +33,8 @@ func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
 		p.Counted = a.Session.Cut
 	}
 	switch {
+	case c.IsCopy():
+		a.copies.add(c.PID, a.makerAt(c.PID, c.Address), c.Represents())
 	case c.IsTouch():
 		a.moveTouched(r, c)
 	case c.Meter == event.Mapped:

@@ -177,3 +177,34 @@ func (t *touchedPages) remap(c *event.Change) (gone []touchedPage) {
 	}
 	return gone
 }
+
+// copies are the bytes that processes have copied since a fork, by the stack that made what they copied; 0 where that
+// is not known.
+type copies struct {
+	of    map[int32]map[uint64]event.Bytes
+	count int // pairs of a process and a stack
+}
+
+// maxCopies bounds the pairs of a process and a stack. What has no place counts as not known.
+const maxCopies = 1 << 14
+
+func (c *copies) add(pid int32, stack uint64, bytes event.Bytes) {
+	by := c.of[pid]
+	if _, known := by[stack]; !known {
+		if c.count >= maxCopies {
+			if by == nil {
+				return
+			}
+			stack = 0
+		}
+		c.count++
+	}
+	if by == nil {
+		if c.of == nil {
+			c.of = map[int32]map[uint64]event.Bytes{}
+		}
+		by = map[uint64]event.Bytes{}
+		c.of[pid] = by
+	}
+	by[stack] += bytes
+}

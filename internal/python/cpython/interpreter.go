@@ -34,10 +34,14 @@ func newInterpreter(off Offsets, minor int, runtime uint64, mem io.ReaderAt) *In
 	return &Interpreter{objects: newObjects(off, minor, mem), runtime: runtime}
 }
 
+// Word returns the address of the word of _PyRuntime that has the address of the main interpreter's state, from its
+// initialisation on (CPython 3.7 and newer, Include/internal/pycore_runtime.h).
+func (p *Interpreter) Word() uint64 { return p.runtime + uint64(p.off.RuntimeInterpretersMain) }
+
 // Address returns the address of the main interpreter's PyInterpreterState. It is an error before the
 // interpreter is initialised.
 func (p *Interpreter) Address() (uint64, error) {
-	addr, err := p.mem.word(p.runtime + uint64(p.off.RuntimeInterpretersMain))
+	addr, err := p.mem.word(p.Word())
 	if err != nil {
 		return 0, fmt.Errorf("main interpreter: %w", err)
 	}

@@ -36,6 +36,9 @@ func (t *Target) Offsets(interpreter uint64, stacks bool) ledger.Python {
 	if out.CodeFullName == 0 {
 		out.CodeFullName = o.CodeName
 	}
+	if interpreter == 0 {
+		out.Runtime = p.Live.Word()
+	}
 	if stacks {
 		out.FrameSize = frameSize(o)
 	}
