@@ -7,12 +7,16 @@ import (
 	"compress/gzip"
 	"embed"
 	"fmt"
+	"html/template"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/formats"
 	"ipytracer/internal/report/html"
 )
 
@@ -65,7 +69,8 @@ func writeSite(dir string) error {
 			return err
 		}
 	}
-	files["index.html"] = bytes.Replace(files["index.html"], []byte("POLICY"), []byte(policy()), 1)
+	files["index.html"] = []byte(strings.NewReplacer("POLICY", policy(), "DOCUMENTS", choices()).
+		Replace(string(files["index.html"])))
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
 			return err
@@ -154,8 +159,28 @@ func goRoot() string {
 	return strings.TrimSpace(string(out))
 }
 
-// policy returns the content policy of the site. It may load its own files only. The report is shown in a frame, which
-// inherits this policy, so it also allows the report's own program and style sheet, by their hashes.
+// marks are what Readers of a format have of Markdown.
+var marks = regexp.MustCompile("`|\\[|\\]\\(.*?\\)")
+
+// choices returns the documents as a list from which one is chosen, in groups. A group names the command that writes
+// the same.
+func choices() string {
+	var b strings.Builder
+	for i, d := range documents {
+		if i == 0 || documents[i-1].of != d.of {
+			fmt.Fprintf(&b, "</optgroup>\n<optgroup label=\"tracer %s\" data-inputs=\"%d\">\n", d.of, d.inputs())
+		}
+		label := strings.TrimPrefix(d.name, d.of+"-")
+		if d.of == "report" {
+			label += ": " + marks.ReplaceAllString(formats.Of(label).Readers, "")
+		}
+		fmt.Fprintf(&b, "<option value=\"%s\">%s</option>\n", d.name, template.HTMLEscapeString(label))
+	}
+	return strings.TrimPrefix(b.String(), "</optgroup>\n") + "</optgroup>"
+}
+
+// policy returns the content policy of the site. It may load its own files only. A document is shown in a frame, which
+// inherits this policy, so it also allows the programs and style sheets of documents, by their hashes.
 func policy() string {
 	report := map[string]string{}
 	for directive := range strings.SplitSeq(html.Policy(html.Options{}), ";") {
@@ -163,6 +188,7 @@ func policy() string {
 		report[name] = value
 	}
 	return "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' " + report["script-src"] +
-		"; style-src 'self' " + report["style-src"] + "; connect-src 'self'; worker-src 'self'; " +
-		"frame-src 'self' blob:; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+		"; style-src 'self' " + report["style-src"] + " " + doc.StyleSource() +
+		"; connect-src 'self'; worker-src 'self'; frame-src 'self' blob:" +
+		"; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 }

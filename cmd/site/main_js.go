@@ -4,13 +4,19 @@ package main
 
 import "syscall/js"
 
-// main offers the browser one function: ipytracerMake(recording, name) makes a document of a recording, and returns an
-// object with content, ending and note, or with error. It runs in a worker, which the page ends to free its memory.
+// main offers the browser one function: ipytracerMake(files, document) makes a document of one recording or of two, and
+// returns an object with content, ending and note, or with error. Each file is an object with name and content. It runs
+// in a worker, which the page ends to free its memory.
 func main() {
 	js.Global().Set("ipytracerMake", js.FuncOf(func(_ js.Value, arguments []js.Value) any {
-		data := make([]byte, arguments[0].Get("byteLength").Int())
-		js.CopyBytesToGo(data, arguments[0])
-		m, err := makeDocument(data, arguments[1].String())
+		var files []file
+		for i := range arguments[0].Length() {
+			from := arguments[0].Index(i)
+			f := file{from.Get("name").String(), make([]byte, from.Get("content").Get("byteLength").Int())}
+			js.CopyBytesToGo(f.data, from.Get("content"))
+			files = append(files, f)
+		}
+		m, err := makeDocument(files, arguments[1].String())
 		if err != nil {
 			return map[string]any{"error": err.Error()}
 		}

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,17 +15,19 @@ import (
 
 // makeAll is a program for Node: it makes documents with the compiled program, and writes each into a file.
 const makeAll = `
-const fs = require("fs"), zlib = require("zlib");
-const [, , site, recording, out, ...names] = process.argv;
+const fs = require("fs"), zlib = require("zlib"), path = require("path");
+const [, , site, recordings, out, ...names] = process.argv;
 globalThis.require = require;
 globalThis.crypto ??= require("crypto").webcrypto; // Node 18 has none
 require(site + "/wasm_exec.js");
 const go = new Go();
 const program = zlib.gunzipSync(fs.readFileSync(site + "/tracer.wasm.gz"));
+const read = (of) => ({ name: path.basename(of), content: new Uint8Array(fs.readFileSync(of)) });
+const files = recordings.split(",").map(read);
 WebAssembly.instantiate(program, go.importObject).then(({ instance }) => {
   go.run(instance);
   for (const name of names) {
-    const made = ipytracerMake(new Uint8Array(fs.readFileSync(recording)), name);
+    const made = ipytracerMake(files, name);
     fs.writeFileSync(out + "/" + name, made.error ?? made.content);
     fs.writeFileSync(out + "/" + name + ".note", made.note ?? "");
   }
@@ -34,8 +35,8 @@ WebAssembly.instantiate(program, go.importObject).then(({ instance }) => {
 });
 `
 
-// TestSiteMakesWhatTracerMakes: the compiled program makes each document, to the byte, as tracer report does; of a
-// recording that was cut, and of other files, it says the same.
+// TestSiteMakesWhatTracerMakes: the compiled program makes each document, to the byte, as the tracer's commands do; of
+// recordings that were cut, and of other files, it says the same.
 func TestSiteMakesWhatTracerMakes(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -49,74 +50,96 @@ func TestSiteMakesWhatTracerMakes(t *testing.T) {
 		!strings.Contains(text, "github.com/klauspost/compress") {
 		t.Errorf("licenses.txt: %q", text)
 	}
-	script := filepath.Join(work, "make.cjs")
+	script, tracer := filepath.Join(work, "make.cjs"), filepath.Join(work, "tracer")
 	if err := os.WriteFile(script, []byte(makeAll), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tracer := filepath.Join(work, "tracer")
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", tracer, "ipytracer/cmd/tracer").
 		CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	whole, err := os.ReadFile("../../testdata/recording/format7.arrows")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := []string{thePage, theAudit, "nothing"}
+	kinds, names := spoiled(t), []string{"nothing"}
 	for _, d := range documents {
 		names = append(names, d.name)
 	}
-	for kind, data := range map[string][]byte{
-		"whole": whole, "cut": whole[:2*len(whole)/3], "head": whole[:100], "text": []byte("this is none"), "empty": {},
-		"flipped": flipped(whole),
-	} {
-		recording, out := filepath.Join(work, kind+".arrows"), filepath.Join(work, kind)
-		if err := errors.Join(os.WriteFile(recording, data, 0o600), os.Mkdir(out, 0o700)); err != nil {
+	for kind, data := range kinds {
+		if err := os.WriteFile(filepath.Join(work, kind+".arrows"), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if text, err := exec.Command(node, append([]string{script, site, recording, out}, names...)...).
-			CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", kind, err, text)
+	}
+	for _, of := range [][]string{{"whole"}, {"cut"}, {"head"}, {"text"}, {"empty"}, {"flipped"}, {"advised"},
+		{"whole", "whole"}, {"advised", "whole"}, {"cut", "whole"}, {"whole", "text"}, {"whole", "whole", "whole"}} {
+		var files []file
+		var paths []string
+		for _, kind := range of {
+			files = append(files, file{kind + ".arrows", kinds[kind]})
+			paths = append(paths, filepath.Join(work, kind+".arrows"))
 		}
-		compareDocuments(t, kind, data, out, names)
-		if kind == "whole" {
-			for _, name := range slices.DeleteFunc(slices.Clone(names[3:]), isOfGPUs) {
-				compareToTracer(t, tracer, recording, name, contentOf(t, out, name))
-			}
-			compareToTracer(t, tracer, recording, thePage, contentOf(t, out, thePage))
+		out := filepath.Join(work, strings.Join(of, "-"))
+		if err := os.Mkdir(out, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := exec.Command(node, append([]string{script, site, strings.Join(paths, ","), out}, names...)...).
+			CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", of, err, text)
+		}
+		compareDocuments(t, files, out, names)
+		isSpoiled := func(kind string) bool { return kind != "whole" && kind != "advised" }
+		if len(of) <= 2 && !slices.ContainsFunc(of, isSpoiled) {
+			compareToTracer(t, tracer, work, of, out)
 		}
 	}
 }
 
-// isOfGPUs reports whether a document cannot be made of a session without a GPU.
-func isOfGPUs(name string) bool { return name == "memory-viz" }
+// spoiled returns recordings and what is none, by their kinds.
+func spoiled(t *testing.T) map[string][]byte {
+	t.Helper()
+	whole, err := os.ReadFile("../../testdata/recording/format7.arrows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := os.Open("../../docs/pictures/advice.arrows.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var advised bytes.Buffer
+	if _, err := advised.ReadFrom(r); err != nil {
+		t.Fatal(err)
+	}
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)/2] ^= 1
+	return map[string][]byte{
+		"whole": whole, "cut": whole[:2*len(whole)/3], "head": whole[:100], "text": []byte("this is none"), "empty": {},
+		"flipped": flipped, "advised": advised.Bytes(),
+	}
+}
 
 // compareDocuments compares the documents that the compiled program made with those made here.
-func compareDocuments(t *testing.T, kind string, data []byte, out string, names []string) {
+func compareDocuments(t *testing.T, files []file, out string, names []string) {
 	t.Helper()
+	of, damaged := filepath.Base(out), false
 	for _, name := range names {
-		m, err := makeDocument(data, name)
+		m, err := makeDocument(files, name)
 		want := string(m.content)
 		if err != nil {
 			want = err.Error()
 		}
 		if got := contentOf(t, out, name); got != want {
-			t.Errorf("%s as %s: %d bytes in the browser, %d here", kind, name, len(got), len(want))
+			t.Errorf("%s as %s: %d bytes in the browser, %d here", of, name, len(got), len(want))
 		}
 		if err == nil && contentOf(t, out, name+".note") != m.note {
-			t.Errorf("%s as %s: note %q, want %q", kind, name, contentOf(t, out, name+".note"), m.note)
+			t.Errorf("%s as %s: note %q, want %q", of, name, contentOf(t, out, name+".note"), m.note)
 		}
+		damaged = damaged || m.note != ""
 	}
-	if (kind == "cut" || kind == "flipped") && contentOf(t, out, "text.note") == "" {
-		t.Errorf("%s: nothing says that it is not whole", kind)
+	if want := strings.Contains(of, "cut") || strings.Contains(of, "flipped"); damaged != want {
+		t.Errorf("%s: it says that it is not whole: %v", of, damaged)
 	}
-}
-
-// flipped returns a recording with one bit of its middle changed.
-func flipped(data []byte) []byte {
-	data = bytes.Clone(data)
-	data[len(data)/2] ^= 1
-	return data
 }
 
 // contentOf returns the content of a file.
@@ -129,18 +152,42 @@ func contentOf(t *testing.T, folder, name string) string {
 	return string(content)
 }
 
-// compareToTracer compares a document to that of tracer report.
-func compareToTracer(t *testing.T, tracer, recording, name, got string) {
+// compareToTracer compares the documents of recordings to those that the tracer's commands write.
+func compareToTracer(t *testing.T, tracer, work string, of []string, out string) {
 	t.Helper()
-	arguments := []string{"report", recording, "--format", name, "-o", filepath.Join(t.TempDir(), "document")}
-	if name == "text" {
-		arguments = append(arguments, "--full")
+	compared := 0
+	for _, d := range documents {
+		if d.inputs() != len(of) {
+			continue
+		}
+		written := filepath.Join(t.TempDir(), "document")
+		arguments := []string{d.of, "-q", "--format", strings.TrimPrefix(d.name, d.of+"-"), "-o", written}
+		if d.name == "text" {
+			arguments = append(arguments, "--full")
+		}
+		for _, kind := range of {
+			arguments = append(arguments, kind+".arrows")
+		}
+		cmd := exec.Command(tracer, arguments...)
+		cmd.Dir = work
+		said, err := cmd.CombinedOutput()
+		if d.name == "memory-viz" { // neither session had a GPU
+			here := contentOf(t, out, d.name)
+			if text := strings.TrimSpace(string(said)); err == nil || !strings.HasSuffix(text, here) {
+				t.Errorf("%s: %q, tracer says %q", d.name, here, text)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", d.name, err, said)
+		}
+		if got, want := contentOf(t, out, d.name), contentOf(t, filepath.Dir(written), "document"); got != want {
+			t.Errorf("%s of %s: %d bytes, tracer writes %d", d.name, of, len(got), len(want))
+		}
+		compared++
 	}
-	if out, err := exec.Command(tracer, arguments...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", name, err, out)
-	}
-	if want := contentOf(t, filepath.Dir(arguments[5]), "document"); got != want {
-		t.Errorf("%s: %d bytes, tracer report writes %d", name, len(got), len(want))
+	if compared < 4 {
+		t.Errorf("%s: %d documents", of, compared)
 	}
 }
 

@@ -1,50 +1,70 @@
-// Opens a recording that is chosen or dropped: a worker reads it, and a frame without rights shows the page made of it.
+// Opens recordings that are chosen or dropped: a worker reads them, and a frame without rights shows what is made of
+// them.
 "use strict";
 
-const largest = 2 ** 30; // bytes of a recording; the program has 4 GiB at most
+const largest = 2 ** 30; // bytes of recordings; the program has 4 GiB at most
 
 const element = (id) => document.getElementById(id);
 const say = (text) => {
   element("state").textContent = text;
 };
 
-let worker = null;
-let recording = null; // { bytes, stem }
+let worker, isNew; // isNew: it has read nothing
+let opened = null; // { files, title, stem }
 let shown = null; // the address of the page in the frame
+const groups = [...element("form").children]; // of documents, by how many recordings they are made of
 
-// Ends what was opened before, so that its memory is free.
-function close() {
-  if (worker) worker.terminate();
-  if (shown) URL.revokeObjectURL(shown);
-  worker = recording = shown = null;
-  element("frame").removeAttribute("src");
-  delete document.body.dataset.opened;
-  element("report").hidden = element("more").hidden = true;
-}
-
-async function open(file) {
-  close();
-  if (file.size > largest) {
-    say(file.name + " is too large for a browser: tracer report opens it.");
-    return;
-  }
-  say("Reading " + file.name + " …");
-  let bytes;
-  try {
-    bytes = await file.arrayBuffer();
-  } catch (error) {
-    say(file.name + " cannot be read: " + error);
-    return;
-  }
-  recording = { bytes, stem: file.name.replace(/\.arrows$/, "") };
+// Starts a worker: it loads the program while the user looks for a file.
+function hire() {
   const own = (worker = new Worker("worker.js"));
+  isNew = true;
   own.onmessage = (event) => {
     if (own === worker) take(event.data);
   };
   own.onerror = (event) => {
     if (own === worker) say("It could not be opened: " + (event.message || "out of memory"));
   };
-  ask("html", false);
+}
+
+// Ends what was opened before, so that its memory is free.
+function close() {
+  if (!isNew) {
+    worker.terminate();
+    hire();
+  }
+  if (shown) URL.revokeObjectURL(shown);
+  opened = shown = null;
+  element("frame").removeAttribute("src");
+  delete document.body.dataset.opened;
+  element("report").hidden = element("more").hidden = true;
+}
+
+const stem = (file) => file.name.replace(/\.arrows$/, "");
+
+async function open(chosen) {
+  close();
+  const title = chosen.map((file) => file.name).join(" → ");
+  if (chosen.length > 2) {
+    say("A page opens one recording, or two to compare them.");
+    return;
+  }
+  if (chosen.reduce((sum, file) => sum + file.size, 0) > largest) {
+    say(title + " is too large for a browser: tracer report opens it.");
+    return;
+  }
+  say("Reading " + title + " …");
+  const own = (opened = { files: [], title, stem: chosen.map(stem).join("-") });
+  try {
+    for (const file of chosen) own.files.push({ name: file.name, content: await file.arrayBuffer() });
+  } catch (error) {
+    if (own === opened) say(title + " cannot be read: " + error);
+    return;
+  }
+  if (own !== opened) return; // another was opened meanwhile
+  isNew = false;
+  element("form").replaceChildren(...groups.filter((group) => group.dataset.inputs === String(chosen.length)));
+  element("swap").hidden = chosen.length < 2;
+  ask(chosen.length < 2 ? "html" : "diff-html", false);
 }
 
 let saving = false;
@@ -52,7 +72,7 @@ let saving = false;
 function ask(name, toSave) {
   saving = toSave;
   element("save").disabled = true;
-  worker.postMessage({ recording: recording.bytes, name });
+  worker.postMessage({ files: opened.files, name });
 }
 
 function take(made) {
@@ -61,13 +81,13 @@ function take(made) {
     say("It could not be opened: " + made.error);
     return;
   }
-  say(made.note ? recording.stem + ": " + made.note : "");
-  const type = made.ending === ".html" ? "text/html" : "application/octet-stream";
+  say(opened.title + (made.note ? ": " + made.note : ""));
+  const type = made.ending.endsWith(".html") ? "text/html" : "application/octet-stream";
   const address = URL.createObjectURL(new Blob([made.content], { type }));
   if (saving) {
     const link = document.createElement("a");
     link.href = address;
-    link.download = recording.stem + made.ending;
+    link.download = opened.stem + made.ending;
     link.click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
     return;
@@ -78,10 +98,16 @@ function take(made) {
   document.body.dataset.opened = "1";
 }
 
-element("file").addEventListener("change", (event) => {
-  if (event.target.files.length) open(event.target.files[0]);
-});
+hire();
+const openAll = (files) => {
+  if (files.length) open([...files]);
+};
+element("file").addEventListener("change", (event) => openAll(event.target.files));
 element("save").addEventListener("click", () => ask(element("form").value, true));
+element("swap").addEventListener("click", () => {
+  opened.files.reverse();
+  open(opened.files.map((one) => new File([one.content], one.name)));
+});
 for (const kind of ["dragenter", "dragover"]) {
   addEventListener(kind, (event) => {
     event.preventDefault();
@@ -92,5 +118,5 @@ addEventListener("dragleave", () => document.body.classList.remove("over"));
 addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("over");
-  if (event.dataTransfer.files.length) open(event.dataTransfer.files[0]);
+  openAll(event.dataTransfer.files);
 });

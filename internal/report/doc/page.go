@@ -135,11 +135,15 @@ type sheetData struct {
 	Policy string // the page may load nothing, run nothing, and has this one style
 }
 
+// StyleSource returns the hash of the style sheet of pages, as a content policy names it.
+func StyleSource() string {
+	sum := sha256.Sum256([]byte(style))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
 // HTML writes the blocks as a page without scripts. It fails with w's error only.
 func (d *Document) HTML(w io.Writer) error {
-	sum := sha256.Sum256([]byte(style))
-	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; form-action 'none'"
+	policy := "default-src 'none'; style-src " + StyleSource() + "; base-uri 'none'; form-action 'none'"
 	out := bufio.NewWriter(w)
 	err := pages.Execute(out, sheetData{d.page(htmlItems), template.CSS(style), policy})
 	if err != nil {

@@ -13,13 +13,11 @@ import (
 	"ipytracer/internal/advice"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/report/export"
+	"ipytracer/internal/report/formats"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 	"ipytracer/report"
 )
-
-// LeastLeak is the size in bytes from which on an HTML page lists a leak.
-const LeastLeak = 1 << 20
 
 // Report makes the report of a session and prints it by calling print. findings are the session's audit, nil unless the
 // report needs it.
@@ -32,7 +30,7 @@ func (d *Document) Report(
 		var audit *model.Audit
 		r = tracker.Stream()
 		if findings != nil {
-			audit = findings.Audit(LeastLeak)
+			audit = findings.Audit(formats.LeastLeak)
 		}
 		if d.Options.hasAdvice() {
 			r.Advice = advice.Make(r, advice.Options{})
@@ -101,8 +99,8 @@ func (d *Document) otherPlaces(what string) []alternative {
 		})
 	}
 	extension := ".txt"
-	if f := formatOf(d.Options.Format); f != nil {
-		extension = f.ending
+	if f := formats.Of(d.Options.Format); f != nil {
+		extension = f.Ending
 	}
 	file := func(path string) alternative {
 		return alternative{"in " + path, func() (*Destination, error) {
@@ -145,14 +143,14 @@ const muchToWrite = 20 << 20
 
 // AnnounceSize announces the size of a large report, and how to make it smaller.
 func (d *Document) AnnounceSize(r *model.Report) {
-	f := formatOf(d.Options.Format)
-	if f == nil || f.smaller == "" || d.Options.Quiet {
+	f := formats.Of(d.Options.Format)
+	if f == nil || f.Smaller == "" || d.Options.Quiet {
 		return
 	}
-	size, err := report.Size(d.Options.reduced(r), f.print)
+	size, err := report.Size(d.Options.reduced(r), f.Print)
 	if err != nil || size < muchToWrite { // the report itself will have the error
 		return
 	}
 	d.Console.Say("as %s this report will have about %s: %s",
-		f.name, words.Bytes(size), f.smaller)
+		f.Name, words.Bytes(size), f.Smaller)
 }

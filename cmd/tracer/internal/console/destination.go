@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/host/privileges"
+	"ipytracer/internal/report/formats"
 )
 
 // Destination is the place of a document: standard output, a device, a pipe, or a file that appears only when it is
@@ -51,15 +52,15 @@ func (o *Options) open(rights *privileges.Rights, stdout io.Writer) (*Destinatio
 
 // forTerminal returns an error if the format is binary and to is a terminal.
 func (o *Options) forTerminal(to io.Writer) error {
-	f := formatOf(o.Format)
-	if f == nil || !f.binary {
+	f := formats.Of(o.Format)
+	if f == nil || !f.Binary {
 		return nil
 	}
 	if _, isTerminal := Terminal(to); !isTerminal {
 		return nil
 	}
 	return Usagef("--format %s is not for terminals: name a file, such as -o report%s, "+
-		"or hand it to a program by a pipe", f.name, f.ending)
+		"or hand it to a program by a pipe", f.Name, f.Ending)
 }
 
 // Descriptor returns the open file that a path such as /dev/stdout names, nil for other paths. Above standard error it

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/report/export"
+	"ipytracer/internal/report/formats"
 	"ipytracer/internal/report/reporttest"
 )
 
@@ -22,8 +23,8 @@ func TestFormatsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, f := range formats {
-		want = append(want, fmt.Sprintf("| `%s` | `%s` | %s | %s | %s |", f.name, f.ending, f.readers, f.has, f.lacks))
+	for _, f := range formats.All {
+		want = append(want, fmt.Sprintf("| `%s` | `%s` | %s | %s | %s |", f.Name, f.Ending, f.Readers, f.Has, f.Lacks))
 	}
 	var got []string
 	for line := range strings.Lines(string(page)) {
@@ -34,12 +35,12 @@ func TestFormatsAreDocumented(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("docs/howto/export.md has\n%s\nand should have\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, f := range formats {
-		if !strings.Contains(formatHelp(), f.name) {
-			t.Errorf("the help of --format does not name %s", f.name)
+	for _, f := range formats.All {
+		if !strings.Contains(formatHelp(), f.Name) {
+			t.Errorf("the help of --format does not name %s", f.Name)
 		}
-		if err := (&Options{Format: "nonsense"}).Check(); err == nil || !strings.Contains(err.Error(), f.name) {
-			t.Errorf("what is said of a wrong format does not name %s: %v", f.name, err)
+		if err := (&Options{Format: "nonsense"}).Check(); err == nil || !strings.Contains(err.Error(), f.Name) {
+			t.Errorf("what is said of a wrong format does not name %s: %v", f.Name, err)
 		}
 	}
 }
@@ -55,10 +56,10 @@ func TestEndingsChoose(t *testing.T) {
 			t.Errorf("%q is printed as %s: %v", file, o.Format, err)
 		}
 	}
-	for _, f := range formats {
-		for _, other := range formats {
-			if f.ownsEnding && f.name != other.name && strings.HasSuffix(other.ending, f.ending) {
-				t.Errorf("%s has the ending of %s", other.name, f.name)
+	for _, f := range formats.All {
+		for _, other := range formats.All {
+			if f.OwnsEnding && f.Name != other.Name && strings.HasSuffix(other.Ending, f.Ending) {
+				t.Errorf("%s has the ending of %s", other.Name, f.Name)
 			}
 		}
 	}
@@ -78,7 +79,7 @@ func TestGoneFormats(t *testing.T) {
 				t.Errorf("%+v: status %d, %s, want %s", o, code, message, want)
 			}
 		}
-		if formatOf(f.name) != nil || formatOf(f.instead) == nil {
+		if formats.Of(f.name) != nil || formats.Of(f.instead) == nil {
 			t.Errorf("%s is there, or %s is not", f.name, f.instead)
 		}
 		err := CheckFormat(f.name, "text", "json")
@@ -90,10 +91,10 @@ func TestGoneFormats(t *testing.T) {
 
 // TestFormatsPrint: every fixture can be printed in every format, with and without sources, twice the same.
 func TestFormatsPrint(t *testing.T) {
-	for _, f := range formats {
+	for _, f := range formats.All {
 		for name, make := range reporttest.Reports {
 			for _, without := range []bool{false, true} {
-				o := Options{Format: f.name, NoSource: without, By: "cpu.resident"}
+				o := Options{Format: f.Name, NoSource: without, By: "cpu.resident"}
 				if name == "nothing" {
 					o.By = ""
 				}
@@ -103,13 +104,13 @@ func TestFormatsPrint(t *testing.T) {
 					continue
 				}
 				if err != nil {
-					t.Errorf("%s of %s: %v", f.name, name, err)
+					t.Errorf("%s of %s: %v", f.Name, name, err)
 				}
 				if err := o.Print(&again, make(), nil); err != nil || !bytes.Equal(once.Bytes(), again.Bytes()) {
-					t.Errorf("%s of %s is not the same twice (%v)", f.name, name, err)
+					t.Errorf("%s of %s is not the same twice (%v)", f.Name, name, err)
 				}
 				if without && bytes.Contains(once.Bytes(), []byte("no room")) {
-					t.Errorf("%s of %s has sources in spite of --no-source", f.name, name)
+					t.Errorf("%s of %s has sources in spite of --no-source", f.Name, name)
 				}
 			}
 		}
@@ -135,13 +136,13 @@ func TestBinaryIsNotForTerminals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer slave.Close()
-	for _, f := range formats {
-		o := Options{Format: f.name}
-		if err := o.forTerminal(slave); f.binary != (err != nil) {
-			t.Errorf("%s on a terminal: %v", f.name, err)
+	for _, f := range formats.All {
+		o := Options{Format: f.Name}
+		if err := o.forTerminal(slave); f.Binary != (err != nil) {
+			t.Errorf("%s on a terminal: %v", f.Name, err)
 		}
 		if err := o.forTerminal(&bytes.Buffer{}); err != nil {
-			t.Errorf("%s into a pipe: %v", f.name, err)
+			t.Errorf("%s into a pipe: %v", f.Name, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ipytracer/event"
+	"ipytracer/internal/report/formats"
 )
 
 // Options are the flags for the format and place of a report.
@@ -65,7 +66,10 @@ func (o *Options) Check() error {
 }
 
 // hasAdvice reports whether a report in this format shows advice.
-func (o *Options) hasAdvice() bool { return o.Format == "html" || o.Format == "markdown" }
+func (o *Options) hasAdvice() bool {
+	f := formats.Of(o.Format)
+	return f != nil && f.Advised
+}
 
 // HasLeaks reports whether a report in this format needs an audit of its session.
 func (o *Options) HasLeaks() bool { return o.Format == "html" }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/formats"
 	"ipytracer/internal/report/html"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
@@ -28,8 +28,8 @@ func (o *Options) Print(w io.Writer, r *model.Report, audit *model.Audit) error 
 	if o.Format == "markdown" && o.Full {
 		return sheet.SessionMarkdownFull(w, r)
 	}
-	if f := formatOf(o.Format); f != nil && f.print != nil {
-		return f.print(w, r)
+	if f := formats.Of(o.Format); f != nil && f.Print != nil {
+		return f.Print(w, r)
 	}
 	return text.Report(w, r, o.textOf(w, r))
 }
@@ -59,7 +59,7 @@ func (o *Options) reduced(r *model.Report) *model.Report {
 	if o.NoSource {
 		r = report.WithoutSource(r)
 	}
-	if f := formatOf(o.Format); f != nil && f.smaller != "" && !f.alwaysWhole && o.Cells > 0 {
+	if f := formats.Of(o.Format); f != nil && f.Smaller != "" && !f.AlwaysWhole && o.Cells > 0 {
 		r = report.Heaviest(r, o.Cells, cmp.Or(o.by(r), r.Ranking(r.Nearest())))
 	}
 	return r
@@ -83,15 +83,6 @@ func (o *Options) missingMeterNote(r *model.Report) string {
 		o.By, r.Ranking(r.Nearest()))
 }
 
-// Finding is a result of type T, with the functions that print it in each format.
-type Finding[T any] struct {
-	Found         *T
-	What          string // for people
-	WithoutSource func(*T) *T
-	JSON          func(io.Writer, *T) error
-	Document      func(*T, sheet.Options) *doc.Document
-}
-
 // FindingFlags defines the flags of a command that prints a finding.
 func (o *Options) FindingFlags(f *pflag.FlagSet, what string) {
 	f.StringVar(&o.Format, "format", "text",
@@ -106,19 +97,16 @@ func (o *Options) CheckFinding() error {
 	if o.Cells < 0 {
 		return Usagef("--cells must be a number from 0")
 	}
-	return CheckFormat(o.Format, "text", "json", "markdown", "html")
+	return CheckFormat(o.Format, formats.FindingFormats...)
 }
 
 // DeliverFinding prints a finding in the chosen format.
-func DeliverFinding[T any](d *Document, f Finding[T]) error {
-	o, found := d.Options, f.Found
+func DeliverFinding[T any](d *Document, f formats.Finding[T], found *T) error {
+	o := d.Options
 	if o.NoSource {
 		found = f.WithoutSource(found)
 	}
 	return d.Deliver(f.What, func(w io.Writer) error {
-		if o.Format == "json" {
-			return f.JSON(w, found)
-		}
-		return f.Document(found, sheet.Options{Cells: o.Cells, Full: o.Full}).Write(w, o.Format, Screen(w))
+		return f.Write(w, found, o.Format, sheet.Options{Cells: o.Cells, Full: o.Full}, Screen(w))
 	})
 }

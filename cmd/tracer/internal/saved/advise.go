@@ -13,9 +13,7 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/session"
 	"ipytracer/internal/advice"
-	"ipytracer/internal/report/sheet"
-	"ipytracer/model"
-	"ipytracer/report"
+	"ipytracer/internal/report/formats"
 )
 
 // adviseOptions are the flags of `tracer advise`.
@@ -76,10 +74,7 @@ func runAdvise(ctx context.Context, o adviseOptions, c console.Console, target s
 	if o.Cell > 0 && a.Cells > 0 && a.At == nil {
 		return console.Usagef("--cell %d: the session has no In[%d]", o.Cell, o.Cell)
 	}
-	err = console.DeliverFinding(s.Document, console.Finding[model.Advice]{
-		Found: a, What: "advice", WithoutSource: report.AdviceWithoutSource, JSON: report.AdviceJSON,
-		Document: sheet.Advice,
-	})
+	err = console.DeliverFinding(s.Document, formats.Advice, a)
 	if err != nil {
 		return err
 	}

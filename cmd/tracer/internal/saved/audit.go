@@ -10,11 +10,9 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/session"
-	"ipytracer/internal/report/doc"
-	"ipytracer/internal/report/sheet"
+	"ipytracer/internal/report/formats"
 	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/report"
 )
 
 // auditOptions are the flags of `tracer audit`.
@@ -132,13 +130,7 @@ func size(flag, text string) (int64, error) {
 
 // conclude prints the audit, and returns an error with the exit status that --fail-over and --strict demand.
 func (o *auditOptions) conclude(a *model.Audit, s *session.Session) error {
-	err := console.DeliverFinding(s.Document, console.Finding[model.Audit]{
-		Found: a, What: "audit", WithoutSource: report.AuditWithoutSource, JSON: report.AuditJSON,
-		Document: func(a *model.Audit, s sheet.Options) *doc.Document {
-			s.Full = s.Full || o.Format == "html"
-			return sheet.Audit(a, s)
-		},
-	})
+	err := console.DeliverFinding(s.Document, formats.Audit, a)
 	if err != nil {
 		return err
 	}

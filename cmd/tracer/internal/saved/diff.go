@@ -10,9 +10,8 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/compare"
-	"ipytracer/internal/report/sheet"
+	"ipytracer/internal/report/formats"
 	"ipytracer/model"
-	"ipytracer/report"
 )
 
 // diffOptions are the flags of `tracer diff`.
@@ -95,10 +94,7 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 	if err != nil {
 		return err
 	}
-	err = console.DeliverFinding(document, console.Finding[model.Diff]{
-		Found: diff, What: "comparison", WithoutSource: report.DiffWithoutSource, JSON: report.DiffJSON,
-		Document: sheet.Diff,
-	})
+	err = console.DeliverFinding(document, formats.Diff, diff)
 	if err != nil {
 		return err
 	}

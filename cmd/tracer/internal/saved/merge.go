@@ -18,6 +18,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/merge"
 	"ipytracer/internal/report/export"
+	"ipytracer/internal/report/formats"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -200,7 +201,7 @@ func (g *merging) reports(ctx context.Context) iter.Seq2[*model.Report, error] {
 			if g.o.NoSource {
 				r = report.WithoutSource(r)
 			}
-			if !yield(console.Accounted(r), nil) {
+			if !yield(formats.Accounted(r), nil) {
 				return
 			}
 		}

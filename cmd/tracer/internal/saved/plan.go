@@ -12,9 +12,8 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/plan"
-	"ipytracer/internal/report/sheet"
+	"ipytracer/internal/report/formats"
 	"ipytracer/model"
-	"ipytracer/report"
 )
 
 // planOptions are the flags of `tracer plan`.
@@ -79,9 +78,7 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 		}
 		plan.AddTried(p, t)
 	}
-	err = console.DeliverFinding(document, console.Finding[model.Plan]{
-		Found: p, What: "plan", WithoutSource: report.PlanWithoutSource, JSON: report.PlanJSON, Document: sheet.Plan,
-	})
+	err = console.DeliverFinding(document, formats.Plan, p)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/host/privileges"
+	"ipytracer/internal/report/formats"
 	"ipytracer/internal/report/html"
 	"ipytracer/report"
 )
@@ -254,7 +255,7 @@ func (v *viewer) page(version int) (size int64, data []byte, err error) {
 	if _, err := readRecording(v.ctx, io.NewSectionReader(v.file, 0, size), tracker.Add); err != nil {
 		return size, nil, err
 	}
-	r, audit := tracker.Stream(), findings.Audit(console.LeastLeak)
+	r, audit := tracker.Stream(), findings.Audit(formats.LeastLeak)
 	if v.noSource {
 		r, audit = report.WithoutSource(r), report.AuditWithoutSource(audit)
 	}

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/event"
 	"ipytracer/internal/advice"
 	"ipytracer/internal/companion"
 	"ipytracer/internal/freeing"
 	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/formats"
 	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
@@ -119,7 +119,7 @@ func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 	if findings == nil {
 		return nil
 	}
-	out := findings.AuditOne(pid, found, console.LeastLeak)
+	out := findings.AuditOne(pid, found, formats.LeastLeak)
 	if a.noSource {
 		out = report.AuditWithoutSource(out)
 	}

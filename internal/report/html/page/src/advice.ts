@@ -53,5 +53,9 @@ function piece(s: Session, p: Piece, at: number): HTMLElement {
 function diff(text: string): HTMLElement {
   const lines = text.replace(/\n$/, "").split("\n");
   const kind = (l: string) => (/^(---|\+\+\+|@@)/.test(l) ? "at" : l[0] === "+" ? "in" : l[0] === "-" ? "out" : "same");
-  return h("pre", { class: "diff" }, ...lines.map((l) => h("span", { class: kind(l) }, l + "\n")));
+  return h(
+    "pre",
+    { class: "diff", tabindex: 0, role: "group", "aria-label": "the change" },
+    ...lines.map((l) => h("span", { class: kind(l) }, l + "\n")),
+  );
 }

@@ -22,7 +22,7 @@ const VIEWS: [string, string][] = [
 ];
 
 export function cell(): HTMLElement {
-  const element = h("div", { class: "cell" });
+  const element = h("div", { class: "cell", tabindex: 0, role: "tabpanel", "aria-label": "Cell" });
   let chosen = -1; // the index of the chosen meter's detail
   let waits = false; // for its source
   const draw = () => {

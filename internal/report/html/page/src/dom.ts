@@ -22,10 +22,20 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return e;
 }
 
-/** Empties an element and fills it anew. */
+/**
+ * Empties an element and fills it anew. A control in it that had the focus is drawn anew, too: the control that has its
+ * place now gets the focus, so that the next key goes there.
+ */
 export function fill(e: Element, ...content: Content[]): void {
+  const before = document.activeElement,
+    at = before && before !== e && e.contains(before) ? controls(e).indexOf(before) : -1;
   e.replaceChildren(...content.filter((c): c is Node | string => c !== null && c !== undefined && c !== false));
+  const now = at < 0 ? undefined : controls(e)[at];
+  if (now instanceof HTMLElement && now.tagName === before!.tagName) now.focus({ preventScroll: true });
 }
+
+/** Returns what can have the focus in an element, in order. */
+const controls = (e: Element): Element[] => [...e.querySelectorAll("button, select, input, summary, [tabindex]")];
 
 /** Returns a size. of: the number of the report's JSON that it shows; the tests of the page compare them. */
 export function size(n: number, of: string, before = "", title = ""): HTMLElement {

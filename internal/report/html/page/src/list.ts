@@ -135,6 +135,9 @@ function draw(): void {
   const shown: HTMLElement[] = [];
   for (let i = first; i < last; i++) shown.push(one(s, rows[i], meter, i, rows[i] === chosen));
   fill(body, ...shown);
+  const at = rows.indexOf(chosen);
+  if (at >= first && at < last) scroller.setAttribute("aria-activedescendant", "row-" + chosen);
+  else scroller.removeAttribute("aria-activedescendant");
 }
 
 function one(s: Session, row: number, meter: number, at: number, chosen: boolean): HTMLElement {
@@ -148,6 +151,7 @@ function one(s: Session, row: number, meter: number, at: number, chosen: boolean
     {
       class: `row kind-${s.kind(row)}${chosen ? " chosen" : ""}`,
       role: "option",
+      id: "row-" + row,
       "aria-selected": String(chosen),
       "data-row": row,
       onclick: () => set({ row, tab: "cell" }),

@@ -113,13 +113,14 @@ function tabs(): HTMLElement {
 /** The part of the page beside the list: the chosen cell stays as it is while another part is shown. */
 function panel(): HTMLElement {
   const one = cell(),
-    other = h("div", { class: "section" });
+    other = h("div", { class: "section", tabindex: 0, role: "tabpanel" });
   const element = h("section", { class: "panel" }, tabs(), one, other);
   const draw = () => {
     const { session, tab } = get(),
       section = sections.find((x) => x.id === tab);
     one.hidden = section !== undefined;
     other.hidden = section === undefined;
+    if (section) other.setAttribute("aria-label", section.name);
     fill(other, section ? section.draw(session) : null);
   };
   listen((changed) => {

@@ -67,19 +67,21 @@ export function source(s: Session, row: number, meter: number, detail: Detail | 
       h(
         "tr",
         {},
-        h("th", {}, ""),
-        h("th", {}, ""),
+        h("td"),
+        h("td"),
         h(
           "th",
           { class: "number", title: `${s.page.meters[meter]?.name}: highest − start while the statement ran` },
           "need",
         ),
-        h(
-          "th",
-          { class: "number", title: `of ${name}: there at the cell's peak, made by this line and all that it called` },
-          detail ? name + " at peak" : "",
-        ),
-        h("th", {}, ""),
+        detail
+          ? h(
+              "th",
+              { class: "number", title: `of ${name}: there at the cell's peak, made by this line and all it called` },
+              name + " at peak",
+            )
+          : h("td"),
+        h("td"),
       ),
     ),
     body,
@@ -101,7 +103,7 @@ export function source(s: Session, row: number, meter: number, detail: Detail | 
   const hooks = s.statementsOf(row).filter((one) => s.line(one) === 0 && s.weight(one, meter) > 0);
   return h(
     "div",
-    { class: "source-box" },
+    { class: "source-box", tabindex: 0, role: "group", "aria-label": "source" },
     table,
     more,
     s.isCut(row) && h("p", { class: "quiet" }, "… the source goes on; it is cut here."),
