@@ -13,7 +13,7 @@ const maxForebears = 64
 
 // makerAt returns the stack that made what a process has at an address, itself or a process that forked it: a large
 // block there, else the mapping, in whose small blocks it lies. 0 if that is not known.
-func (a *Blocks) makerAt(pid int32, address uint64) uint64 {
+func makerAt(a *Blocks, pid int32, address uint64) uint64 {
 	for range maxForebears {
 		if pages := a.touched.of[pid]; pages != nil {
 			if stack := pages.lineAt(address); stack != 0 {

@@ -34,7 +34,7 @@ func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
 	}
 	switch {
 	case c.IsCopy():
-		a.copies.add(c.PID, a.makerAt(c.PID, c.Address), c.Represents())
+		a.copies.add(c.PID, makerAt(a, c.PID, c.Address), c.Represents())
 	case c.IsTouch():
 		a.moveTouched(r, c)
 	case c.Meter == event.Mapped:
