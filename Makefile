@@ -101,6 +101,21 @@ test-lab: tracer ## the extension in a real JupyterLab and a real browser, with 
 	scripts/pythons.sh lab
 	scripts/lab.sh $(LAB_PICTURES)
 
+VSCODE_MODULES := vscode/node_modules/.package-lock.json
+VSCODE_REAL := vscode/real/node_modules/.package-lock.json
+
+vscode%node_modules/.package-lock.json: vscode%package-lock.json
+	cd $(dir $<) && npm ci --ignore-scripts --no-audit --no-fund --silent
+
+.PHONY: vscode
+vscode: $(VSCODE_MODULES) ## pack VS Code's extension as a file, bin/ipytracer-*.vsix (needs Node 20 and npm)
+	cd vscode && npm run --silent types && npm run --silent pack
+
+.PHONY: test-vscode
+test-vscode: $(VSCODE_MODULES) $(VSCODE_REAL) ## VS Code's extension in a fake host, and as it is packed in a real VS Code in Chromium (needs Node 20, network once)
+	cd vscode && npm run --silent types && npm run --silent test
+	cd vscode/real && node --test real.test.mjs
+
 .PHONY: demo
 demo: ## install what is missing, trace a real IPython session and print its report (needs root)
 	scripts/install.sh demo
@@ -198,7 +213,7 @@ STYLE_MODULES := scripts/style/node_modules/.package-lock.json
 $(STYLE_MODULES): scripts/style/package-lock.json
 	cd scripts/style && npm ci --ignore-scripts --no-audit --no-fund --silent
 
-# TypeScript and JavaScript that people write, of the page, of JupyterLab's extension and of their tests.
+# TypeScript and JavaScript that people write, of the page, of the extensions and of their tests.
 SCRIPTS = $(shell git ls-files '*.ts' '*.mjs' '*.js')
 
 .PHONY: check-style
