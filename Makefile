@@ -245,9 +245,21 @@ test-page: $(PAGE_MODULES) ## open the pages of the fixtures, and the site, in C
 	site=$$(mktemp -d) && trap 'rm -rf "$$site"' EXIT && scripts/go.sh run $(GO) run ./cmd/site "$$site" && \
 	cd $(PAGE) && TRACER_SITE="$$site" npm run --silent test
 
+DOCSITE := scripts/docsite
+DOCSITE_MODULES := $(DOCSITE)/node_modules/.package-lock.json
+
+$(DOCSITE_MODULES): $(DOCSITE)/package-lock.json
+	cd $(DOCSITE) && npm ci --ignore-scripts --no-audit --no-fund --silent
+
 .PHONY: site
-site: ## write the page that opens a recording in a browser, for any web server, into SITE, a new folder (site)
-	scripts/go.sh run $(GO) run ./cmd/site "$(or $(SITE),site)"
+site: $(DOCSITE_MODULES) ## write the documentation, and the page that opens a recording, for any web server, into SITE, a new folder (site; needs Node 20 and npm)
+	node $(DOCSITE)/build.mjs "$(or $(SITE),site)"
+	scripts/go.sh run $(GO) run ./cmd/site "$(or $(SITE),site)/open"
+
+.PHONY: test-site
+test-site: $(DOCSITE_MODULES) $(PAGE_MODULES) ## the documentation's site in Chromium: no dead link, no request to others, a search that finds, nothing that axe finds (TRACER_CHROMIUM=PATH)
+	site=$$(mktemp -d) && trap 'rm -rf "$$site"' EXIT && $(MAKE) --no-print-directory site SITE="$$site" && \
+	TRACER_DOCSITE="$$site" node --test $(DOCSITE)/test.mjs
 
 VIEWERS := internal/report/viewers
 VIEWERS_MODULES := $(VIEWERS)/node_modules/.package-lock.json
