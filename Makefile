@@ -101,6 +101,21 @@ test-lab: tracer ## the extension in a real JupyterLab and a real browser, with 
 	scripts/pythons.sh lab
 	scripts/lab.sh $(LAB_PICTURES)
 
+VSCODE_MODULES := vscode/node_modules/.package-lock.json
+VSCODE_REAL := vscode/real/node_modules/.package-lock.json
+
+vscode%node_modules/.package-lock.json: vscode%package-lock.json
+	cd $(dir $<) && npm ci --ignore-scripts --no-audit --no-fund --silent
+
+.PHONY: vscode
+vscode: $(VSCODE_MODULES) ## pack VS Code's extension as a file, bin/ipytracer-*.vsix (needs Node 20 and npm)
+	cd vscode && npm run --silent types && npm run --silent pack
+
+.PHONY: test-vscode
+test-vscode: $(VSCODE_MODULES) $(VSCODE_REAL) ## VS Code's extension in a fake host, and as it is packed in a real VS Code in Chromium (needs Node 20, network once)
+	cd vscode && npm run --silent types && npm run --silent test
+	cd vscode/real && node --test real.test.mjs
+
 .PHONY: demo
 demo: ## install what is missing, trace a real IPython session and print its report (needs root)
 	scripts/install.sh demo
@@ -198,7 +213,7 @@ STYLE_MODULES := scripts/style/node_modules/.package-lock.json
 $(STYLE_MODULES): scripts/style/package-lock.json
 	cd scripts/style && npm ci --ignore-scripts --no-audit --no-fund --silent
 
-# TypeScript and JavaScript that people write, of the page, of JupyterLab's extension and of their tests.
+# TypeScript and JavaScript that people write, of the page, of the extensions and of their tests.
 SCRIPTS = $(shell git ls-files '*.ts' '*.mjs' '*.js')
 
 .PHONY: check-style
@@ -230,9 +245,21 @@ test-page: $(PAGE_MODULES) ## open the pages of the fixtures, and the site, in C
 	site=$$(mktemp -d) && trap 'rm -rf "$$site"' EXIT && scripts/go.sh run $(GO) run ./cmd/site "$$site" && \
 	cd $(PAGE) && TRACER_SITE="$$site" npm run --silent test
 
+DOCSITE := scripts/docsite
+DOCSITE_MODULES := $(DOCSITE)/node_modules/.package-lock.json
+
+$(DOCSITE_MODULES): $(DOCSITE)/package-lock.json
+	cd $(DOCSITE) && npm ci --ignore-scripts --no-audit --no-fund --silent
+
 .PHONY: site
-site: ## write the page that opens a recording in a browser, for any web server, into SITE, a new folder (site)
-	scripts/go.sh run $(GO) run ./cmd/site "$(or $(SITE),site)"
+site: $(DOCSITE_MODULES) ## write the documentation, and the page that opens a recording, for any web server, into SITE, a new folder (site; needs Node 20 and npm)
+	node $(DOCSITE)/build.mjs "$(or $(SITE),site)"
+	scripts/go.sh run $(GO) run ./cmd/site "$(or $(SITE),site)/open"
+
+.PHONY: test-site
+test-site: $(DOCSITE_MODULES) $(PAGE_MODULES) ## the documentation's site in Chromium: no dead link, no request to others, a search that finds, nothing that axe finds (TRACER_CHROMIUM=PATH)
+	site=$$(mktemp -d) && trap 'rm -rf "$$site"' EXIT && $(MAKE) --no-print-directory site SITE="$$site" && \
+	TRACER_DOCSITE="$$site" node --test $(DOCSITE)/test.mjs
 
 VIEWERS := internal/report/viewers
 VIEWERS_MODULES := $(VIEWERS)/node_modules/.package-lock.json

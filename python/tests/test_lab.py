@@ -4,7 +4,7 @@ import types
 import zlib
 from unittest import mock
 
-from ipytracer import _api, _lab, _line, _shell
+from ipytracer import _api, _lab, _line
 
 from . import fake
 from .shells import ShellTest
@@ -139,10 +139,13 @@ class Told(LabTest):
         """An id that is invalid in nbformat is dropped."""
         self.load()
         comm = self.open()
-        for cell in ("vscode-notebook-cell:/x#W0sZmls", "x" * 65, 7, "", "a b"):
+        for cell in ("vscode-notebook-cell:/x y#W0sZmls", "https://x#W0sZmls", "x" * 65, 7, "", "a b"):
             self.cell = cell
             self.run_cell("x = 1")
             self.assertIsNone(comm.of("cell")[-1]["cell"])
+        self.cell = "vscode-notebook-cell:/home/ann/x%20y.ipynb#W0sZmlsZQ%3D%3D"
+        self.run_cell("x = 1")
+        self.assertEqual(comm.of("cell")[-1]["cell"], "W0sZmlsZQ%3D%3D")
 
     def test_hostile_figures(self):
         """Text of the notebook is escaped and bounded."""
@@ -171,52 +174,6 @@ class Told(LabTest):
         self.tracer.kill()
         self.run_cell("x = 1")
         self.assertIs(comm.of("hello")[-1]["listens"], False)
-
-
-class Shown(LabTest):
-    def test_lines(self):
-        """Where the extension shows figures nothing is displayed, so nothing is saved, unless the user wants it."""
-        self.load()
-        self.assertEqual(len(self.run_cell("x = 1")), 1)
-        comm = self.open()
-        self.assertEqual(self.run_cell("x = 1"), [])
-        self.assertEqual(len(self.run_cell("%%tracer\nx = 1")), 1)
-        self.run_cell("%tracer compact")
-        self.assertEqual(len(self.run_cell("x = 1")), 1)
-        self.run_cell("%tracer off")
-        self.assertEqual(self.run_cell("x = 1"), [])
-        self.assertEqual(len(comm.of("cell")), 6)
-
-    def test_transient(self):
-        """The extension sees that there is a companion; saved data does not show it."""
-        self.load()
-        self.run_cell("x = 1")
-        last = self.published.outputs[-1]
-        self.assertEqual((last["transient"], last["metadata"]), ({"ipytracer": _lab.PROTOCOL}, {}))
-
-    def test_the_extension_goes(self):
-        self.load()
-        comm = self.open()
-        comm.gone({})
-        self.assertEqual(len(self.run_cell("x = 1")), 1)
-
-    def test_a_page_that_is_gone(self):
-        """No message reports it: sending fails, or other pages take its place."""
-        self.load()
-        broken = self.open()
-        broken.broken = True
-        self.run_cell("x = 1")
-        self.assertEqual(self.printed, "")
-        self.assertFalse(_shell.of(self.shell).lab.listens)
-        comms = [self.open() for _ in range(_lab._MOST_COMMS + 2)]
-        self.assertEqual([c.closed for c in comms], [True, True] + [False] * _lab._MOST_COMMS)
-
-    def test_unloaded(self):
-        self.load()
-        comm = self.open()
-        self.run_cell("%unload_ext ipytracer")
-        self.assertTrue(comm.closed)
-        self.assertEqual(self.manager.targets, {})
 
 
 class Asked(LabTest):

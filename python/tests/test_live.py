@@ -3,7 +3,7 @@
 import os
 import time
 
-from ipytracer import _shell
+from ipytracer import _shell, _show
 
 from . import fake
 from .shells import ShellTest
@@ -50,6 +50,8 @@ class Live(ShellTest):
         self.assertEqual([out["update"] for out in displays], [False, True, True])
         self.assertEqual(len({out["transient"]["display_id"] for out in displays}), 1)
         self.assertIn("runs", displays[0]["data"]["text/html"])
+        figures = [set(out["data"][_show.FIGURES]) & {"running", "cell"} for out in displays]
+        self.assertEqual(figures, [{"running"}, {"running"}, {"cell"}])
 
     def test_the_next_has_its_own(self):
         before = len(self.published.outputs)

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from ipytracer import _line, _shell
+from ipytracer import _line, _shell, _show
 
 from . import fake
 from .shells import ShellTest
@@ -25,7 +25,7 @@ class WithTracer(ShellTest):
     def test_one_line(self):
         shown = self.run_cell("x = 1")
         self.assertEqual(shown, ["In[2]  " + LINE])
-        self.assertEqual(set(self.published.outputs[-1]["data"]), {"text/plain", "text/html"})
+        self.assertEqual(set(self.published.outputs[-1]["data"]), {"text/plain", "text/html", _show.FIGURES})
         self.assertEqual(self.tracer.markers[-2:], ["cell", "ask"])
 
     def test_slower(self):

@@ -1,6 +1,7 @@
 """The display of a window, as text and as HTML."""
 
 import html.parser
+import json
 import re
 import unittest
 
@@ -149,8 +150,9 @@ class Html(unittest.TestCase):
             _show.table(_text.cells([w])),
         ):
             self.check(bundle["text/html"])
-            for text in bundle.values():
-                self.assertNotRegex(text, "[\x1b\u202e]")
+            for item in bundle.values():
+                text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+                self.assertNotRegex(text, "[\x1b\u202e]|\\\\u001b")
 
     def test_part_of_a_row(self):
         self.check(_html.table(_text.cells([parsed()] * 30)))

@@ -1,16 +1,17 @@
-// The badges of one notebook: the run of each cell, and the places of badges. A cell is known by its id; one that ran
-// before the companion was loaded, by its text, if only one cell has that text.
+// The badges of one notebook: the run of each cell, and the places of badges.
 
 import { CodeCell } from "@jupyterlab/cells";
 import { NotebookPanel } from "@jupyterlab/notebook";
 import { IDisposable } from "@lumino/disposable";
 import { Signal } from "@lumino/signaling";
 
-import { Badge, IShown } from "./badge";
+import { Badge } from "./badge";
 import { IRun } from "./figures";
-import { IPair, Link } from "./link";
+import { Link } from "./link";
 import { Links } from "./links";
-import { INeeded, Needed } from "./needed";
+import { IPair, pairs, same } from "./matches";
+import { Needed } from "./needed";
+import { INeeded, IShown } from "./parts";
 import { ISum, sum } from "./source";
 
 /** The code cells of a notebook. */
@@ -19,31 +20,8 @@ export function codeCells(panel: NotebookPanel): CodeCell[] {
 }
 
 /** Returns the last runs of the cells of a notebook, by the cells' ids. */
-export function pairs(link: Link, cells: CodeCell[]): Map<string, IPair> {
-  const found = new Map<string, IPair>();
-  const byText = link.runs.some((r) => r.cell === null) ? uniqueTexts(cells) : new Map<string, string>();
-  for (const r of link.runs) {
-    const id = r.cell ?? byText.get(`${r.crc}:${r.length}`);
-    if (id !== undefined) {
-      found.set(id, { last: r, previous: found.get(id)?.last ?? null });
-    }
-  }
-  return found;
-}
-
-function uniqueTexts(cells: CodeCell[]): Map<string, string> {
-  const found = new Map<string, string>();
-  const twice = new Set<string>();
-  for (const cell of cells) {
-    const { crc, length } = sum(cell.model.sharedModel.getSource());
-    const key = `${crc}:${length}`;
-    if (found.has(key)) {
-      twice.add(key);
-    }
-    found.set(key, cell.model.id);
-  }
-  twice.forEach((key) => found.delete(key));
-  return found;
+export function pairsOf(link: Link, cells: CodeCell[]): Map<string, IPair> {
+  return pairs(link.runs, () => cells.map((c) => ({ id: c.model.id, text: c.model.sharedModel.getSource() })));
 }
 
 export class Badges implements IDisposable {
@@ -107,7 +85,7 @@ export class Badges implements IDisposable {
     }
     const link = this._links.of(this._panel.sessionContext.session?.kernel);
     const cells = codeCells(this._panel);
-    const found = link && this._on ? pairs(link, cells) : new Map<string, IPair>();
+    const found = link && this._on ? pairsOf(link, cells) : new Map<string, IPair>();
     const running = link && this._on ? link.running : null;
     this._waiting.clear();
     this._needed.look(this._on ? link : null, cells);
@@ -181,8 +159,4 @@ export class Badges implements IDisposable {
   private _sums = new WeakMap<CodeCell, { source: string; sum: ISum }>();
   private _waiting = new Set<CodeCell>();
   private _awaited = new WeakSet<CodeCell>();
-}
-
-function same(r: IRun, now: ISum): boolean {
-  return r.crc === null || (r.crc === now.crc && r.length === now.length);
 }

@@ -28,8 +28,14 @@ export interface IRun {
   length: number | null;
 }
 
+/** What a process may have, in bytes, null where nothing limits it, and whose limit it is. */
+export interface ILimit {
+  limit: number | null;
+  limitOf: string;
+}
+
 /** The tracer at the other end. */
-export interface IHello {
+export interface IHello extends ILimit {
   session: string;
   listens: boolean;
   command: string;
@@ -38,8 +44,6 @@ export interface IHello {
   silent: string; // why a tracer does not answer, '' for nothing
   tracer: string | null;
   pid: number | null; // as the tracer sees it
-  limit: number | null;
-  limitOf: string;
   asks: string[]; // the questions that it answers
 }
 
@@ -93,7 +97,7 @@ export function truth(value: unknown): boolean {
   return value;
 }
 
-function orNull<T>(check: (value: unknown) => T, value: unknown): T | null {
+export function orNull<T>(check: (value: unknown) => T, value: unknown): T | null {
   return value === null || value === undefined ? null : check(value);
 }
 

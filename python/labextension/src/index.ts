@@ -7,7 +7,7 @@ import { INotebookTracker, NotebookActions, NotebookPanel } from "@jupyterlab/no
 import { IStatusBar } from "@jupyterlab/statusbar";
 import { LabIcon } from "@jupyterlab/ui-components";
 
-import { Badges, codeCells, pairs } from "./badges";
+import { Badges, codeCells, pairsOf } from "./badges";
 import { IRun } from "./figures";
 import { Link } from "./link";
 import { Links } from "./links";
@@ -39,7 +39,7 @@ function go(app: JupyterFrontEnd, tracker: INotebookTracker, links: Links, link:
     const cells = codeCells(panel);
     const at =
       cells.find((c) => c.model.id === r.cell) ??
-      (r.cell === null ? cells.find((c) => pairs(link, cells).get(c.model.id)?.last === r) : undefined);
+      (r.cell === null ? cells.find((c) => pairsOf(link, cells).get(c.model.id)?.last === r) : undefined);
     if (at) {
       found = true;
       const index = panel.content.widgets.indexOf(at);

@@ -16,13 +16,7 @@ const TO_ANSWER = 60000; // ms that an answer may take: a cell may run meanwhile
 interface IQuestion {
   resolve: (found: { [key: string]: unknown }) => void;
   reject: (why: Error) => void;
-  timer: number;
-}
-
-/** The known runs of one cell: the last one, and the one before. */
-export interface IPair {
-  last: IRun;
-  previous: IRun | null;
+  timer: ReturnType<typeof setTimeout>;
 }
 
 export class Link implements IDisposable {
@@ -113,7 +107,7 @@ export class Link implements IDisposable {
 
   private _again(): void {
     if (this._failed++ < MOST_FAILED && !this._disposed) {
-      window.setTimeout(() => void this.probe(), 1000);
+      setTimeout(() => void this.probe(), 1000);
     }
   }
 
@@ -140,7 +134,7 @@ export class Link implements IDisposable {
     }
     const id = this._next++;
     return new Promise((resolve, reject) => {
-      const timer = window.setTimeout(() => {
+      const timer = setTimeout(() => {
         this._questions.delete(id);
         reject(new Error("no answer came; does a cell run?"));
       }, TO_ANSWER);
@@ -150,7 +144,7 @@ export class Link implements IDisposable {
       } catch (why) {
         // the kernel has gone, or its connection has
         this._questions.delete(id);
-        window.clearTimeout(timer);
+        clearTimeout(timer);
         reject(why as Error);
       }
     });
@@ -212,7 +206,7 @@ export class Link implements IDisposable {
     this._hello = null;
     this._running = null;
     for (const question of this._questions.values()) {
-      window.clearTimeout(question.timer);
+      clearTimeout(question.timer);
       question.reject(new Error("the kernel has gone"));
     }
     this._questions.clear();
@@ -252,7 +246,7 @@ export class Link implements IDisposable {
       return;
     }
     this._questions.delete(id);
-    window.clearTimeout(question.timer);
+    clearTimeout(question.timer);
     try {
       if ("error" in data) {
         throw new Error(text(data.error));

@@ -6,17 +6,12 @@ import { IDisposable } from "@lumino/disposable";
 
 import { bag, integer, list, text, truth } from "./figures";
 import { Link } from "./link";
+import { INeeded } from "./parts";
 
 const CALM = 700; // ms without a change before the companion is asked
 const MOST_CELLS = 200; // in one question: the companion's bounds
 const MOST_CHARACTERS = 256 << 10;
 const WORTH = 16 << 20; // bytes; a cell that needed less always runs
-
-/** What a cell needed, in a sentence; fits: as much is free. */
-export interface INeeded {
-  says: string;
-  fits: boolean;
-}
 
 /** Returns the companion's answer, for each source that was sent. */
 export function needs(value: unknown): (INeeded | null)[] {

@@ -5,7 +5,8 @@ import { Widget } from "@lumino/widgets";
 
 import { IRun } from "./figures";
 import { Link } from "./link";
-import { FULL, label, limited, limitName, mark, percent, shown, together } from "./words";
+import { state } from "./state";
+import { together } from "./words";
 
 export class Status extends Widget {
   constructor(open: () => void) {
@@ -38,33 +39,15 @@ export class Status extends Widget {
 
   private _draw(link: Link, r: IRun | null): void {
     const hello = link.hello!;
+    const more = hello.starts ? "click for the panel: it can start one" : hello.todo;
+    const said = state(hello, r, r !== null && r === link.running, more);
     const f = r && together(r);
-    let said = "no tracer";
-    let title = `ipytracer: no tracer listens; ${hello.starts ? "click for the panel: it can start one" : hello.todo}`;
-    let full = false;
-    if (hello.listens && hello.silent) {
-      said = "no answer";
-      title = `ipytracer: a tracer listens, but ${hello.silent}: it is stopped, or very busy`;
-    } else if (hello.listens && (!r || !f)) {
-      said = "memory: –";
-      title = "ipytracer: a tracer listens; no cell has run yet that it tells of";
-    } else if (hello.listens && r && f) {
-      const counted = limited(r, hello) ?? f;
-      const share = hello.limit ? counted.end / hello.limit : 0;
-      full = hello.limit !== null && counted.peak >= FULL * hello.limit;
-      const runs = r === link.running;
-      said = `${runs ? "▶ " : ""}${full ? "! " : ""}${shown(f, "end")}`;
-      said += hello.limit ? ` of ${limitName(hello)} · ${mark(counted, "end")}${percent(share)}` : "";
-      const peak = `peak ${shown(f, "peak")}`;
-      const when = runs ? "while a cell runs" : "after " + label(r);
-      title = `ipytracer: resident memory ${when}${r.children ? ", with its children" : ""}; ${peak}`;
-    }
-    this.node.textContent = said;
-    this.node.title = title;
+    this.node.textContent = said.text;
+    this.node.title = said.title;
     this.node.dataset.window = r ? String(r.window) : "";
     this.node.dataset.total = f ? String(f.end) : "";
     this.node.dataset.limit = hello.limit === null ? "" : String(hello.limit);
-    this.node.classList.toggle("jp-mod-full", full);
+    this.node.classList.toggle("jp-mod-full", said.full);
   }
 
   private _active = false;

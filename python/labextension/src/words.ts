@@ -1,7 +1,7 @@
 // Names, shares and limits in words, beside the sizes, times and marks that all reports write alike.
 
 import { bytes, Figure } from "../../../internal/words/web/figures";
-import { IHello, IRun } from "./figures";
+import { ILimit, IRun } from "./figures";
 
 export { bytes, difference, duration, mark, shown } from "../../../internal/words/web/figures";
 
@@ -24,7 +24,7 @@ export function together(r: IRun): Figure | undefined {
 }
 
 /** Returns the memory that the limit counts: mapped memory for an rlimit, else resident. */
-export function limited(r: IRun, of: IHello): Figure | undefined {
+export function limited(r: IRun, of: ILimit): Figure | undefined {
   const meter = of.limitOf.toLowerCase().includes("rlimit") ? "cpu.mapped" : "cpu.resident";
   return r.tree.get(meter) ?? r.meters.get(meter);
 }
@@ -35,7 +35,7 @@ export function percent(share: number): string {
 }
 
 /** Returns a limit: "23.54 GiB (machine)". */
-export function limitName(of: IHello): string {
+export function limitName(of: ILimit): string {
   const kind = of.limitOf === "cgroup" ? "container" : of.limitOf;
   return of.limit === null ? "" : bytes(of.limit) + (kind ? ` (${kind})` : "");
 }

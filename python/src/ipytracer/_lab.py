@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ._line import Line
+    from ._packets import Hello
     from ._types import Data, Shell
     from ._window import Window
 
@@ -33,7 +34,8 @@ TARGET = "ipytracer"
 PROTOCOL = "ipytracer/lab/v1"
 
 _log = logging.getLogger("ipytracer")
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")   # ids of cells: nbformat 4.5
+# Ids of cells: those of nbformat 4.5, or of VS Code, which sends an address and has the id behind its #.
+_ID = re.compile(r"(?:vscode-notebook-cell:[^#\s]{0,4096}#)?([a-zA-Z0-9_%-]{1,64})")
 _MOST_COMMS = 4       # front ends at once
 _MOST_KNOWN = 1000    # cells with known ids
 _MOST_TOLD = 1000     # cells in the history that a new extension gets
@@ -203,7 +205,8 @@ class Lab:
                 found = self._shell.kernel.get_parent()["metadata"].get("cellId")
             except Exception:
                 found = None
-        return found if isinstance(found, str) and _ID.fullmatch(found) else None
+        one = _ID.fullmatch(found) if isinstance(found, str) else None
+        return one.group(1) if one else None
 
     def told(self, window: Window) -> None:
         """Send a cell that the tracer has reported."""
@@ -226,10 +229,7 @@ class Lab:
             self._tell({"running": record(window, self._own(self._now))})
 
     def _record(self, window: Window) -> Data:
-        own = self._known.get(window.id) or self._know(window)
-        if own is None and window.source and not window.source_truncated:
-            own = (None,) + _sum(window.source)
-        return record(window, own)
+        return record(window, self._known.get(window.id) or self._know(window) or _of_text(window))
 
     def _history(self, comm: Any) -> None:
         """Send the cells that have ended, only the last ones of many. Cells that take too long to get are left out, and
@@ -282,7 +282,6 @@ class Lab:
         except Exception:
             _log.debug("a question of the extension", exc_info=True)
 
-
     def _start(self, _data: Data) -> Data:
         """Have a running server begin a session, as %tracer start does."""
         begins, said = _serve.outcome("start", self._line.look(), _way.todo())
@@ -306,6 +305,21 @@ def _sum(source: str) -> tuple[int, int]:
     """Return what two equal texts share: the CRC-32 and the length in UTF-8."""
     data = source.encode("utf-8", "surrogatepass")
     return zlib.crc32(data), len(data)
+
+
+def _of_text(window: Window) -> _Own | None:
+    """Return what is known of a cell by its text alone, None where that was cut."""
+    return (None,) + _sum(window.source) if window.source and not window.source_truncated else None
+
+
+def shown(kind: str, window: Window, hello: Hello | None) -> Data:
+    """Return the figures that a line under a cell carries. kind: "cell", or "running"."""
+    return {
+        "protocol": PROTOCOL,
+        "limit": hello.limit if hello else None,
+        "limit_of": _words.safe(hello.limit_of, 100) if hello else "",
+        kind: record(window, _of_text(window)),
+    }
 
 
 def record(window: Window, own: _Own | None) -> Data:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _found, _html, _text, _words
+from . import _found, _html, _lab, _text, _words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,19 +11,27 @@ if TYPE_CHECKING:
     from ._types import Bundle, Shell
     from ._window import Window
 
-_MARK = {"ipytracer": "ipytracer/lab/v1"}   # the protocol of _lab.py
+_MARK = {"ipytracer": _lab.PROTOCOL}
+# The figures of a line for front ends whose extensions have no comms. A name that begins with vnd. would be preferred
+# to HTML in VS Code; and it replaces all outputs of a cell, late ones too, where the metadata of one change.
+FIGURES = "application/x-ipytracer+json"
 
 
 def compact(window: Window, hello: Hello | None = None) -> Bundle:
     """Return the line under a cell, as a display bundle."""
-    return {"text/plain": _text.compact(window, hello), "text/html": _html.line(window, hello)}
+    return {
+        "text/plain": _text.compact(window, hello),
+        "text/html": _html.line(window, hello),
+        FIGURES: _lab.shown("cell", window, hello),
+    }
 
 
 def full(window: Window, hello: Hello | None = None) -> Bundle:
     """Return the line and a table of every meter."""
     table = _text.meters(window)
     return {"text/plain": _text.compact(window, hello) + "\n" + _text.table(table),
-            "text/html": _html.line(window, hello) + _html.unfolded("every meter", _html.table(table))}
+            "text/html": _html.line(window, hello) + _html.unfolded("every meter", _html.table(table)),
+            FIGURES: _lab.shown("cell", window, hello)}
 
 
 def table(t: _text.Table, note: str = "") -> Bundle:
@@ -73,13 +81,14 @@ def running(window: Window, hello: Hello | None = None) -> Bundle:
     return {
         "text/plain": _text.running(window, hello),
         "text/html": _html.line(window, hello, _text.running_parts(window)),
+        FIGURES: _lab.shown("running", window, hello),
     }
 
 
 def publish(shell: Shell, bundle: Bundle, display: str | None = None, again: bool = False) -> None:
     """Display a bundle under the running cell, or in the terminal. display: an id by which it can be changed; again:
     this changes it."""
-    # Transient data is not saved: it shows JupyterLab's extension that there is a companion.
+    # Transient data is not saved: it shows JupyterLab's extension that there is a companion now.
     if display is None:
         shell.display_pub.publish(data=bundle, metadata={}, transient=dict(_MARK))
     else:

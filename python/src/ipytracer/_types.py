@@ -8,7 +8,7 @@ from ._line import Line
 from ._silence import Silence
 from ._window import Figure, Window
 
-Bundle = dict[str, str]      # a display: {MIME type: text}
+Bundle = dict[str, Any]      # a display: {MIME type: text, or an object of JSON}
 Data = dict[str, Any]        # a JSON object
 Figures = dict[str, Figure]  # by the id of the meter
 Shell = Any                  # IPython's InteractiveShell: IPython 7 has no types
