@@ -65,8 +65,8 @@ func TestUncounted(t *testing.T) {
 	}{
 		{64<<20 - 1, false, ""},
 		{64 << 20, true, ""},
-		{64 << 20, false, "Forked processes may have copied up to 64.00 MiB of their parent's memory, by writing to it: " +
-			"a session with --copies counts that, on x86."},
+		{64 << 20, false, "Forked processes may have copied up to 64.00 MiB of their parent's memory, by writing to " +
+			"it: a session with --copies counts that, on x86."},
 	} {
 		r := model.Report{Windows: []model.Window{{Kind: model.Session,
 			Tree: map[string]model.Figure{"cpu.resident": {Bound: &c.bound}}}}}
