@@ -18,15 +18,19 @@ class Magic(ShellTest):
         self.assertEqual(self.run_cell("x = 1"), [])
         self.tracer.windows.append(fake.window(50, execution_count=3))     # the tracer still saw it
         self.assertEqual(self.run_cell("%tracer"), ["ipytracer: tracer 0.1.0 listens, figures under cells: off"])
-        self.assertEqual(len(self.run_cell("%tracer on")), 1)
-        self.assertEqual(self.run_cell("%tracer")[0], "ipytracer: tracer 0.1.0 listens, figures under cells: compact")
+        self.assertEqual(self.run_cell("%tracer on"), [])
+        self.assertEqual(self.run_cell("%tracer"), ["ipytracer: tracer 0.1.0 listens, figures under cells: compact"])
+        self.assertEqual(len(self.run_cell("y = 1")), 1)
 
     def test_full_and_compact(self):
-        shown = self.run_cell("%tracer full")[0].split("\n")
+        """A cell of %tracer lines alone has no figures of its own."""
+        self.assertEqual(self.run_cell("%tracer full\n\n%tracer full"), [])
+        shown = self.run_cell("x = 1")[0].split("\n")
         self.assertEqual(shown[1].split(), "meter start peak end consumed peaked need line at the peak".split())
         self.assertEqual(shown[2].split("  ")[0], "resident")
         self.assertTrue(shown[4].endswith("512.00 MiB  line 1 › ones"))
-        self.assertEqual(len(self.run_cell("%tracer compact")[0].split("\n")), 1)
+        self.assertEqual(self.run_cell("%tracer compact"), [])
+        self.assertEqual(len(self.run_cell("%tracer compact\ny = 1")[0].split("\n")), 1)
 
     def test_of_one_cell(self):
         """The cell runs as it would without the magic, and its figures appear also while they are off."""

@@ -5,7 +5,8 @@ import json
 import re
 import unittest
 
-from ipytracer import _html, _packets, _show, _text
+from ipytracer import _found, _html, _packets, _show, _text
+from ipytracer._looked import Advice
 
 from .fake import MIB, figure, window
 
@@ -153,6 +154,38 @@ class Html(unittest.TestCase):
             for item in bundle.values():
                 text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
                 self.assertNotRegex(text, "[\x1b\u202e]|\\\\u001b")
+
+    def test_first_screen(self):
+        """At most 12 lines are seen before something is opened, and all is there."""
+        evil = "</pre><script>alert(1)</script>\x1b[2J"
+        entry = _found.Entry("held by", "1.00 MiB", [("why", "it is"), ("type", "del x")])
+        says = "tracer · advice\n\nhighest 1 GiB\n\n" + "\n\n".join(
+            "%d  lower\n%s\n  -x\n  +y" % (i, evil) for i in range(1, 15)
+        )
+        for markup, every in (
+            (_html.table(_text.cells([parsed()] * 19)), 19),
+            (_html.table(_text.cells([parsed()] * 9)), 9),
+            (_html.entries(_found.Entries("3 findings", [entry] * 17, ["not judged: a", "not judged: b"])), 17),
+            (_show.advice(Advice(says, "", 0))["text/html"], 14),
+        ):
+            seen = self.closed(markup)
+            lines = len(re.findall(r"<summary>|<p[ >]|<tr>", seen)) + sum(
+                pre.count("\n") + 1 for pre in re.findall(r"(?s)<pre>(.*?)</pre>", seen)
+            )
+            self.assertLessEqual(lines, 12, seen)
+            self.assertGreaterEqual(len(re.findall(r"<tr>.*?</tr>|<summary>\d+", markup)), every)
+            self.assertNotIn("<script", markup)
+            self.assertNotIn("\x1b", markup)
+
+    @staticmethod
+    def closed(markup):
+        """Return HTML as it is seen before any details are opened."""
+        while True:
+            inner = r"(?s)<details>(<summary>(?:(?!<details>).)*?</summary>)(?:(?!<details>).)*?</details>"
+            shut = re.sub(inner, r"\1", markup)
+            if shut == markup:
+                return shut
+            markup = shut
 
     def test_part_of_a_row(self):
         self.check(_html.table(_text.cells([parsed()] * 30)))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("ipytracer")
 # seconds that a tracer has to say hello where the extension is loaded first
 _TO_ANSWER = 0.050
-_SHOWING = ("last", "table", "lines", "vars", "audit", "advise", "help")  # the words of %tracer that show something
 _MOST_SHOWN = 3                               # cells below one cell: its own, and those with late figures
 
 
@@ -240,11 +239,9 @@ class Companion:
 
 
 def _only_asks(source: object) -> bool:
-    """Report whether a cell is only one %tracer that shows something: figures of its own would be in the way."""
-    words = source.split() if isinstance(source, str) else []
-    return words[:1] == ["%tracer"] and (
-        len(words) == 1 or len(words) == 2 and words[1] in _SHOWING or words[1] in ("guard", "limit")
-    )
+    """Report whether a cell has nothing but %tracer lines: figures of its own would be in the way."""
+    lines = [line.split()[0] for line in source.split("\n") if line.strip()] if isinstance(source, str) else []
+    return bool(lines) and all(first == "%tracer" for first in lines)
 
 
 def _frames() -> Iterator[FrameType]:

@@ -61,7 +61,10 @@ def advice(found: Advice) -> Bundle:
     """Return advice, line by line."""
     if not found.says:
         return sentence("ipytracer: " + (found.why or "there is no advice"))
-    return {"text/plain": "\n".join(_words.safe(line, 1000) for line in found.says.rstrip("\n").split("\n"))}
+    return {
+        "text/plain": "\n".join(_words.safe(line, 1000) for line in found.says.rstrip("\n").split("\n")),
+        "text/html": _html.advice(found.says),
+    }
 
 
 def checked(found: Check) -> Bundle:
