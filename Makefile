@@ -241,9 +241,9 @@ check-page: $(PAGE_MODULES) ## the committed program of the page is what its sou
 	scripts/check-page.sh
 
 .PHONY: test-page
-test-page: $(PAGE_MODULES) ## open the pages of the fixtures, and the site, in Chromium: every size is the report's, nothing runs (TRACER_CHROMIUM=PATH)
+test-page: $(PAGE_MODULES) tracer ## open the pages of the fixtures, and the site, in Chromium and Firefox: every size is the report's, nothing runs, nobody is kept out (TRACER_CHROMIUM=PATH, TRACER_FIREFOX=PATH)
 	site=$$(mktemp -d) && trap 'rm -rf "$$site"' EXIT && scripts/go.sh run $(GO) run ./cmd/site "$$site" && \
-	cd $(PAGE) && TRACER_SITE="$$site" npm run --silent test
+	cd $(PAGE) && TRACER_SITE="$$site" TRACER="$(abspath $(BIN))" npm run --silent test
 
 DOCSITE := scripts/docsite
 DOCSITE_MODULES := $(DOCSITE)/node_modules/.package-lock.json

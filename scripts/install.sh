@@ -16,7 +16,7 @@ test) packages=(python3 python3-dev python3-pytest python3-pytest-xdist
     systemd # the units
     python3-distributed # Dask
     mypy # the types of the notebook companion
-    chromium fonts-dejavu-core) # the page
+    chromium firefox-esr fonts-dejavu-core) # the page
     command -v node >/dev/null && command -v npm >/dev/null || packages+=(nodejs npm)
     ;;
 pythons) packages=(debootstrap python3) ;;

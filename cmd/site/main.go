@@ -121,7 +121,8 @@ func forBrowser(arguments ...string) ([]byte, error) {
 	return out, nil
 }
 
-// licences returns the licences of what the site contains: Go's, and those of all modules in the program.
+// licences returns the licences of what the site contains: Go's, those of all modules in the program, and those of the
+// libraries in the page that it makes.
 func licences() ([]byte, error) {
 	out, err := forBrowser("list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}", itself)
 	if err != nil {
@@ -138,6 +139,9 @@ func licences() ([]byte, error) {
 		texts, err := filepath.Glob(filepath.Join(folder, "LICEN[CS]E*"))
 		if err != nil || len(texts) == 0 {
 			return nil, fmt.Errorf("%s has no licence in %s", name, folder)
+		}
+		if strings.TrimSpace(name) == "ipytracer" {
+			texts = append(texts, filepath.Join(folder, "internal/report/html/page/dist/LICENSES.txt"))
 		}
 		for _, path := range texts {
 			text, err := os.ReadFile(path)

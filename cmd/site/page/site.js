@@ -22,7 +22,9 @@ function hire() {
     if (own === worker) take(event.data);
   };
   own.onerror = (event) => {
-    if (own === worker) say("It could not be opened: " + (event.message || "out of memory"));
+    if (own !== worker) return;
+    say("It could not be opened: " + (event.message || "out of memory"));
+    waits(false);
   };
 }
 
@@ -64,19 +66,24 @@ async function open(chosen) {
   isNew = false;
   element("form").replaceChildren(...groups.filter((group) => group.dataset.inputs === String(chosen.length)));
   element("swap").hidden = chosen.length < 2;
-  ask(chosen.length < 2 ? "html" : "diff-html", false);
+  element("form").value = chosen.length < 2 ? "html" : "diff-html";
+  ask(element("form").value, false);
 }
 
 let saving = false;
 
+// The buttons stay enabled, so that they keep the focus; one that is pressed meanwhile does nothing.
+const waits = (does) => element("save").setAttribute("aria-disabled", String(does));
+const isWaiting = () => element("save").getAttribute("aria-disabled") === "true";
+
 function ask(name, toSave) {
   saving = toSave;
-  element("save").disabled = true;
+  waits(true);
   worker.postMessage({ files: opened.files, name });
 }
 
 function take(made) {
-  element("save").disabled = false;
+  waits(false);
   if (made.error) {
     say("It could not be opened: " + made.error);
     return;
@@ -103,8 +110,11 @@ const openAll = (files) => {
   if (files.length) open([...files]);
 };
 element("file").addEventListener("change", (event) => openAll(event.target.files));
-element("save").addEventListener("click", () => ask(element("form").value, true));
+element("save").addEventListener("click", () => {
+  if (!isWaiting()) ask(element("form").value, true);
+});
 element("swap").addEventListener("click", () => {
+  if (isWaiting()) return;
   opened.files.reverse();
   open(opened.files.map((one) => new File([one.content], one.name)));
 });

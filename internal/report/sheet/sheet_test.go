@@ -114,7 +114,7 @@ func pages(t *testing.T) map[string][2][]byte {
 func TestPagesRunNothing(t *testing.T) {
 	elements := strings.Fields("html head meta title style body main h1 h2 dl dt dd section p pre div table " +
 		"thead tbody tr th td code")
-	attributes := strings.Fields("lang charset http-equiv content name scope class")
+	attributes := strings.Fields("lang charset http-equiv content name scope class tabindex role aria-label")
 	for name, page := range pages(t) {
 		reporttest.CheckSafe(t, string(page[0]), "\n")
 		d := xml.NewDecoder(bytes.NewReader(page[0]))
