@@ -102,6 +102,9 @@ func TestCopies(t *testing.T) {
 			}
 			n := figure.Peak - figure.Start
 			t.Logf("%s: %d copied %+d of %d", w.Name, pid, n-want, want)
+			if has := madeIn(r, pid, "copies.py"); w.Name != "pool" && want > 16<<20 && has < want*9/10 {
+				t.Errorf("%s: process %d has copied %d, of which lines of the program made %d", w.Name, pid, want, has)
+			}
 			if off := n - want; max(off, -off) > bound {
 				t.Errorf("%s: process %d has copied %d, not %d: %+d", w.Name, pid, n, want, off)
 			}
@@ -110,6 +113,18 @@ func TestCopies(t *testing.T) {
 	for name := range known {
 		t.Errorf("no experiment %s", name)
 	}
+}
+
+// madeIn returns the bytes that a process has copied of what lines of a file made.
+func madeIn(r *model.Report, pid int, file string) (sum int64) {
+	for _, row := range r.Copied {
+		if row.PID == pid && slices.ContainsFunc(row.Stack, func(f model.Frame) bool {
+			return filepath.Base(f.File) == file
+		}) {
+			sum += row.Bytes
+		}
+	}
+	return sum
 }
 
 // TestForksWithoutEnd: a program that forks thousands of processes, which fork, copy and give pages back, costs the
