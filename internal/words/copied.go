@@ -22,8 +22,7 @@ type copies struct {
 	maker     string // that path, if that is more than half of all
 }
 
-// Copied says how much processes have copied of what they shared since a fork, or may have copied where that was not
-// counted; "" if that is little.
+// Copied says how much processes have copied of what they shared since a fork; "" if that is little.
 func Copied(r *model.Report) string {
 	var c copies
 	for i := range r.Processes {
@@ -36,7 +35,7 @@ func Copied(r *model.Report) string {
 		}
 	}
 	if c.count == 0 && c.parent == 0 {
-		return uncounted(r)
+		return ""
 	}
 	for w := range r.AllPassing() {
 		if w.Kind == model.Cell && copiedIn(w) > c.all/2 {
@@ -71,23 +70,19 @@ func (c *copies) findMaker(r *model.Report) {
 // manyUncounted is the least of what may have been copied that a report mentions.
 const manyUncounted = 64 << 20
 
-// uncounted says how much forked processes may have copied in a session that did not count it.
-func uncounted(r *model.Report) string {
+// Uncounted names what counts the copies of forked processes, behind a sentence, where a session did not and they may
+// be many; "" otherwise.
+func Uncounted(r *model.Report) string {
 	if slices.ContainsFunc(r.Meters, func(m model.Meter) bool { return m.ID == copiedMeter }) {
 		return ""
 	}
-	var most int64
 	for w := range r.AllPassing() {
 		f := w.Tree["cpu.resident"]
-		if w.Kind == model.Session && !f.Exact && f.Bound != nil {
-			most = max(most, *f.Bound)
+		if w.Kind == model.Session && !f.Exact && f.Bound != nil && *f.Bound >= manyUncounted {
+			return " --copies counts what forked processes copy (x86)."
 		}
 	}
-	if most < manyUncounted {
-		return ""
-	}
-	return "Forked processes may have copied up to " + Bytes(most) +
-		" of their parent's memory, by writing to it: a session with --copies counts that, on x86."
+	return ""
 }
 
 // copiedIn returns the bytes that the children of a window copied in it.

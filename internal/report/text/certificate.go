@@ -51,12 +51,13 @@ func (v proofView) footnotes() {
 		v.Blank()
 	}
 	if len(off) > 0 {
-		v.Prose("  ", doc.Yellow(words.About+" "), "not exact; it can be off: "+strings.Join(off, ", ")+".")
+		v.Prose("  ", doc.Yellow(words.About+" "), "not exact; it can be off: "+strings.Join(off, ", ")+"."+
+			words.Uncounted(v.r))
 	}
 	if len(vague) > 0 {
 		v.Prose("  ", doc.Yellow(words.About+" "),
 			"not exact, and some of it "+words.Vague+" ("+strings.Join(vague, ", ")+
-				"); --full says by how much it can be off.")
+				"); --full says by how much it can be off."+words.Uncounted(v.r))
 	}
 	if len(least) > 0 {
 		v.Prose("  ", doc.Yellow(words.AtLeastMark+" "),
