@@ -21,10 +21,11 @@ func (d *Document) AnswerIn(question string, forms ...Form) {
 // Len returns the number of the document's blocks.
 func (d *Document) Len() int { return len(d.blocks) }
 
-// FitAnswers shortens the answers among the blocks behind the first from ones, and returns how many lines they take. As
-// long as they take more than wanted lines, the longest gets a shorter form; an answer of one form is cut behind its
-// second line. If they then take more than most lines, they are cut behind their first line, the longest first. Answers
-// with code are never cut. The numbers are for 80 columns, and larger for fewer. Without a width nothing is shortened.
+// FitAnswers shortens the answers among the blocks behind the first from ones, and returns how many lines they take.
+// While they take more than wanted lines, the longest gets a shorter form, of several the last; one of one form is
+// cut behind its second line. If they then take more than most lines, they are cut behind their first line, in the same
+// order. Answers with code are never cut. The numbers are for 80 columns, and larger for fewer. Without a width nothing
+// is shortened.
 func (d *Document) FitAnswers(size Size, from, wanted, most int) (taken int) {
 	if size.Width == 0 {
 		return 0
@@ -43,7 +44,7 @@ func (d *Document) FitAnswers(size Size, from, wanted, most int) (taken int) {
 				}
 				lines := a.lines(size.Width)
 				taken += lines
-				if lines > longest {
+				if lines >= longest && lines > 1 {
 					if b, ok := shorten(a, size.Width); ok {
 						longest, at, shorter = lines, i, b
 					}

@@ -17,7 +17,7 @@ func TestFitAnswers(t *testing.T) {
 		lines               int
 	}{
 		{"all have room", 12, 12, 80, "word word", "word word", 12},
-		{"the longest are shorter", 8, 12, 80, "word …", "short short", 7},
+		{"the last of the longest is shorter", 8, 12, 80, "word word", "short short", 8},
 		{"a cut behind the second line", 5, 12, 80, "word …", "short short", 5},
 		{"a cut behind the first line", 5, 4, 80, "word …", "short short", 4},
 		{"a narrow terminal has more lines", 12, 12, 60, "word word", "word word", 16},

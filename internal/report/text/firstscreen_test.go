@@ -17,6 +17,8 @@ func TestFirstScreen(t *testing.T) {
 	reports := maps.Clone(reporttest.Reports)
 	reports["training"] = reporttest.Training
 	reports["on GPUs"] = func() *model.Report { return reporttest.OnGPUs(reporttest.Rich()) }
+	reports["wild"], reports["with lines"] = reporttest.Wild, reporttest.WithLines
+	reports["savings"] = reporttest.Savings
 	reports["sixty"], reports["grown"], reports["crowded"] = sixty, grown, crowded
 	for name, make := range reports {
 		first, _, _ := strings.Cut(printed(t, make(), text.Options{Width: 80}), "\n\n")

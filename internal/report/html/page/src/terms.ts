@@ -23,4 +23,8 @@ export function word(tag: "th" | "dt" | "span", text: string, kind = ""): HTMLEl
 
 /** Returns all words with their meanings, for those who have no pointer. */
 export const glossary = (): HTMLElement =>
-  h("dl", { class: "terms" }, ...all.flatMap((t) => [h("dt", {}, t.names.join(", ")), h("dd", {}, t.text)]));
+  h(
+    "dl",
+    { class: "terms", tabindex: 0, "aria-label": "what the words mean" },
+    ...all.flatMap((t) => [h("dt", {}, t.names.join(", ")), h("dd", {}, t.text)]),
+  );
