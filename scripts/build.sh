@@ -5,6 +5,7 @@
 #   scripts/build.sh OUT [AGENT]
 #
 # LDFLAGS are more flags of the Go linker.
+# CARRY_SITE=FOLDER puts the files in it, which cmd/site has written, into OUT, for `tracer view --site`.
 # CGO_ENABLED=0 asks for the build without: one static file that runs on any Linux, with any C library.
 # GOARCH=arm64 or amd64 builds for such a machine; NVML then takes CC, a C compiler for it.
 # CARRY=1 asks for that static file with NVML inside: it carries the program that loads NVIDIA's libraries
@@ -28,25 +29,41 @@ build() { # CGO_ENABLED LINKER-FLAGS [TAGS [OUT PACKAGE [FLAGS ...]]]
         -o "${4:-$out}" "./${5:-cmd/tracer}"
 }
 
-# both CGO_ENABLED LINKER-FLAGS [TAGS [FLAGS ...]]: builds what is asked for.
+# both CGO_ENABLED LINKER-FLAGS [TAGS]: builds what is asked for, with the files that replace others.
 both() {
-    build "$1" "$2" "${3:-}" "$out" cmd/tracer "${@:4}"
-    [ -z "$agent" ] || build "$1" "$2" "agent${3:+,$3}" "$agent" cmd/tracer "${@:4}"
+    local replacing=() tags=${3:-}
+    [ ${#replaced[@]} = 0 ] || replacing=(-overlay "$work/overlay")
+    [ -z "$agent" ] || build "$1" "$2" "agent${tags:+,$tags}" "$agent" cmd/tracer "${replacing[@]}"
+    [ -z "${CARRY_SITE:-}" ] || tags=site${tags:+,$tags}
+    build "$1" "$2" "$tags" "$out" cmd/tracer "${replacing[@]}"
+}
+
+# replace PATH FILE: the compiler finds the file at a path of this repository.
+replaced=()
+replace() {
+    replaced+=("\"$1\": \"$2\"")
+    (IFS=,; echo "{\"Replace\": {${replaced[*]}}}") >"$work/overlay"
 }
 
 # cross: the program is for another machine than this one.
 cross() { [ "$("${GO:-go}" env GOARCH)" != "$("${GO:-go}" env GOHOSTARCH)" ]; }
 
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ -n "${CARRY_SITE:-}" ]; then
+    for file in "$(realpath "$CARRY_SITE")"/*; do
+        replace "internal/report/site/files/${file##*/}" "$file"
+    done
+fi
+
 lazy=-extldflags=-Wl,-z,lazy
 missing=
 if [ -n "${CARRY:-}" ]; then
     works || { echo "build: no C compiler works, and CARRY=1 needs one" >&2; exit 1; }
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
     build 1 "-s -w $lazy" '' "$work/program" $nvidia
     gzip -9n "$work/program"
-    echo "{\"Replace\": {\"$nvidia/program.gz\": \"$work/program.gz\"}}" >"$work/overlay"
-    both 0 "-s -w" nvidia -overlay "$work/overlay"
+    replace $nvidia/program.gz "$work/program.gz"
+    both 0 "-s -w" nvidia
     exit
 elif [ "${CGO_ENABLED:-1}" = 0 ]; then
     both 0 ""

@@ -18,6 +18,7 @@ import (
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/formats"
 	"ipytracer/internal/report/html"
+	"ipytracer/internal/report/site"
 )
 
 // page has the files of the site beside the program itself.
@@ -41,10 +42,7 @@ const program = "tracer.wasm.gz"
 
 // writeSite writes the site into a folder that is new or empty.
 func writeSite(dir string) error {
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s is not empty", dir)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := site.Prepare(dir); err != nil {
 		return err
 	}
 	wasm, err := compile()
@@ -71,12 +69,7 @@ func writeSite(dir string) error {
 	}
 	files["index.html"] = []byte(strings.NewReplacer("POLICY", policy(), "DOCUMENTS", choices()).
 		Replace(string(files["index.html"])))
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return site.Write(files, dir)
 }
 
 // compile compiles this package for a browser, and packs the result.

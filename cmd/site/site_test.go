@@ -56,10 +56,12 @@ func TestSiteMakesWhatTracerMakes(t *testing.T) {
 	if err := os.WriteFile(script, []byte(makeAll), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", tracer, "ipytracer/cmd/tracer").
-		CombinedOutput(); err != nil {
+	build := exec.Command("../../scripts/build.sh", tracer)
+	build.Env = append(os.Environ(), "CARRY_SITE="+site, "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	compareCarried(t, tracer, site)
 	kinds, names := spoiled(t), []string{"nothing"}
 	for _, d := range documents {
 		names = append(names, d.name)
@@ -90,6 +92,22 @@ func TestSiteMakesWhatTracerMakes(t *testing.T) {
 		if len(of) <= 2 && !slices.ContainsFunc(of, isSpoiled) {
 			compareToTracer(t, tracer, work, of, out)
 		}
+	}
+}
+
+// compareCarried compares the site that a tracer carries with the one in a folder.
+func compareCarried(t *testing.T, tracer, site string) {
+	t.Helper()
+	again := filepath.Join(t.TempDir(), "new", "site")
+	if out, err := exec.Command(tracer, "view", "--site", again).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command("diff", "-r", site, again).CombinedOutput(); err != nil {
+		t.Errorf("tracer view --site: %v\n%s", err, out)
+	}
+	out, err := exec.Command(tracer, "view", "--site", again).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "is not empty") {
+		t.Errorf("into a folder that is not empty: %v\n%s", err, out)
 	}
 }
 

@@ -139,3 +139,21 @@ func TestViewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestViewWithoutSite: a build without the site says where there is one, and makes no folder. A test of cmd/site has a
+// build with it.
+func TestViewWithoutSite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	out, err := exec.Command(buildTracer(t), "view", "--site", dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "'make site' writes it") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v", dir, err)
+	}
+	for _, arguments := range [][]string{{"view"}, {"view", "x.arrows", "--site", dir}} {
+		if out, err := exec.Command(buildTracer(t), arguments...).CombinedOutput(); err == nil {
+			t.Errorf("%q: %s", arguments, out)
+		}
+	}
+}

@@ -28,10 +28,13 @@ for compiler in x86_64-linux-gnu-gcc aarch64-linux-gnu-gcc; do
     CC=$compiler scripts/heap.sh
 done
 
+# The page for web servers, which the programs carry.
+"${GO:-go}" run ./cmd/site "$work/site"
+
 # built ARCHITECTURE COMPILER: builds the programs for an architecture, as Go and Debian call it.
 built() {
     mkdir "$work/$1"
-    GOARCH=$1 CC=$2 CARRY=1 scripts/build.sh "$work/$1/tracer" "$work/$1/tracer-agent"
+    GOARCH=$1 CC=$2 CARRY=1 CARRY_SITE=$work/site scripts/build.sh "$work/$1/tracer" "$work/$1/tracer-agent"
 }
 built amd64 x86_64-linux-gnu-gcc
 built arm64 aarch64-linux-gnu-gcc

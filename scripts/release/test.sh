@@ -95,6 +95,8 @@ uses() {
     quietly "a traced session" types "$tracer" run -q --format json -o /root/report.json -- $(shell "$python") \
         <scripts/release/cells.py
     scripts/release/judge.py "$top/root/report.json"
+    quietly "tracer view --site" types "$tracer" view --site /root/site
+    [ -s "$top/root/site/tracer.wasm.gz" ] || fails "tracer view --site writes no program"
 }
 
 # agent TRACER: the agent is beside it, and is the same version; it checks its configuration.

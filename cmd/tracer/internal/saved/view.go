@@ -24,6 +24,7 @@ import (
 	"ipytracer/internal/host/privileges"
 	"ipytracer/internal/report/formats"
 	"ipytracer/internal/report/html"
+	"ipytracer/internal/report/site"
 	"ipytracer/report"
 )
 
@@ -31,26 +32,69 @@ import (
 type viewOptions struct {
 	Port     int
 	NoSource bool
+	Site     string
 }
 
 func newViewCommand(c console.Console) *cobra.Command {
 	var o viewOptions
 	cmd := &cobra.Command{
-		Use:   "view FILE",
+		Use:   "view {FILE | --site DIR}",
 		Short: "Show a recording in a browser, also while it grows",
 		Long: "Show a recording as the page that 'tracer report --format html' writes, " +
 			"to browsers on this machine, until Ctrl-C.\n" +
 			"Of a session that still runs ('tracer attach --record FILE') the page follows the recording " +
 			"while it grows.\n\n" +
 			"Only whoever has the printed address sees the page: the tracer listens on 127.0.0.1, " +
-			"and the address holds a secret.",
-		Example: "  tracer view run.arrows",
-		Args:    console.Args(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runView(cmd.Context(), o, c, args[0]) },
+			"and the address holds a secret.\n\n" +
+			"--site writes files for any web server instead: a page that opens recordings, and compares two, in the " +
+			"browser of whoever has them. Nothing of a recording leaves that machine.",
+		Example: "  tracer view run.arrows\n  tracer view --site public/",
+		Args: console.Args(func(cmd *cobra.Command, args []string) error {
+			if o.Site != "" {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Site != "" {
+				return writeSite(c, o.Site)
+			}
+			return runView(cmd.Context(), o, c, args[0])
+		},
 	}
 	cmd.Flags().IntVar(&o.Port, "port", 0, "listen on port `N` (0: any that is free)")
 	cmd.Flags().BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of the page")
+	cmd.Flags().StringVar(&o.Site, "site", "",
+		"write the page that opens recordings into `DIR`, a new or empty folder, and end")
 	return cmd
+}
+
+// writeSite writes the site that this program carries, as the user who typed the command.
+func writeSite(c console.Console, dir string) error {
+	files, err := site.Files()
+	if err != nil {
+		return err
+	}
+	who, err := privileges.FindInvoker()
+	if err != nil {
+		return err
+	}
+	rights, err := who.Rights()
+	if err != nil {
+		return err
+	}
+	defer rights.Close()
+	err = rights.Do(func() error {
+		if err := site.Prepare(dir); err != nil {
+			return err
+		}
+		return site.Write(files, dir)
+	})
+	if err != nil {
+		return fmt.Errorf("write the site: %w", err)
+	}
+	c.Say("%s is ready for any web server; on this machine: python3 -m http.server -b 127.0.0.1 -d %s", dir, dir)
+	return nil
 }
 
 func runView(ctx context.Context, o viewOptions, c console.Console, path string) error {

@@ -1,0 +1,13 @@
+//go:build site
+
+package site
+
+import "embed"
+
+// carried are the files of the site (cmd/site), which scripts/build.sh puts here with CARRY_SITE.
+//
+//go:embed files
+var carried embed.FS
+
+// Files returns the content of each file of the site, by name. It fails with [ErrNone] if this program carries none.
+func Files() (map[string][]byte, error) { return read(carried, "files") }
