@@ -5,19 +5,19 @@ import (
 	"testing"
 )
 
-// TestDocument: a row has the purpose, the packages and libraries by short names, each once, and nothing of the
+// TestDocument: a row has the purpose and the libraries by short names, each once, and nothing of this module or of the
 // standard library.
 func TestDocument(t *testing.T) {
 	text, err := document(map[string]*goPackage{
 		"attribution": {"attribution", "Package attribution turns events into a | b.",
-			[]string{"ipytracer/model", "fmt", "ipytracer/event", "golang.org/x/sys/unix", "ipytracer/event"}},
+			[]string{"ipytracer/model", "fmt", "golang.org/x/sys/unix", "ipytracer/event", "golang.org/x/sys/unix"}},
 		"bench/made": {"bench/made", "Made writes recordings.", []string{"os"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "| `attribution` | turns events into a \\| b | `event` `model` `unix` |\n" +
-		"| `bench/made` | writes recordings | nothing |\n"
+	want := "| `attribution` | turns events into a \\| b | `unix` |\n" +
+		"| `bench/made` | writes recordings | – |\n"
 	if _, rows, _ := strings.Cut(string(text), "|---|---|---|\n"); rows != want {
 		t.Errorf("got %s, want %s", rows, want)
 	}

@@ -1,6 +1,6 @@
 package main
 
-// This part writes docs/packages.md: every Go package of the repository with its purpose and its imports. The purpose
+// This part writes docs/packages.md: every Go package of the repository with its purpose and its libraries. The purpose
 // is the first sentence of the package's comment. It fails if an import breaks a rule of the architecture's layers
 // (layers.go), or if a library has no short name there.
 
@@ -79,13 +79,12 @@ func listPackages() (map[string]*goPackage, error) {
 }
 
 const head = "# Packages\n\n" +
-	"Every Go package, its purpose, and the packages and libraries that it imports. `go run\n" +
-	"./scripts/shape -write` writes this page from the comments and imports of the packages, and\n" +
-	"`make check` fails where the page is not up to date. Events come from the kernel half, go through\n" +
-	"recordings and `attribution` into `model`, and printers show that: the layers are in\n" +
-	"`scripts/shape/layers.go`, and so are the libraries behind the short names. The imports of tests are\n" +
-	"not here.\n\n" +
-	"| package | purpose | imports |\n|---|---|---|\n"
+	"Every Go package, its purpose, and the libraries that it imports, tests left out. `go run\n" +
+	"./scripts/shape -write` writes this page from the packages, and `make check` fails where it is not up\n" +
+	"to date. Events come from the kernel half, go through recordings and `attribution` into `model`, and\n" +
+	"printers show that: `scripts/shape/layers.go` says who may import whom, and has the libraries behind\n" +
+	"the short names.\n\n" +
+	"| package | purpose | libraries |\n|---|---|---|\n"
 
 // document returns the page. It fails if a package has no comment, or breaks a rule.
 func document(packages map[string]*goPackage) ([]byte, error) {
@@ -96,28 +95,24 @@ func document(packages map[string]*goPackage) ([]byte, error) {
 		if p.Doc == "" {
 			faults = append(faults, fmt.Errorf("%s has no comment", path))
 		}
-		names, err := p.imports()
+		names, err := p.libraries()
 		faults = append(faults, err, p.checkLayers())
-		imports := cmp.Or(strings.Join(names, " "), "nothing")
-		fmt.Fprintf(text, "| `%s` | %s | %s |\n", path, purpose(path, p.Doc), imports)
+		libraries := cmp.Or(strings.Join(names, " "), "–")
+		fmt.Fprintf(text, "| `%s` | %s | %s |\n", path, purpose(path, p.Doc), libraries)
 	}
 	return text.Bytes(), errors.Join(faults...)
 }
 
-// imports returns the sorted names of the packages that p imports, without the standard library. Libraries have their
-// short names.
-func (p *goPackage) imports() (names []string, err error) {
+// libraries returns the sorted short names of the libraries that p imports, without the standard library.
+func (p *goPackage) libraries() (names []string, err error) {
 	for _, path := range p.Imports {
-		name, ours := strings.CutPrefix(path, module+"/")
-		if !ours {
-			first, _, _ := strings.Cut(path, "/")
-			if !strings.Contains(first, ".") {
-				continue // the standard library
-			}
-			if name = shortName(path); name == "" {
-				return nil, fmt.Errorf("%s imports %s, which has no short name in scripts/shape/layers.go",
-					p.ImportPath, path)
-			}
+		if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
+			continue // the standard library, or this module
+		}
+		name := shortName(path)
+		if name == "" {
+			return nil, fmt.Errorf("%s imports %s, which has no short name in scripts/shape/layers.go",
+				p.ImportPath, path)
 		}
 		names = append(names, "`"+name+"`")
 	}
