@@ -79,7 +79,7 @@ func Uncounted(r *model.Report) string {
 	for w := range r.AllPassing() {
 		f := w.Tree["cpu.resident"]
 		if w.Kind == model.Session && !f.Exact && f.Bound != nil && *f.Bound >= manyUncounted {
-			return " --copies counts what forked processes copy (x86)."
+			return " --copies counts what forked processes copy."
 		}
 	}
 	return ""

@@ -65,7 +65,7 @@ func TestUncounted(t *testing.T) {
 	}{
 		{64<<20 - 1, false, ""},
 		{64 << 20, true, ""},
-		{64 << 20, false, " --copies counts what forked processes copy (x86)."},
+		{64 << 20, false, " --copies counts what forked processes copy."},
 	} {
 		r := model.Report{Windows: []model.Window{{Kind: model.Session,
 			Tree: map[string]model.Figure{"cpu.resident": {Bound: &c.bound}}}}}
