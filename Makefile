@@ -277,6 +277,10 @@ test-viewers: $(PAGE_MODULES) $(VIEWERS_MODULES) ## open exports in the programs
 page-shots: $(PAGE_MODULES) tracer ## take the pictures of docs/ anew, of docs/pictures/notebook.arrows.gz in Chromium
 	scripts/page-shots.sh $(BIN) docs/pictures
 
+.PHONY: one-minute
+one-minute: tracer ## make docs/pictures/one-minute.svg anew, of a real session and of the pictures of JupyterLab (needs root)
+	/usr/bin/python3 scripts/one_minute.py $(BIN) docs/pictures
+
 .PHONY: check-shots
 check-shots: $(PAGE_MODULES) tracer ## the page still says what it says on the pictures of docs/
 	scripts/page-shots.sh $(BIN)

@@ -45,7 +45,7 @@ function targets(path, text) {
 /** Returns the texts of all pages, and the paths of all other files that they link to. */
 export function collect() {
   const pages = new Map();
-  const files = new Set();
+  const files = new Set([MINUTE]);
   for (const next = [START, "README.md"]; next.length > 0; ) {
     const path = next.shift();
     if (pages.has(path) || files.has(path)) {
@@ -103,7 +103,7 @@ export function groups(text) {
 /** Returns the first page: the README's first words, the picture of one minute, and where it runs. */
 function landing(pages) {
   const [, question, rest] = /^# .*\n\n\*\*([^*]+)\*\* ([\s\S]*?)\n\n/.exec(pages.get("README.md"));
-  const minute = existsSync(join(root, MINUTE)) ? `![One minute: a terminal, and a notebook](./${MINUTE})` : "";
+  const minute = `![One minute: tracer attach in a terminal, then JupyterLab](./${MINUTE})`;
   const links = [
     ["Your first leak", "./docs/tutorial.md"],
     ["Install", "./docs/howto/install.md"],

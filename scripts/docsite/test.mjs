@@ -145,6 +145,19 @@ for (const [name, path] of [
   }
 }
 
+test("the picture of one minute is shown, and moves for a minute", async () => {
+  const page = await visit("");
+  const [wide, source] = await page.$eval("main img", (image) => [image.naturalWidth, image.src]);
+  assert.equal(wide, 960);
+  const text = await page.evaluate(async (url) => (await fetch(url)).text(), source);
+  assert.match(text, /\$ sudo tracer attach \d+[\s\S]*In\[4\][\s\S]*highest[\s\S]*Certificate/);
+  assert.match(
+    text,
+    /prefers-reduced-motion:reduce[\s\S]*animation:60s|animation:60s[\s\S]*prefers-reduced-motion:reduce/,
+  );
+  assert.doesNotMatch(text, /<script|(?:href|src)="(?!data:image\/png)/);
+});
+
 test("pages fit a telephone", async () => {
   for (const path of ["", "docs/faq.html", "docs/where.html"]) {
     const page = await visit(path, 390);

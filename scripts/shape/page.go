@@ -6,7 +6,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,8 +82,7 @@ const head = "# Packages\n\n" +
 	"./scripts/shape -write` writes this page from the packages, and `make check` fails where it is not up\n" +
 	"to date. Events come from the kernel half, go through recordings and `attribution` into `model`, and\n" +
 	"printers show that: `scripts/shape/layers.go` says who may import whom, and has the libraries behind\n" +
-	"the short names.\n\n" +
-	"| package | purpose | libraries |\n|---|---|---|\n"
+	"the short names.\n\n"
 
 // document returns the page. It fails if a package has no comment, or breaks a rule.
 func document(packages map[string]*goPackage) ([]byte, error) {
@@ -97,8 +95,11 @@ func document(packages map[string]*goPackage) ([]byte, error) {
 		}
 		names, err := p.libraries()
 		faults = append(faults, err, p.checkLayers())
-		libraries := cmp.Or(strings.Join(names, " "), "–")
-		fmt.Fprintf(text, "| `%s` | %s | %s |\n", path, purpose(path, p.Doc), libraries)
+		libraries := ""
+		if len(names) > 0 {
+			libraries = " (" + strings.Join(names, ", ") + ")"
+		}
+		fmt.Fprintf(text, "- `%s`: %s%s\n", path, purpose(path, p.Doc), libraries)
 	}
 	return text.Bytes(), errors.Join(faults...)
 }
@@ -128,5 +129,5 @@ func purpose(path, doc string) string {
 		strings.EqualFold(words[0], path[strings.LastIndex(path, "/")+1:])) {
 		words = words[1:]
 	}
-	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(words, " "), "|", `\|`), ".")
+	return strings.TrimSuffix(strings.Join(words, " "), ".")
 }
