@@ -286,11 +286,12 @@ check-shots: $(PAGE_MODULES) tracer ## the page still says what it says on the p
 	scripts/page-shots.sh $(BIN)
 
 .PHONY: bench-page
-bench-page: $(PAGE_MODULES) tracer ## the processor time that pages take of Chromium: of a notebook, and of a session of 20,000 cells
+bench-page: $(PAGE_MODULES) tracer ## the processor time that pages take of Chromium, and the site that opens recordings: of a notebook, and of a session of 20,000 cells
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/notebook.arrows" && \
 	scripts/go.sh run $(GO) run ./bench sessions -kind notebook -n 20000 -o "$$dir/long.arrows" && \
 	for one in notebook long; do $(BIN) report "$$dir/$$one.arrows" -q -o "$$dir/$$one.html" || exit; done && \
-	node $(PAGE)/measure.mjs "$$dir/notebook.html" "$$dir/long.html"
+	node $(PAGE)/measure.mjs "$$dir/notebook.html" "$$dir/long.html" && scripts/go.sh run $(GO) run ./cmd/site "$$dir/site" && \
+	TRACER_SITE="$$dir/site" node $(PAGE)/measure-site.mjs "$$dir/notebook.arrows" "$$dir/long.arrows"
 
 # Of cmd/tracer, it leaves out tests of one goroutine that print many reports or count many cells, and half of the sessions that are recorded.
 ONCE := H200|SizeIsForetold|AgreeOnComplete|WildTexts|RecordingSaysTheSame/(1[2-9]|2.)|HundredThousandCells|BoundsOfSeries|ProfilerForgets|Hostile(Files|Lists|JSON)

@@ -1,10 +1,6 @@
 package windows
 
-import (
-	"bytes"
-
-	"github.com/klauspost/compress/zstd"
-)
+import "bytes"
 
 // Archive is a sequence of records, compressed chunk by chunk. The place of a record has the number of its chunk, from
 // 1, in the upper 32 bits, and the offset in the chunk in the lower ones.
@@ -15,8 +11,7 @@ type Archive struct {
 	space  []byte // buffer for compression
 	opened int    // the chunk that was decompressed last, from 1
 	open   []byte
-	zstd   *zstd.Encoder
-	unzstd *zstd.Decoder
+	codec  codec
 }
 
 const chunkSize = 64 << 10
@@ -34,15 +29,9 @@ func (a *Archive) Add(record []byte) uint64 {
 	return at
 }
 
-// pack compresses the last chunk. The encoder and decoder cannot fail here: their options are valid, and they work in
-// memory on their own bytes.
+// pack compresses the last chunk.
 func (a *Archive) pack() {
-	if a.zstd == nil {
-		a.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithWindowSize(chunkSize), zstd.WithLowerEncoderMem(true))
-		a.unzstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-	}
-	a.space = a.zstd.EncodeAll(a.last, a.space[:0])
+	a.space = a.codec.pack(a.space[:0], a.last)
 	a.packed = append(a.packed, bytes.Clone(a.space))
 	a.last = a.last[:0]
 }
@@ -55,10 +44,7 @@ func (a *Archive) From(place uint64) []byte {
 		return a.last[offset:]
 	}
 	if a.opened != chunk {
-		unpacked, err := a.unzstd.DecodeAll(a.packed[chunk-1], a.open[:0])
-		if err != nil {
-			panic(err)
-		}
+		unpacked := a.codec.unpack(a.open[:0], a.packed[chunk-1])
 		a.opened, a.open = chunk, unpacked
 	}
 	return a.open[offset:]

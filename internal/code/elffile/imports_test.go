@@ -23,7 +23,7 @@ var (
 	// trusted are the files that unpack, and of what.
 	trusted = map[string]string{
 		"cmd/site/main.go":                         "packs only",
-		"attribution/internal/windows/archive.go":  "what this program has packed itself",
+		"attribution/internal/windows/codec.go":    "what this program has packed itself",
 		"event/recording/frame.go":                 "recordings, in frames of a bounded size",
 		"event/recording/batch.go":                 "recordings, in frames of a bounded size",
 		"event/recording/encode.go":                "packs only",

@@ -41,8 +41,8 @@ export async function visitSite(browser, base, width) {
 }
 
 /** Waits until recordings are open, and returns the frame that shows them. */
-export async function shown(page) {
-  await page.waitForFunction(() => document.body.dataset.opened === "1", { timeout: 120_000 });
+export async function shown(page, timeout = 120_000) {
+  await page.waitForFunction(() => document.body.dataset.opened === "1", { timeout });
   const frame = await (await page.$("#frame")).contentFrame();
   await frame.waitForFunction(() => document.querySelector("h1") !== null, { timeout: 120_000 });
   return frame;
