@@ -2,7 +2,11 @@
 
 package site
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+	"path"
+)
 
 // carried are the files of the site (cmd/site), which scripts/build.sh puts here with CARRY_SITE.
 //
@@ -11,3 +15,18 @@ var carried embed.FS
 
 // Files returns the content of each file of the site, by name. It fails with [ErrNone] if this program carries none.
 func Files() (map[string][]byte, error) { return read(carried, "files") }
+
+// read returns the content of each file in a folder, by name.
+func read(files fs.ReadFileFS, folder string) (map[string][]byte, error) {
+	entries, err := fs.ReadDir(files, folder)
+	if err != nil {
+		return nil, err
+	}
+	content := map[string][]byte{}
+	for _, e := range entries {
+		if content[e.Name()], err = files.ReadFile(path.Join(folder, e.Name())); err != nil {
+			return nil, err
+		}
+	}
+	return content, nil
+}
