@@ -10,4 +10,16 @@ import "embed"
 var carried embed.FS
 
 // Files returns the content of each file of the site, by name. It fails with [ErrNone] if this program carries none.
-func Files() (map[string][]byte, error) { return read(carried, "files") }
+func Files() (map[string][]byte, error) {
+	entries, err := carried.ReadDir("files")
+	if err != nil {
+		return nil, err
+	}
+	content := map[string][]byte{}
+	for _, e := range entries {
+		if content[e.Name()], err = carried.ReadFile("files/" + e.Name()); err != nil {
+			return nil, err
+		}
+	}
+	return content, nil
+}

@@ -5,30 +5,13 @@ package site
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 )
 
 // ErrNone says that this program carries no site.
 var ErrNone = errors.New("this program carries no page for web servers: that of a release does, " +
 	"and 'make site' writes it where the sources are")
-
-// read returns the content of each file in a folder, by name.
-func read(files fs.ReadFileFS, folder string) (map[string][]byte, error) {
-	entries, err := fs.ReadDir(files, folder)
-	if err != nil {
-		return nil, err
-	}
-	content := map[string][]byte{}
-	for _, e := range entries {
-		if content[e.Name()], err = files.ReadFile(path.Join(folder, e.Name())); err != nil {
-			return nil, err
-		}
-	}
-	return content, nil
-}
 
 // Prepare makes a folder for the site. It fails if the folder has anything in it.
 func Prepare(dir string) error {
