@@ -2,11 +2,7 @@
 
 package site
 
-import (
-	"embed"
-	"io/fs"
-	"path"
-)
+import "embed"
 
 // carried are the files of the site (cmd/site), which scripts/build.sh puts here with CARRY_SITE.
 //
@@ -14,17 +10,14 @@ import (
 var carried embed.FS
 
 // Files returns the content of each file of the site, by name. It fails with [ErrNone] if this program carries none.
-func Files() (map[string][]byte, error) { return read(carried, "files") }
-
-// read returns the content of each file in a folder, by name.
-func read(files fs.ReadFileFS, folder string) (map[string][]byte, error) {
-	entries, err := fs.ReadDir(files, folder)
+func Files() (map[string][]byte, error) {
+	entries, err := carried.ReadDir("files")
 	if err != nil {
 		return nil, err
 	}
 	content := map[string][]byte{}
 	for _, e := range entries {
-		if content[e.Name()], err = files.ReadFile(path.Join(folder, e.Name())); err != nil {
+		if content[e.Name()], err = carried.ReadFile("files/" + e.Name()); err != nil {
 			return nil, err
 		}
 	}
