@@ -7,11 +7,17 @@ import (
 	"ipytracer/model"
 )
 
-// forkAndCopy returns a session in which a child shares 50 with its parent, copies 30 of it and takes 10 more.
-func forkAndCopy() *script {
+// countingCopies returns a session in which copies are counted.
+func countingCopies() *script {
 	s := newScript()
 	start := s.events[0].(*event.Start)
 	start.Meters = append(start.Meters, event.MeterSource{Meter: event.Copied, Source: "c", Exact: true})
+	return s
+}
+
+// forkAndCopy returns a session in which a child shares 50 with its parent, copies 30 of it and takes 10 more.
+func forkAndCopy() *script {
+	s := countingCopies()
 	s.openCell(1, true)
 	s.born(200, 50)
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
@@ -56,9 +62,7 @@ func TestCopied(t *testing.T) {
 // TestCopiedAfterFork: what a child copies once it has forked itself may be what it shares with its own child. Of its
 // parent it can share as much as before.
 func TestCopiedAfterFork(t *testing.T) {
-	s := newScript()
-	start := s.events[0].(*event.Start)
-	start.Meters = append(start.Meters, event.MeterSource{Meter: event.Copied, Source: "c", Exact: true})
+	s := countingCopies()
 	s.openCell(1, true)
 	s.born(200, 50)
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
@@ -86,9 +90,7 @@ func TestCopiedAfterFork(t *testing.T) {
 // TestWhoMadeCopied: what a child and a child of its copy is listed by the stack that mapped it in the process that
 // forked them; what nobody is known to have mapped has no stack.
 func TestWhoMadeCopied(t *testing.T) {
-	s := newScript()
-	start := s.events[0].(*event.Start)
-	start.Meters = append(start.Meters, event.MeterSource{Meter: event.Copied, Source: "c", Exact: true})
+	s := countingCopies()
 	s.events = append(s.events, &event.Stack{Number: 7, PID: main,
 		Frames: []event.Frame{{Function: "made", File: "a.py", Line: 3}}})
 	s.openCell(1, true)
