@@ -180,7 +180,7 @@ image() {
     quietly "ctr images import" types ctr -a /run/ctd images import "/run/ipytracer-$version-image-$arch.tar"
     name=$(types ctr -a /run/ctd images list -q)
     types ctr -a /run/ctd run --rm "$name" "$container" >"$work/help"
-    grep -q 'tracer attaches to a running' "$work/help" || fails "the image does not start tracer"
+    grep -q 'All commands: tracer --help' "$work/help" || fails "the image does not start tracer"
     types ctr -a /run/ctd run --rm "$name" "$container" tracer agent check >"$work/check" ||
         fails "the image has no agent"
     [ "$(types ctr -a /run/ctd run --rm "$name" "$container" tracer version)" = "tracer $version" ] ||
