@@ -217,11 +217,7 @@ func runBare(ctx context.Context, pid int, library, ready string) error {
 	if !ok {
 		return console.Usagef("%s is not a library that sessions put probes on", library)
 	}
-	who, err := privileges.FindInvoker()
-	if err != nil {
-		return err
-	}
-	rights, err := who.Rights()
+	rights, err := privileges.FindRights()
 	if err != nil {
 		return err
 	}

@@ -185,7 +185,8 @@ type copies struct {
 	count int // pairs of a process and a stack
 }
 
-// maxCopies bounds the pairs of a process and a stack. What has no place counts as not known.
+// maxCopies bounds the pairs of a process and a stack. What has no place counts as not known, and of a process without
+// any pair not at all.
 const maxCopies = 1 << 14
 
 func (c *copies) add(pid int32, stack uint64, bytes event.Bytes) {

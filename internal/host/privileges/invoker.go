@@ -284,6 +284,15 @@ func (i *Invoker) Rights() (*Rights, error) {
 	return RightsOf(i.User)
 }
 
+// FindRights returns the rights on files of the user who typed the command ([FindInvoker]). The caller closes them.
+func FindRights() (*Rights, error) {
+	who, err := FindInvoker()
+	if err != nil {
+		return nil, err
+	}
+	return who.Rights()
+}
+
 // NamedInvoker finds a user by name, if root wants a command to run as that user. It fails for root. Callers must check
 // that this program is root's.
 func NamedInvoker(name string) (*Invoker, error) {

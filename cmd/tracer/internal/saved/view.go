@@ -75,11 +75,7 @@ func writeSite(c console.Console, dir string) error {
 	if err != nil {
 		return err
 	}
-	who, err := privileges.FindInvoker()
-	if err != nil {
-		return err
-	}
-	rights, err := who.Rights()
+	rights, err := privileges.FindRights()
 	if err != nil {
 		return err
 	}
