@@ -111,6 +111,7 @@ for (const name of BROWSERS) {
         const command = group.replace("tracer ", ""),
           format = value.replace(command + "-", "");
         await tabTo(page, "save");
+        await new Promise((done) => setTimeout(done, 110)); // Chromium drops what a page saves beyond ten in a second
         await page.keyboard.press("Enter");
         const want = written(command, format, recordings);
         if (want) {
