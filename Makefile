@@ -65,7 +65,7 @@ wheel: ## build the notebook companion, bin/ipytracer-*.whl (needs Python with p
 	rm -rf python/build python/src/*.egg-info
 
 .PHONY: release
-release: ## build what is released of HEAD into bin/release: static program, wheel, Debian package, image, bill of materials, checksums
+release: ## build what is released of HEAD into bin/release: static program, wheel, Debian package, image, VS Code's extension, bill of materials, checksums (needs Node 20)
 	scripts/install.sh release
 	GO=$(GO) scripts/go.sh run scripts/release/build.sh
 

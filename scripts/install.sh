@@ -33,7 +33,9 @@ viewers)
 fleet) packages=(python3 python3-yaml python3-ipykernel python3-jupyter-client python3-numpy
     curl debootstrap dpkg util-linux ca-certificates openssl runc) ;;
 release) packages=(debootstrap dpkg-dev gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross git gzip xz-utils
-    ca-certificates python3 python3-setuptools python3-wheel) ;;
+    ca-certificates python3 python3-setuptools python3-wheel)
+    command -v npm >/dev/null || packages+=(nodejs npm)
+    ;;
 kernels) packages=(python3 ipython3 python3-numpy gcc libc6-dev make pkg-config
     qemu-system-x86 qemu-system-arm qemu-user # ARCH=arm64: machines, and to compile its Python
     gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross # g++: TestUnwindOther

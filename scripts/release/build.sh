@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Builds all files of a release, from HEAD only, the same bytes each time: for x86-64 and arm64 the static programs, the
-# wheel, a Debian package and an image for containers; a bill of materials and checksums.
+# wheel, a Debian package and an image for containers; VS Code's extension, a bill of materials and checksums.
 #
 #   scripts/release/build.sh [OUT]    into bin/release, if none is named
 #
-# Uncommitted files are not in it. Needs the packages of `scripts/install.sh release`. The same compilers make the same
-# bytes: another Go, C compiler, C library or setuptools may make others.
+# Uncommitted files are not in it. Needs the packages of `scripts/install.sh release`, and Node 20. The same compilers
+# make the same bytes: another Go, C compiler, C library or setuptools may make others.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+[ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] ||
+    { echo "release: VS Code's extension is packed by Node 20 or newer, and this is $(node --version)" >&2; exit 3; }
 mkdir -p "${1:-bin/release}"
 out=$(realpath "${1:-bin/release}")
 export VERSION LC_ALL=C TZ=UTC SOURCE_DATE_EPOCH
@@ -47,10 +49,13 @@ while read -r module; do
 done <"$work/linked"
 [ -s "$work/linked" ] || { echo "release: Go names no module in the program" >&2; exit 1; }
 scripts/release/manual.sh "$tracer" "$work/manual"
+(cd vscode && npm ci --ignore-scripts --no-audit --no-fund --silent &&
+    node pack.mjs "$work/extension.vsix") >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 
 rm -rf "${out:?}"/*
 install -m 644 "$work/sbom.json" "$out/ipytracer-$VERSION.cdx.json"
 install -m 644 "$licenses" "$out/THIRD-PARTY-LICENSES.txt"
+install -m 644 "$work/extension.vsix" "$out/ipytracer-$VERSION.vsix"
 for arch in amd64 arm64; do
     from=$work/$arch
     install -m 755 "$from/tracer" "$out/tracer-$arch"

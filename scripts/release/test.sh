@@ -221,6 +221,8 @@ done
 (cd "$release" && quietly "SHA256SUMS" sha256sum --strict -c SHA256SUMS)
 [ "$(cd "$release" && ls | grep -vx SHA256SUMS)" = "$(sed 's/^[^ ]*  //' "$release/SHA256SUMS")" ] ||
     fails "SHA256SUMS lists other files"
+python3 -m zipfile -l "$release/ipytracer-$version.vsix" | grep -q ^extension/dist/extension.js ||
+    fails "the extension of VS Code has no program"
 for suite; do
     made "$suite"
     package "$suite"
