@@ -14,11 +14,17 @@ type Term struct {
 	Text  string   // one or two sentences
 }
 
-// Terms returns all explanations, those of the first lines first.
-func Terms() []Term { return slices.Clone(terms) }
+// ReportTerms returns the explanations of the words of reports, those of the first lines first.
+func ReportTerms() []Term { return slices.Clone(terms) }
+
+// Terms returns all explanations: those of reports, then those of other documents.
+func Terms() []Term { return slices.Concat(terms, ofDocuments) }
 
 // number matches what differs in names of cells and GPUs.
 var number = regexp.MustCompile(`\[\d+\]|\bgpu \d+ ?`)
+
+// comparedRuns matches what a column of a comparison adds to the name of its figure: "need A", "time A → B".
+var comparedRuns = regexp.MustCompile(` a( → b)?$`)
 
 // asCompared returns a word as it is compared: without case, numbers, the punctuation of a column, and the parts of a
 // meter's id.
@@ -30,7 +36,7 @@ func asCompared(word string) string {
 		}
 		return ""
 	})
-	return strings.TrimRight(strings.TrimSpace(word), ":…")
+	return strings.TrimRight(comparedRuns.ReplaceAllString(strings.TrimSpace(word), ""), ":…")
 }
 
 // Explain returns the explanation of a word as it is printed, or of a meter's id. known is false for a word that no
@@ -40,7 +46,7 @@ func Explain(word string) (term Term, known bool) {
 	if wanted == "" && strings.TrimSpace(word) != "" {
 		wanted = "gpu" // a column that is one GPU's
 	}
-	for _, t := range terms {
+	for _, t := range Terms() {
 		if slices.ContainsFunc(t.Names, func(name string) bool { return wanted == strings.ToLower(name) }) {
 			return t, true
 		}
@@ -62,7 +68,7 @@ func Similar(word string) []string {
 	}
 	var all []near
 	wanted := asCompared(Bounded(word, longestWord))
-	for _, t := range terms {
+	for _, t := range Terms() {
 		for _, name := range t.Names {
 			distance := edits(wanted, strings.ToLower(name))
 			if wanted != "" && strings.Contains(strings.ToLower(name), wanted) {

@@ -67,6 +67,8 @@ func TestEachMeterIsExplained(t *testing.T) {
 var printedWords = []struct {
 	files, mention string
 }{
+	{"../report/sheet/*.go", `doc\.(?:Left|Right|Flex|Bytes)\("([^"]*)"\)`},
+	{"../report/sheet/*.go", `\.(?:Field|list|Answer|AnswerIn)\("([^"]*)"`},
 	{"../report/text/*.go", `doc\.(?:Left|Right|Flex|Bytes)\("([^"]*)"\)`},
 	{"../report/text/*.go", `\.(?:Field|list|Answer|AnswerIn)\("([^"]*)"`},
 	{"../report/doc/endings.go", `\.(?:Field|Answer)\("([^"]*)"`},

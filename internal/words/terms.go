@@ -135,7 +135,7 @@ var terms = []Term{
 
 	// who allocated, variables
 	{
-		names("at peak", "at the peak", "there at the peak"), "allocations.md",
+		names("at peak", "at the peak", "there at the peak", "at the session's peak"), "allocations.md",
 		"Of what the line allocated, what was there at the cell's highest moment.",
 	},
 	{names("allocated"), "allocations.md", "All that the line allocated in the cell, also what it freed again."},

@@ -194,7 +194,7 @@ func (b *builder) limits(p *model.Process) []limit {
 
 // termsFor returns the words of reports with what they mean. Each of the meters is a name of its word.
 func termsFor(meters []meter) (terms []term) {
-	for _, t := range words.Terms() {
+	for _, t := range words.ReportTerms() {
 		names := slices.Clone(t.Names)
 		for _, m := range meters {
 			if words.Meaning(m.Name) == t.Text && !slices.Contains(names, m.Name) {

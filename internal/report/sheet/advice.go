@@ -76,7 +76,7 @@ func (v advice) item(item *model.AdviceItem) {
 		v.Code(style("  " + l))
 	}
 	for _, text := range item.Changes {
-		v.Field("changes", escape.Bounded(text, maxProse))
+		v.Field("effect", escape.Bounded(text, maxProse))
 	}
 	for _, text := range item.Unknown {
 		v.Field("unknown", escape.Bounded(text, maxProse))
@@ -103,11 +103,11 @@ func (v advice) page(a *model.Advice) {
 	}
 	if len(a.Items) > 0 {
 		v.Heading("Advice")
-		table := doc.NewTable(doc.Left(""), doc.Right("gain"), doc.Left("how sure"), doc.Right("then"),
-			doc.Left("where"), doc.Left("what to do"))
+		table := doc.NewTable(doc.Left(""), doc.Right("saves"), doc.Left("accuracy"), doc.Right("then"),
+			doc.Left("where"), doc.Left("try"))
 		for i := range a.Items {
 			item := &a.Items[i]
-			table.Row(item.Number, words.AdviceGain(item.Saves), item.Accuracy, words.Bytes(item.Peak),
+			table.Row(item.Number, words.Bytes(item.Saves), item.Accuracy, words.Bytes(item.Peak),
 				words.PlaceName(&item.At), item.Title)
 		}
 		if a.Left > 0 {
@@ -138,12 +138,12 @@ func (v advice) section(item *model.AdviceItem) {
 			table.Row(name, text)
 		}
 	}
-	row("what to do", item.Title)
+	row("try", item.Title)
 	for _, text := range item.Changes {
-		row("changes", text)
+		row("effect", text)
 	}
 	for _, text := range item.Unknown {
-		row("not known", text)
+		row("unknown", text)
 	}
 	if item.Try != "" {
 		table.Row("try it", code(item.Try))

@@ -101,7 +101,7 @@ func (v audited) verdict(number int, verdict *model.Verdict) {
 	row("why", escape.Bounded(verdict.Evidence, 2*maxProse))
 	row("try", escape.Bounded(verdict.Advice, maxProse))
 	if verdict.Change != nil {
-		row("change", words.LineAt(verdict.Change)+words.OfKernel(verdict.Kernel))
+		row("edit", words.LineAt(verdict.Change)+words.OfKernel(verdict.Kernel))
 	}
 	name := "type" // in front of the first line only
 	for line := range strings.Lines(verdict.Fix) {

@@ -56,7 +56,7 @@ func (v audited) verdicts(audit *model.Audit) {
 	}
 	v.Heading("Verdicts")
 	table := doc.NewTable(doc.Right("bytes"), doc.Left("meter"), doc.Left("what"), doc.Left("line"), doc.Left("why"),
-		doc.Left("what to do"))
+		doc.Left("try"))
 	table.Item = "verdict"
 	for i := range audit.Verdicts {
 		verdict := &audit.Verdicts[i]
@@ -85,7 +85,7 @@ func (v audited) held(audit *model.Audit) {
 	}
 	v.Heading("Still there at the end, by what holds it")
 	v.Prose("", "An account, no verdict.")
-	table := doc.NewTable(doc.Right("bytes"), doc.Left("meter"), doc.Right("blocks"), doc.Left("by"), doc.Left("name"))
+	table := doc.NewTable(doc.Right("bytes"), doc.Left("meter"), doc.Right("blocks"), doc.Left("held by"), doc.Left("name"))
 	table.Item = "name"
 	for i := range audit.Held {
 		h := &audit.Held[i]
@@ -100,7 +100,7 @@ func (v audited) unjudged(audit *model.Audit) {
 		return
 	}
 	v.Heading("Not judged")
-	table := doc.NewTable(doc.Left("meter"), doc.Right("bytes at most"), doc.Left("why"), doc.Left("what to do"))
+	table := doc.NewTable(doc.Left("meter"), doc.Right("at most"), doc.Left("why"), doc.Left("try"))
 	table.Item = "reason"
 	for i := range audit.NotJudged {
 		n := &audit.NotJudged[i]

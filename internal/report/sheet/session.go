@@ -187,7 +187,7 @@ func (v session) advice(advice *model.Advice) {
 	if advice == nil {
 		return
 	}
-	t := doc.NewTable(doc.Right("gain"), doc.Left("how sure"), doc.Left("line"), doc.Left("what to do"))
+	t := doc.NewTable(doc.Right("saves"), doc.Left("accuracy"), doc.Left("line"), doc.Left("try"))
 	for i := range advice.Items[:min(len(advice.Items), maxAdviceRows)] {
 		item := &advice.Items[i]
 		t.Row(words.AdviceGain(item.Saves), item.Accuracy, doc.Source(words.PlaceName(&item.At)),
