@@ -3,7 +3,10 @@ package words
 // ofDocuments are the words of audits, comparisons, advice, plans, trials and merges that reports do not have.
 var ofDocuments = []Term{
 	// audits
-	{names("verdict", "verdicts"), "audit.md#verdicts", "Memory that stayed behind for a reason that the objects show."},
+	{
+		names("verdict", "verdicts"), "audit.md#verdicts",
+		"Memory that stayed behind, and the reason that the objects show.",
+	},
 	{names("edit"), "audit.md#verdicts", "The cell or line to change, so that the memory does not stay behind."},
 	{names("since", "count"), "audit.md", "In which cells, and how many times, what is still there was made."},
 	{

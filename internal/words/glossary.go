@@ -7,13 +7,6 @@ import (
 	"strings"
 )
 
-// Term is the explanation of a word in reports.
-type Term struct {
-	Names []string // as they are printed; the first leads
-	Page  string   // of docs/, with the long form
-	Text  string   // one or two sentences
-}
-
 // ReportTerms returns the explanations of the words of reports, those of the first lines first.
 func ReportTerms() []Term { return slices.Clone(terms) }
 

@@ -1,5 +1,12 @@
 package words
 
+// Term is the explanation of a word in reports.
+type Term struct {
+	Names []string // as they are printed; the first leads
+	Page  string   // of docs/, with the long form
+	Text  string   // one or two sentences
+}
+
 // terms are the words of reports for people: the questions of the first lines, the columns, meters, marks and kinds of
 // memory. Every printer takes its explanations from here.
 var terms = []Term{

@@ -85,7 +85,8 @@ func (v audited) held(audit *model.Audit) {
 	}
 	v.Heading("Still there at the end, by what holds it")
 	v.Prose("", "An account, no verdict.")
-	table := doc.NewTable(doc.Right("bytes"), doc.Left("meter"), doc.Right("blocks"), doc.Left("held by"), doc.Left("name"))
+	table := doc.NewTable(doc.Right("bytes"), doc.Left("meter"), doc.Right("blocks"), doc.Left("held by"),
+		doc.Left("name"))
 	table.Item = "name"
 	for i := range audit.Held {
 		h := &audit.Held[i]
