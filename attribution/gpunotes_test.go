@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"ipytracer/attribution/internal/windows"
@@ -133,16 +134,25 @@ func TestBlocksOfTheDriversPool(t *testing.T) {
 	}
 }
 
-// TestSharedMemory: a GPU without memory of its own has a note, for a process that uses it.
+// TestSharedMemory: a GPU that has no memory of its own, or one address space with the processors, has a note, for a
+// process that uses it.
 func TestSharedMemory(t *testing.T) {
-	tracker := New()
-	s := attributiontest.New(tracker.Add, 1)
-	s.Make(attributiontest.Kernel, event.OfDevice(1, event.Driver), 2<<20, s.Stack(attributiontest.Kernel, cell))
-	tracker.Add(&event.Finish{Time: s.Now, Reason: "interrupted",
-		GPUs: []event.GPU{{Index: 0, Shared: true}, {Index: 1, Shared: true}}})
-	want := model.GPUNote{Kind: model.SharedMemory, PID: int(attributiontest.Kernel), GPU: 1}
-	if notes := tracker.Report().GPUNotes; len(notes) != 1 || notes[0] != want {
-		t.Errorf("%+v, want %+v", notes, want)
+	for kind, gpus := range map[string][]event.GPU{
+		model.SharedMemory: {{Index: 0, Shared: true}, {Index: 1, Shared: true}},
+		model.Coherent:     {{Index: 0, Name: "NVIDIA GB200"}, {Index: 1, Name: "NVIDIA GH200 480GB"}},
+		"":                 {{Index: 1, Name: "NVIDIA H200"}},
+	} {
+		tracker := New()
+		s := attributiontest.New(tracker.Add, 1)
+		s.Make(attributiontest.Kernel, event.OfDevice(1, event.Driver), 2<<20, s.Stack(attributiontest.Kernel, cell))
+		tracker.Add(&event.Finish{Time: s.Now, Reason: "interrupted", GPUs: gpus})
+		want := []model.GPUNote{{Kind: kind, PID: int(attributiontest.Kernel), GPU: 1}}
+		if kind == "" {
+			want = nil
+		}
+		if notes := tracker.Report().GPUNotes; !slices.Equal(notes, want) {
+			t.Errorf("%+v, want %+v", notes, want)
+		}
 	}
 }
 

@@ -9,6 +9,9 @@ const (
 	Unreported = "unreported"
 	// SharedMemory: the GPU has no memory of its own. What gpu.N.driver counts lies in the machine's memory.
 	SharedMemory = "shared"
+	// Coherent: the GPU and the machine's processors reach each other's memory by NVLink-C2C (GH200, GB200, GB300),
+	// where Linux has the GPU's memory as a NUMA node: pages of cpu.resident may lie there.
+	Coherent = "coherent"
 	// Managed: some of gpu.N.driver is managed memory, which lies on the GPU or in the machine's memory.
 	Managed = "managed"
 )

@@ -21,6 +21,8 @@ func GPUNote(n *model.GPUNote) string {
 			", not in active and reserved"
 	case n.Kind == model.SharedMemory:
 		return "it shares the machine's memory, where " + meter("driver") + " lies, too; NVML has no figure of it"
+	case n.Kind == model.Coherent:
+		return "it and the processors reach each other's memory: a part of resident may lie on the GPU"
 	case n.Kind == model.Managed:
 		return "at its highest " + Bytes(n.Bytes) + " of " + meter("driver") +
 			" are managed memory, which lies on the GPU or in the machine's memory"

@@ -20,6 +20,8 @@ func TestGPUNote(t *testing.T) {
 			"not in active and reserved": {Kind: model.Unreported, Library: model.PyTorch, GPU: 1},
 		"it shares the machine's memory, where GPU 2 driver lies, too; NVML has no figure of it": {
 			Kind: model.SharedMemory, GPU: 2},
+		"it and the processors reach each other's memory: a part of resident may lie on the GPU": {
+			Kind: model.Coherent, GPU: 2},
 		"at its highest 3.00 GiB of GPU 0 driver are managed memory, " +
 			"which lies on the GPU or in the machine's memory": {
 			Kind: model.Managed, Bytes: 3 * gib},

@@ -3,6 +3,7 @@ package windows
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -108,6 +109,10 @@ func (o *gpuOwned) addLarge(b largeBlock) {
 	o.Largest = o.Largest[:min(len(o.Largest), MaxLarge)]
 }
 
+// coherent matches NVML's names of GPUs that have one address space with the processors (Grace Hopper and Grace
+// Blackwell): "NVIDIA GH200 480GB".
+var coherent = regexp.MustCompile(`\b(GH200|GB[23]00)\b`)
+
 // List returns the notes, the largest share first. gpus are the GPUs with known sizes.
 func (g *GPUNotes) List(gpus []event.GPU, stacks *stacks.Table) (notes []model.GPUNote) {
 	for owner, owned := range g.ByOwner {
@@ -118,6 +123,9 @@ func (g *GPUNotes) List(gpus []event.GPU, stacks *stacks.Table) (notes []model.G
 			}
 			if note.Total = max(0, int64(known.Memory)); known.Shared {
 				notes = append(notes, model.GPUNote{Kind: model.SharedMemory, PID: note.PID, GPU: note.GPU})
+			}
+			if coherent.MatchString(known.Name) {
+				notes = append(notes, model.GPUNote{Kind: model.Coherent, PID: note.PID, GPU: note.GPU})
 			}
 		}
 		if owned.managed.higher > 0 {
