@@ -63,6 +63,7 @@ const (
 	PartChildren = "children" // processes
 	PartName     = "name"     // what a name, or several together, hold
 	PartObjects  = "objects"  // other objects and blocks
+	PartUnseen   = "unseen"   // objects and blocks, where not all objects were looked at
 	PartWhere    = "where"    // memory of a kind, which Who has as [ResidentPart] does; or PyTorch's cache
 	PartRest     = "rest"     // not explained
 )

@@ -22,6 +22,8 @@ type allowance struct {
 	inUse     int64           // bytes of Go's memory in use at the last look
 	small     bool            // tables, rings and the queue of changes are small
 	givenUp   string          // why attribution was given up; "" while it was not
+
+	machine func() process.MachineMemory // set with the meter
 }
 
 const (
@@ -49,6 +51,7 @@ const (
 
 	roomForLook   = 32 << 20 // bytes that a look at objects takes besides the table of objects
 	bytesOfObject = 160      // bytes that the table takes for each object
+	shareForLook  = 12       // what the machine has available is this many times the table
 	leastObjects  = 100_000  // a look at fewer is not worth it: a Python with NumPy has as many
 
 	mostWaiting = 1 << 16 // changes that wait to be handed out if memory is scarce
@@ -58,6 +61,7 @@ const (
 // [limit.TooSmallError].
 func (a *allowance) begin(fs process.FS) error {
 	a.meter = limit.NewMeter(fs, nil)
+	a.machine = fs.MachineMemory
 	a.last, a.looked = a.meter.Look(), time.Now()
 	b := a.last.Bound
 	if b == nil {
@@ -161,13 +165,17 @@ func (a *allowance) restrict(l *lastlook.Look) {
 		return
 	}
 	a.look()
-	if a.last.Bound == nil {
-		return
+	left, room, name := a.machine().Available, int64(0), "the machine"
+	room = left / shareForLook
+	if b := a.last.Bound; b != nil {
+		if bounded := b.Room() - a.margin() - roomForLook; bounded < room || left == 0 {
+			left, room, name = b.Room(), bounded, tracee.Clean(b.Name)
+		}
+	} else if left == 0 {
+		return // it is not known
 	}
-	room := a.last.Bound.Room() - a.margin() - roomForLook
 	if room < leastObjects*bytesOfObject {
-		l.Barred, l.Asked = fmt.Sprintf("%s leaves the tracer %s", tracee.Clean(a.last.Bound.Name),
-			words.Bytes(a.last.Bound.Room())), false
+		l.Barred, l.Asked = fmt.Sprintf("%s leaves the tracer %s", name, words.Bytes(left)), false
 		return
 	}
 	l.Objects = int(room / bytesOfObject / int64(max(1, len(l.Targets))))

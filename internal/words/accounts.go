@@ -103,6 +103,8 @@ func partOfEnd(p *model.AccountPart) string {
 		return BytesOrMore(p.Bytes, !p.AtLeast) + " " + ResidentPart(&model.ResidentPart{Kind: p.Who, File: p.File}, 0)
 	case model.PartObjects:
 		return bytes + " of other objects"
+	case model.PartUnseen:
+		return bytes + " of objects that were not all looked at"
 	case model.PartChildren:
 		return processes(len(p.PIDs), p.Who) + " " + Bytes(p.Bytes) + " (" + p.Ends + ")"
 	}

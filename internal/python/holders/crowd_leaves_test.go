@@ -2,9 +2,12 @@ package holders
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"ipytracer/event"
 	"ipytracer/internal/python/holders/objects"
 )
 
@@ -42,6 +45,33 @@ func TestLeavesOfLargeLists(t *testing.T) {
 		}
 		if pair != 1 {
 			t.Errorf("shares: %+v", l.Shares)
+		}
+	})
+}
+
+// TestScatteredTexts: a list that has its texts in another order than memory has them reads each page of theirs few
+// times, not once for each text.
+func TestScatteredTexts(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		const count, length = 40_000, 350
+		texts, before := make([]uint64, count), len(f.Mem)
+		for i := range texts {
+			texts[i] = f.Refs(f.Str(strings.Repeat("x", length)), 1)
+		}
+		pages := int64(len(f.Mem)-before) / objects.PageSize
+		random := rand.New(rand.NewPCG(1, 2))
+		random.Shuffle(count, func(i, k int) { texts[i], texts[k] = texts[k], texts[i] })
+		f.Main("a", f.List(texts...))
+		l, err := list(context.Background(), f.Heap, f.Memory(), everything, objects.Limits{})
+		if err != nil || !l.Complete {
+			t.Fatalf("complete %v: %v", l.Complete, err)
+		}
+		if read := l.Read / objects.PageSize; read < pages || read > 5*pages {
+			t.Errorf("%d pages were read, of %d", read, pages)
+		}
+		if i := slices.IndexFunc(l.Names, func(v event.Variable) bool { return v.Name == "a" }); i < 0 ||
+			l.Names[i].Bytes < count*length {
+			t.Errorf("%+v", l.Names)
 		}
 	})
 }

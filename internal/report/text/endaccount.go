@@ -43,7 +43,11 @@ func (o *leftover) account() *model.Account {
 	takeKinds("libraries")
 	taken := o.takeHeld(a, named)
 	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] + byKind["jemalloc"] + byKind["mimalloc"]
-	a.Take(model.AccountPart{Kind: model.PartObjects, Bytes: objects - taken})
+	others := model.PartObjects
+	if o.isHalfLookedAt() {
+		others = model.PartUnseen
+	}
+	a.Take(model.AccountPart{Kind: others, Bytes: objects - taken})
 	a.TakeFiles(r.Parts, whole, byKind)
 	takeKinds("files", "shared")
 	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int {
@@ -55,7 +59,7 @@ func (o *leftover) account() *model.Account {
 
 // isOnlyKind reports whether a part names only a kind of memory, and no object or line. Such parts are listed last.
 func isOnlyKind(p *model.AccountPart) bool {
-	return p.Kind == model.PartWhere || p.Kind == model.PartObjects
+	return p.Kind == model.PartWhere || p.Kind == model.PartObjects || p.Kind == model.PartUnseen
 }
 
 // falseFirst compares two booleans for sorting: false comes before true.

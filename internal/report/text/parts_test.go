@@ -82,7 +82,7 @@ func TestNotLookedAt(t *testing.T) {
 	}
 	for ended, want := range map[bool]string{
 		true:  "nobody looked at what holds it, as the kernel had ended",
-		false: "nobody looked at what holds it to the end; sudo tracer audit 4242 looks again",
+		false: "nobody looked at what holds it to the end; sudo tracer audit 4242 looks longer",
 	} {
 		r.Lines[0].Left = 512 << 20
 		for i := range r.Processes {
@@ -95,5 +95,21 @@ func TestNotLookedAt(t *testing.T) {
 		if got := printed(t, r, text.Options{}); !strings.Contains(got, "to free it   "+want) {
 			t.Errorf("ended, without lines: %v:\n%s", ended, got)
 		}
+	}
+	for i := range r.Processes {
+		r.Processes[i].Ended = false
+	}
+	r.Names = []model.Names{{PID: 4242, Objects: 5 << 20}} // not complete
+	r.Resident = []model.Resident{{PID: 4242, Total: 729 << 20, Complete: true,
+		Parts: []model.ResidentPart{{Kind: "objects", Bytes: 600 << 20}}}}
+	got := printed(t, r, text.Options{})
+	for _, want := range []string{"to free it   nobody looked at what holds it to the end",
+		" of objects that were not all looked at"} {
+		if !strings.Contains(strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("half looked at: not %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "of other objects") {
+		t.Errorf("half looked at:\n%s", got)
 	}
 }

@@ -23,7 +23,12 @@ func (o *leftover) nothingNamed() string {
 
 // isLookedAt reports whether a look at the process's objects came to its end.
 func (o *leftover) isLookedAt() bool {
-	return slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid })
+	return slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid && n.Complete })
+}
+
+// isHalfLookedAt reports whether a look at the process's objects ended before it had met all of them.
+func (o *leftover) isHalfLookedAt() bool {
+	return slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid && !n.Complete })
 }
 
 // stillThere describes the remaining memory and its parts. Further forms name fewer parts, the last ones without how
@@ -61,7 +66,7 @@ var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 // models]` leaves its memory to models.
 func (o *leftover) toFree(most int) string {
 	named, text := o.named(), o.freeing(most)
-	if len(named) == 0 && text == "" {
+	if text == "" && (len(named) == 0 || o.isHalfLookedAt()) {
 		return o.assignedNames()
 	}
 	rest := o.beyondEntries(o.unnamedLines(named), named)
@@ -137,7 +142,7 @@ func isLost(l *model.Line) bool {
 // nobodyLooked says why nobody knows what holds memory: no look at the process's objects came to its end.
 func (o *leftover) nobodyLooked() string {
 	if o.lives() {
-		return fmt.Sprintf("nobody looked at what holds it to the end; sudo tracer audit %d looks again", o.pid)
+		return fmt.Sprintf("nobody looked at what holds it to the end; sudo tracer audit %d looks longer", o.pid)
 	}
 	return "nobody looked at what holds it, as the kernel had ended"
 }

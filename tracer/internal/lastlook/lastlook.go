@@ -47,7 +47,7 @@ type Look struct {
 const (
 	holdersTime    = 20 * time.Second // of one process: processor time
 	holdersInAll   = 2 * time.Minute  // of all processes: processor time
-	holdersObjects = 1_500_000        // of one process: containers
+	holdersObjects = 5_000_000        // of one process: containers
 	workersInAll   = 2 * time.Second  // of all children, where only idle workers are searched for: processor time
 	holdersEvents  = 1000             // holders in one event
 	viewsEvents    = 64               // views in one event
@@ -60,9 +60,10 @@ const (
 	listingInAll   = 2 * time.Minute  // of all processes: processor time
 	briefTime      = 6 * time.Second  // reading another process takes five times as long on some machines
 	briefInAll     = 16 * time.Second
-	briefObjects   = 1_000_000
+	briefObjects   = 3_000_000 // containers
 	briefBytes     = 2 << 30
-	listingObjects = 1_500_000
+	briefListed    = 3 * briefObjects // with the leaves that several containers have
+	listingObjects = 3 * holdersObjects
 )
 
 // holding is the search result for one process.

@@ -13,7 +13,7 @@ import (
 // ListVariables lists the variables of every Python process that still runs. It reads the objects from outside the
 // process, after the last boundary. It closes the surveys.
 func (l *Look) ListVariables(surveys []*survey) (found []event.Event) {
-	limits, inAll := objects.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
+	limits, inAll := objects.Limits{Time: briefTime, Objects: briefListed, Bytes: briefBytes, Names: true}, briefInAll
 	if l.Asked {
 		limits, inAll = objects.Limits{Time: listingTime, Objects: listingObjects, Contents: true}, listingInAll
 	}

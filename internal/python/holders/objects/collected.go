@@ -18,7 +18,7 @@ type Collected struct {
 // Collect starts to read the garbage collector's lists, in a goroutine with memory of its own.
 func Collect(survey Reader) *Collected {
 	c := &Collected{Done: make(chan struct{})}
-	c.Objects = Room[uint64](&c.Region, RoomObjects)
+	c.Objects = Room[uint64](&c.Region, survey.Limits.MostNoted())
 	mem := NewMemory(survey.Mem.Source, survey.Mem.Limit-survey.Mem.Total)
 	mem.Files = survey.Mem.Files
 	mem.KeepFew()
@@ -75,7 +75,7 @@ func (l gcList) isLinked(entry uint64) bool {
 
 // hasRoom reports whether there is room for another object, and time.
 func (l gcList) hasRoom() bool {
-	return len(l.c.Objects) < min(2*l.r.Limits.Objects, RoomObjects) && !l.r.Spent()
+	return len(l.c.Objects) < l.r.Limits.MostNoted() && !l.r.Spent()
 }
 
 // maxResumed is how many times the walk along a list is resumed after the process changed the list.

@@ -30,17 +30,27 @@ type Notes struct {
 // The most objects and steps that a survey notes: a process can make objects without end, and each note takes some
 // hundred bytes here.
 var (
-	RoomObjects = 1 << 22
-	RoomSteps   = 1 << 24
+	RoomObjects = MaxIndex
+	RoomSteps   = 1 << 26
 )
 
-// NewNotes returns notes without any object, with room for them.
-func NewNotes() *Notes {
+// Objects that are noted for each of [Limits.Objects], as leaves are noted, too; and steps for each of these.
+const perContainer, perNoted = 3, 4
+
+// MostNoted returns how many objects a survey notes at most.
+func (l *Limits) MostNoted() int { return min(perContainer*l.Objects, RoomObjects) }
+
+// MostSteps returns how many steps a survey notes at most.
+func (l *Limits) MostSteps() int { return min(perNoted*l.MostNoted(), RoomSteps) }
+
+// NewNotes returns notes without any object, with room for those of a survey.
+func NewNotes(limits Limits) *Notes {
 	n := &Notes{Large: map[int32]uint64{}, Types: []*Type{nil}}
-	n.Addrs = Room[uint64](&n.region, RoomObjects)
-	n.Noted = Room[Note](&n.region, RoomObjects)
-	n.Steps = Room[Step](&n.region, RoomSteps)
-	n.Arrays = Room[ArrayNote](&n.region, RoomObjects)
+	most := limits.MostNoted()
+	n.Addrs = Room[uint64](&n.region, most)
+	n.Noted = Room[Note](&n.region, most)
+	n.Steps = Room[Step](&n.region, limits.MostSteps())
+	n.Arrays = Room[ArrayNote](&n.region, most)
 	return n
 }
 

@@ -21,7 +21,7 @@ func (m *Memory) InOrder(addrs []uint64, yield func(i int)) {
 			order = append(order, int32(i))
 		}
 	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(addrs[a], addrs[b]) })
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(addrs[a], addrs[b]), cmp.Compare(a, b)) })
 	var pages []uint64
 	for len(order) > 0 {
 		count := 0

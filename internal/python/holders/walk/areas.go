@@ -13,7 +13,7 @@ func (s *census) noteReference(to uint64, kind objects.Step, flags uint64) {
 	if to < objects.LowestAddress || to >= objects.UserSpace || to&aheadFlags != 0 {
 		return
 	}
-	if len(s.notes.Steps) >= objects.RoomSteps {
+	if len(s.notes.Steps) >= s.Limits.MostSteps() {
 		s.Stopped = objects.ErrObjects
 		return
 	}

@@ -9,7 +9,7 @@ import (
 // newCensus makes a census the visitor of a walker.
 func newCensus(w *Walker, stood func() bool) *census {
 	s := &census{
-		Walker: w, stood: stood, guesses: map[uint64]*guess{}, unfilled: -1, notes: objects.NewNotes(),
+		Walker: w, stood: stood, guesses: map[uint64]*guess{}, unfilled: -1, notes: objects.NewNotes(w.Limits),
 		isFrame: map[int32]bool{}, areas: map[uint64]*area{},
 	}
 	w.Addrs, w.Recent = s.notes.Addrs, &objects.RecentTypes{}
@@ -22,7 +22,7 @@ func newCensus(w *Walker, stood func() bool) *census {
 func (s *census) takeCensus() map[wordKey]certainty {
 	var region objects.Region
 	defer region.Free()
-	s.refs = objects.Room[int32](&region, objects.RoomObjects)
+	s.refs = objects.Room[int32](&region, s.Limits.MostNoted())
 	collected := objects.Collect(s.Reader)
 	modules := s.Modules()
 	s.notes.Modules = modules

@@ -72,8 +72,7 @@ func (s *census) isFrameNode(n int32) bool { return s.isFrame[n] }
 // Add makes a node.
 func (s *census) Add(_ int32, addr uint64, _ int32, _ Label, what uint8) int32 {
 	n := int32(len(s.Addrs))
-	const perObject = 3 // leaves are counted as well
-	if int(n) >= min(perObject*s.Limits.Objects, objects.RoomObjects, objects.MaxIndex) {
+	if int(n) >= s.Limits.MostNoted() {
 		s.Stopped = objects.ErrObjects
 		return -1
 	}
@@ -141,19 +140,18 @@ func (s *census) describeNode(addr uint64, t *objects.Type, n int32) objects.Not
 // isLarge reports whether an object has so many references that each walk reads them itself. Notes of the references of
 // a list of millions of strings would take more memory than all other notes.
 func (s *census) isLarge(addr uint64, t *objects.Type) bool {
-	const most, used = 1 << 12, 16
 	switch t.Shape {
 	case objects.ShapeList:
-		return s.Mem.Word(addr+uint64(s.Heap.ListSize)) > most
+		return s.Mem.Word(addr+uint64(s.Heap.ListSize)) > many
 	case objects.ShapeTuple:
-		return s.Mem.Word(addr+uint64(s.Heap.VarSize)) > most
+		return s.Mem.Word(addr+uint64(s.Heap.VarSize)) > many
 	case objects.ShapeDict:
-		return s.Mem.Word(addr+used) > most
+		return s.Mem.Word(addr+dictUsed) > many
 	case objects.ShapeSet:
-		return s.Mem.Word(addr+cpython.SetMask) > most
+		return s.Mem.Word(addr+cpython.SetMask) > many
 	case objects.ShapeArray:
-		hasManyRecords := s.ArrayElements(addr) > most && len(objects.RecordsOf(&s.Sizer, addr).Fields) > 0
-		return s.ArrayObjects(addr) > most || hasManyRecords
+		hasManyRecords := s.ArrayElements(addr) > many && len(objects.RecordsOf(&s.Sizer, addr).Fields) > 0
+		return s.ArrayObjects(addr) > many || hasManyRecords
 	}
 	return false
 }

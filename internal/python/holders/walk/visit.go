@@ -107,14 +107,6 @@ func (v Visits) visitClass(n int32, t *objects.Type) {
 	}
 }
 
-func (v Visits) visitDict(n int32, addr uint64) {
-	v.Entries(addr, func(key, value uint64) bool {
-		v.Follow(n, value, Label{LabelKey, key})
-		v.Refer(n, key, objects.StepKey, Label{LabelElement, 0})
-		return !v.Done()
-	})
-}
-
 // isOrdered reports whether a type is collections.OrderedDict or derived from it.
 func isOrdered(types *objects.Types, t *objects.Type) bool {
 	for base := range types.Bases(t) {
@@ -133,18 +125,6 @@ func isOrdered(types *objects.Types, t *objects.Type) bool {
 func (v Visits) followKeys(n int32, addr uint64) {
 	v.Entries(addr, func(key, _ uint64) bool {
 		v.Follow(n, key, Label{LabelElement, 0})
-		return !v.Done()
-	})
-}
-
-// visitSet follows the keys in a set's table of keys and hashes. A deleted place has the address of a dummy that is not
-// counted.
-func (v Visits) visitSet(n int32, addr uint64) {
-	table, mask := v.Mem.Word(addr+cpython.SetTable), v.Mem.Word(addr+cpython.SetMask)
-	v.Mem.Words(table, 2*min(mask, cpython.MaxEntries)+2, func(i, word uint64) bool {
-		if i&1 == 0 && word != 0 {
-			v.Follow(n, word, Label{LabelElement, 0})
-		}
 		return !v.Done()
 	})
 }

@@ -1,9 +1,6 @@
 package walk
 
-import (
-	"ipytracer/internal/python/cpython"
-	"ipytracer/internal/python/holders/objects"
-)
+import "ipytracer/internal/python/holders/objects"
 
 // Visits has the part of a walker that finds the references of an object, by the layout of the object's type.
 type Visits struct{ *Walker }
@@ -105,12 +102,4 @@ func (v Visits) looseWord(n int32, word uint64, l Label) {
 		return
 	}
 	v.followBelieved(n, word, l, true)
-}
-
-// visitItems follows an array of count references, labelled by their indexes.
-func (v Visits) visitItems(n int32, items, count uint64, kind labelKind) {
-	v.Mem.Words(items, min(count, cpython.MaxEntries), func(i, item uint64) bool {
-		v.Follow(n, item, Label{kind, i})
-		return !v.Done()
-	})
 }
