@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"strings"
 
 	"ipytracer/model"
 )
@@ -132,4 +133,21 @@ func NoCellRan(notebook bool) string {
 	return "The traced program is not an IPython kernel, so it has no cells: " +
 		"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) " +
 		"or start one with `tracer run -- jupyter lab`."
+}
+
+// Within names the line within the first of a cell's statements that made most of what the statement needed, "line 2
+// (most of it)", and returns its code, not escaped. there are the stacks with memory at the statement's peak. Both are
+// "" if that is the statement's first line, or not known.
+func Within(cell *model.Window, statements []model.Window, there []model.Allocation, meter string) (where,
+	code string) {
+	of, lines := &statements[0], strings.Split(cell.Source, "\n")
+	last := len(lines)
+	if len(statements) > 1 && statements[1].Line > of.Line {
+		last = min(last, statements[1].Line-1)
+	}
+	line := model.LineWithin(there, cell.Execution, of.Line, last, meter, of.Meters[meter].Need())
+	if line <= of.Line || of.Line == 0 || strings.HasPrefix(lines[0], "%%") {
+		return "", ""
+	}
+	return fmt.Sprintf("line %d (most of it)", line), strings.TrimSpace(lines[line-1])
 }

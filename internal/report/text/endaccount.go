@@ -44,7 +44,7 @@ func (o *leftover) account() *model.Account {
 	taken := o.takeHeld(a, named)
 	objects := byKind["objects"] + byKind["malloc"] + byKind["malloc-big"] + byKind["jemalloc"] + byKind["mimalloc"]
 	others := model.PartObjects
-	if o.isHalfLookedAt() {
+	if o.isLookedAt(true) {
 		others = model.PartUnseen
 	}
 	a.Take(model.AccountPart{Kind: others, Bytes: objects - taken})

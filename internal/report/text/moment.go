@@ -59,6 +59,9 @@ func (m moment) where() string {
 	all := v.statementsOf(map[int]bool{cell.ID: true})[cell.ID]
 	if i := v.summitAmong(all, cell); i >= 0 {
 		where, source := statementLabel(all[i], cellLines(*cell))
+		if inner, code := words.Within(cell, all[i:], m.blocks().Allocations, meter); inner != "" {
+			where, source = inner, ": "+escape.Lines(code, false, maxLead)
+		}
 		return text + ", " + where + with + source
 	}
 	if !strings.Contains(strings.TrimSpace(cell.Source), "\n") && cell.Source != "" {

@@ -15,20 +15,15 @@ import (
 
 // nothingNamed says that no name holds much of an idle kernel's memory, and what to run instead.
 func (o *leftover) nothingNamed() string {
-	if !o.isLookedAt() {
+	if !o.isLookedAt(false) {
 		return "what holds it is not known: the look at its objects did not finish"
 	}
 	return "no name of the notebook's holds much; tracer audit says what modules, classes and cycles hold"
 }
 
-// isLookedAt reports whether a look at the process's objects came to its end.
-func (o *leftover) isLookedAt() bool {
-	return slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid && n.Complete })
-}
-
-// isHalfLookedAt reports whether a look at the process's objects ended before it had met all of them.
-func (o *leftover) isHalfLookedAt() bool {
-	return slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid && !n.Complete })
+// isLookedAt reports whether a look at the process's objects came to its end; or, if it is to be half, ended before.
+func (o *leftover) isLookedAt(half bool) bool {
+	return slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid && n.Complete != half })
 }
 
 // stillThere describes the remaining memory and its parts. Further forms name fewer parts, the last ones without how
@@ -66,7 +61,7 @@ var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 // models]` leaves its memory to models.
 func (o *leftover) toFree(most int) string {
 	named, text := o.named(), o.freeing(most)
-	if text == "" && (len(named) == 0 || o.isHalfLookedAt()) {
+	if text == "" && (len(named) == 0 || o.isLookedAt(true)) {
 		return o.assignedNames()
 	}
 	rest := o.beyondEntries(o.unnamedLines(named), named)
@@ -83,7 +78,7 @@ func (o *leftover) toFree(most int) string {
 
 // assignedNames returns the names that the lines with the most memory assign, or says why there are none to return.
 func (o *leftover) assignedNames() string {
-	lines, looked := o.left(), o.isLookedAt()
+	lines, looked := o.left(), o.isLookedAt(false)
 	names := o.assignedBy(lines)
 	text := "no name holds much alone; tracer audit --full says what holds it"
 	switch {

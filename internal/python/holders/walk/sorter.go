@@ -64,7 +64,8 @@ func (v Visits) inOrder(count uint64, follow func(to, about uint64), each func(t
 // visitItems follows an array of count references, labelled by their indexes.
 func (v Visits) visitItems(n int32, items, count uint64, kind labelKind) {
 	count = min(count, cpython.MaxEntries)
-	v.inOrder(count, func(item, i uint64) { v.Follow(n, item, Label{kind, i}) }, func(take func(to, about uint64) bool) {
+	follow := func(item, i uint64) { v.Follow(n, item, Label{kind, i}) }
+	v.inOrder(count, follow, func(take func(to, about uint64) bool) {
 		v.Mem.Words(items, count, func(i, item uint64) bool { return take(item, i) })
 	})
 }
