@@ -34,6 +34,10 @@ type Falls struct {
 	// Trims has whole pages of malloc's heaps, which malloc_trim(0) gives back. Pages that are free now are in
 	// [Account.Trim].
 	Trims map[uint64]uint64
+	// May has whole pages at the ends of heaps of other arenas than the main one. The C library returns them when a
+	// block is freed that joins so much memory to the top that it trims it (heap_trim in malloc/arena.c), which depends
+	// on the order.
+	May map[uint64]uint64
 	// Resident has the resident bytes of each large block, in the order of Freed.Large.
 	Resident []uint64
 	// Maps has the resident bytes of memory maps, by owners and by their kind in the account. They are also in AtOnce.
@@ -60,8 +64,9 @@ func newFalling(of *Freed) *falling {
 		return nil
 	}
 	return &falling{of: of, arenas: map[uint32]*arena{}, placed: make([]bool, len(of.Large)), falls: Falls{
-		AtOnce: map[uint64]uint64{}, Trims: map[uint64]uint64{}, Resident: make([]uint64, len(of.Large)),
-		Maps: map[uint64]map[Kind]uint64{},
+		AtOnce: map[uint64]uint64{}, Trims: map[uint64]uint64{}, May: map[uint64]uint64{},
+		Resident: make([]uint64, len(of.Large)),
+		Maps:     map[uint64]map[Kind]uint64{},
 	}}
 }
 
@@ -297,5 +302,8 @@ func (x *explainer) trims(c *chunkPages) {
 	}
 	for owners, n := range c.sum {
 		x.falling.falls.Trims[owners] += n
+	}
+	for owners, n := range c.run {
+		x.falling.falls.May[owners] += n
 	}
 }

@@ -239,6 +239,8 @@ func (l *Look) mapped(pid int, to *holders.Process) {
 		switch {
 		case m.File != (process.FileID{}):
 			to.Files = append(to.Files, block)
+		case m.Path == "[heap]" && to.Heap.Address+to.Heap.Size == m.Start: // Linux does not merge all of it
+			to.Heap.Size += block.Size
 		case m.Path == "[heap]":
 			to.Heap = block
 		}

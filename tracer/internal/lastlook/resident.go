@@ -160,10 +160,16 @@ func addFalls(e *event.Variables, falls *resident.Falls) {
 			for m := set; m != 0; m &= m - 1 {
 				share.Owners = append(share.Owners, int32(bits.TrailingZeros64(m)))
 			}
+			indexes[set] = i
 			e.Shares = append(e.Shares, share)
 		}
 		e.Shares[i].Frees, e.Shares[i].Trims = event.Bytes(falls.AtOnce[set]), event.Bytes(falls.Trims[set])
 		e.Shares[i].Maps = mapsOf(falls.Maps[set])
+	}
+	for set, bytes := range falls.May {
+		if i, known := indexes[set]; known && bytes >= max(leastFall, size(set)/100) {
+			e.Shares[i].Exact = false
+		}
 	}
 }
 
