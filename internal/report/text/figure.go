@@ -25,6 +25,8 @@ func Label(w model.Window) string {
 		return "session"
 	case w.Silent:
 		return "(silent)"
+	case w.Name != "": // marimo's
+		return w.Name
 	case w.ExecutionCount == nil:
 		return "-"
 	}
@@ -56,7 +58,7 @@ const maxLead = 160
 // CellName returns the name of a cell for people: its In[N]. For a cell without one it returns its first line, or the
 // number of its run if it has no text.
 func CellName(w *model.Window) string {
-	if w.ExecutionCount != nil && !w.Silent {
+	if (w.ExecutionCount != nil || w.Name != "") && !w.Silent {
 		return escape.Bounded(Label(*w), maxName)
 	}
 	for line := range strings.SplitSeq(beginning(w.Source), "\n") {

@@ -66,10 +66,13 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 		add(&opens, site.FileOffset, ledger.At(site.Emulated, ledger.StatementPlace(site.Pushed, awaits)))
 	}
 	exits := s.EvalReturns
-	if s.Statements.Present() {
+	if isNarrow(s) {
 		open(s.Statements.Exec, false)
 		open(s.Statements.Eval, true)
 		exits = []machine.ReturnSite{{Site: s.Statements.Behind, Result: machine.Returned}}
+		if s.Marimo != nil {
+			exits = append(exits, machine.ReturnSite{Site: s.Marimo.BehindEval, Result: machine.Returned})
+		}
 	} else if s.EvalCode.Present() {
 		open(s.EvalCode, false)
 	}
@@ -79,7 +82,16 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 	if len(opens.Offsets) == 0 || len(exits) == 0 {
 		return nil
 	}
+	if s.Marimo != nil && s.Marimo.CoroutineFreed.Present() {
+		freed := s.Marimo.CoroutineFreed
+		add(&returns, freed.FileOffset, ledger.At(freed.Emulated, ledger.CoroutineFreed))
+	}
 	return []ledger.Placement{opens, returns}
+}
+
+// isNarrow reports whether the places in exec() and eval() serve. Marimo needs one more of them.
+func isNarrow(s cpython.Sites) bool {
+	return s.Statements.Present() && (s.Marimo == nil || s.Marimo.BehindEval.Present())
 }
 
 // compiledByAudit reports whether compiles are seen at their calls of PySys_Audit, because they bypass the function
@@ -117,7 +129,7 @@ func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 	case ledger.GroupNumPy:
 		return []machine.Site{s.Track, s.Untrack}
 	case ledger.GroupStatement:
-		if s.Statements.Present() {
+		if isNarrow(s) {
 			return []machine.Site{s.Statements.Exec, s.Statements.Behind, s.Statements.Eval}
 		}
 		sites := []machine.Site{s.EvalCode}
