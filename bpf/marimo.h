@@ -161,6 +161,13 @@ static __noinline int enter_marimo(struct thread *t, __u32 slot, struct marimo_r
 		lose(LOSS_NESTING);
 		return 0;
 	}
+	if (!store_has_room(CELL_RESERVE)) { /* nor would there be for its end */
+		struct process *p = process_at(slot);
+		struct root *root = p ? root_of(p) : NULL;
+		if (root)
+			refuse(root, REFUSED_BOUNDARY);
+		return 0;
+	}
 	__builtin_memset(w, 0, sizeof(*w));
 	w->cell = fetch_add(&next_cell, 1);
 	w->frame = r->frame;

@@ -62,9 +62,11 @@ int statement_return(struct pt_regs *regs)
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	__u32 slot = current_slot(), mask = cookie >> 24 & 0xffff, value = cookie >> 40 & 0xffff;
 
-	if (slot == NO_SLOT || !spend(regs, GROUP_STATEMENT, slot, cookie) || (FLAGS(regs) & mask) != value)
+	bool freed = cookie & COROUTINE_FREED;
+	if (slot == NO_SLOT || !spend(regs, freed ? GROUP_RESULT : GROUP_STATEMENT, slot, cookie) ||
+	    (FLAGS(regs) & mask) != value)
 		return 0;
-	if (cookie & COROUTINE_FREED)
+	if (freed)
 		return coroutine_freed(slot, PT_REGS_PARM1(regs));
 	struct window *w = innermost(current_thread());
 	struct python *py = python_at(slot);

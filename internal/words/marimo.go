@@ -2,7 +2,8 @@ package words
 
 import (
 	"strings"
-	"unicode"
+
+	"ipytracer/model"
 )
 
 // What stands around the ID of a cell in the file name that marimo gives to its code: DIRECTORY/__marimo__cell_ID_.py
@@ -16,22 +17,36 @@ const (
 const maxMarimoID = 40
 
 // MarimoCell returns the name for people of a cell of marimo, by the file name of its code: "cell Hbol". It returns ""
-// for other code. The process may forge it: characters other than letters, digits and "-" are "_".
+// for other code. The process may forge it: characters other than ASCII letters, digits and "-" are "_".
 func MarimoCell(file string) string {
 	before, ok := strings.CutSuffix(file, behindMarimoID)
 	i := strings.LastIndex(before, beforeMarimoID)
-	if !ok || i < 0 {
+	if !ok || i < 0 || i+len(beforeMarimoID) == len(before) {
 		return ""
 	}
 	id := []rune(before[i+len(beforeMarimoID):])
-	if len(id) == 0 {
-		return ""
-	}
 	id = id[:min(len(id), maxMarimoID)]
 	for i, c := range id {
-		if c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+		if !isOfID(c) {
 			id[i] = '_'
 		}
 	}
-	return "cell " + string(id)
+	return beforeID + string(id)
+}
+
+// beforeID begins the names of cells of marimo.
+const beforeID = "cell "
+
+func isOfID(c rune) bool {
+	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}
+
+// NameOf returns the name that marimo gives to a cell, as [MarimoCell] returns it; "" for other windows.
+func NameOf(w *model.Window) string {
+	id, ok := strings.CutPrefix(w.Name, beforeID)
+	isOther := func(c rune) bool { return !isOfID(c) }
+	if !ok || w.Kind != model.Cell || id == "" || len(id) > maxMarimoID || strings.ContainsFunc(id, isOther) {
+		return ""
+	}
+	return w.Name
 }

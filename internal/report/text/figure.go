@@ -25,7 +25,7 @@ func Label(w model.Window) string {
 		return "session"
 	case w.Silent:
 		return "(silent)"
-	case w.Name != "": // marimo's
+	case words.NameOf(&w) != "":
 		return w.Name
 	case w.ExecutionCount == nil:
 		return "-"
@@ -58,7 +58,7 @@ const maxLead = 160
 // CellName returns the name of a cell for people: its In[N]. For a cell without one it returns its first line, or the
 // number of its run if it has no text.
 func CellName(w *model.Window) string {
-	if (w.ExecutionCount != nil || w.Name != "") && !w.Silent {
+	if (w.ExecutionCount != nil || words.NameOf(w) != "") && !w.Silent {
 		return escape.Bounded(Label(*w), maxName)
 	}
 	for line := range strings.SplitSeq(beginning(w.Source), "\n") {

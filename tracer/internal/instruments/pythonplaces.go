@@ -40,7 +40,7 @@ func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	case ledger.GroupStatement:
 		return statementPlacements(s)
 	case ledger.GroupResult:
-		return ends(s.Ends)
+		return ends(s)
 	case ledger.GroupCell:
 		if !compiledByAudit(s) {
 			return entry(ledger.CellCompile, s.Compile, 0)
@@ -82,10 +82,6 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 	if len(opens.Offsets) == 0 || len(exits) == 0 {
 		return nil
 	}
-	if s.Marimo != nil && s.Marimo.CoroutineFreed.Present() {
-		freed := s.Marimo.CoroutineFreed
-		add(&returns, freed.FileOffset, ledger.At(freed.Emulated, ledger.CoroutineFreed))
-	}
 	return []ledger.Placement{opens, returns}
 }
 
@@ -101,16 +97,23 @@ func compiledByAudit(s cpython.Sites) bool {
 	return passedBy && len(s.Compiles) > 0
 }
 
-// ends places the program that sees coroutines end.
-func ends(sites []cpython.EndSite) []ledger.Placement {
-	if len(sites) == 0 {
+// ends places the programs that see coroutines end.
+func ends(s cpython.Sites) []ledger.Placement {
+	if len(s.Ends) == 0 {
 		return nil
 	}
 	p := ledger.Placement{Program: ledger.CellResult}
-	for _, e := range sites {
+	for _, e := range s.Ends {
 		add(&p, e.FileOffset, ledger.At(e.Emulated, uint64(e.Argument)))
 	}
-	return []ledger.Placement{p}
+	placements := []ledger.Placement{p}
+	if s.Marimo != nil && s.Marimo.CoroutineFreed.Present() {
+		freed := ledger.Placement{Program: ledger.StatementReturn}
+		add(&freed, s.Marimo.CoroutineFreed.FileOffset, ledger.At(s.Marimo.CoroutineFreed.Emulated,
+			ledger.CoroutineFreed))
+		placements = append(placements, freed)
+	}
+	return placements
 }
 
 // Doubted returns the functions with a group's probes that have hardly any callers in this build.
