@@ -1,8 +1,17 @@
 package e2e
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ipytracer/model"
@@ -17,6 +26,61 @@ var sid = [][2]string{{"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.
 func TestMarimo(t *testing.T) {
 	together(t)
 	onPythons(t, "run_marimo.py", sid, checkMarimo)
+}
+
+// TestMarimoKernelIsFound: `tracer kernels` names the process that `marimo edit` spawned for its cells, and the report
+// of the server under `tracer run` has that kernel's cells.
+func TestMarimoKernelIsFound(t *testing.T) {
+	require(t)
+	out := filepath.Join(t.TempDir(), "report.json")
+	cmd := exec.Command(binary, "run", "--quiet", "--format", "json", "-o", out, "--", python(),
+		filepath.Join(workloads, "marimo.py"), "edit")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	lines := bufio.NewScanner(stdout)
+	var kernel struct {
+		PID int `json:"pid"`
+	}
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &kernel) != nil {
+		t.Fatalf("the server said %q", lines.Text())
+	}
+	listed, err := exec.Command(binary, "kernels", "--format", "json").Output()
+	if err != nil || !regexp.MustCompile(fmt.Sprintf(`"pid": ?%d\b`, kernel.PID)).Match(listed) ||
+		!bytes.Contains(listed, []byte(`"marimo"`)) {
+		t.Errorf("%v: pid %d is not a kernel of marimo in %s", err, kernel.PID, listed)
+	}
+	// The tracer looks at a new process a few times a second, and names the cells that it can see from then on.
+	seen := func() bool {
+		_, _ = io.WriteString(in, `{"id": "Hbol", "code": "kept = bytearray(50_000_000)"}`+"\n")
+		return lines.Scan()
+	}
+	for range 20 {
+		if !seen() {
+			t.Fatal("the server has ended")
+		}
+	}
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range readReport(t, out).Windows {
+		if w.Kind == model.Cell && w.PID == kernel.PID && w.Name == "cell Hbol" && w.Status == model.OK &&
+			w.Meters["cpu.mapped"].Peak-w.Meters["cpu.mapped"].Start > 49_000_000 {
+			return
+		}
+	}
+	t.Error("no cell of the kernel is in the report of the server")
 }
 
 // statusOfMarimo returns the status that the window of a cell must have, and the exception, by the cell's own.

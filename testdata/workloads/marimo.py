@@ -6,6 +6,7 @@ itself is not in Debian. These are as in marimo:
 - a cell that is not edited is compiled once, however often it runs
 - execute_cell_async runs exec(body), or awaits eval(body) if that is a coroutine, and then the same with the
   expression; execute_cell does not await
+- names of cells are those of a module of their own, `__main__`
 - a control loop of asyncio calls them, through a runner with hooks behind each cell
 
     python3 marimo.py edit      says {"pid": of the kernel}; takes {"id", "code", "sync"} a line, says {"status"}
@@ -23,6 +24,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import types
 
 HOOK = 96 << 20
 
@@ -119,7 +121,9 @@ class Executor:
 
 class Kernel:
     def __init__(self):
-        self.executor, self.cells, self.glbls = Executor(), {}, {"__name__": "__main__"}
+        self.executor, self.cells = Executor(), {}
+        module = sys.modules["__main__"] = types.ModuleType("__main__")
+        self.glbls = module.__dict__
         self.glbls.update(embed=self.embed, MarimoStopError=MarimoStopError, MarimoInterrupt=MarimoInterrupt)
 
     def compiled(self, cell_id, code):

@@ -43,6 +43,7 @@ CELLS = [
     ("qnkX", 'text = "äöü ☃"  # 日本\nT.gil.spike(b"top", 39 * T.MiB)', False),
     ("TqIu", "\n\ndef make(n):\n    return bytearray(n)\n\nkept = make(100_000_000)", False),
     ("Vxnm", "del kept", False),
+    ("bLkP", "left = bytearray(50_000_000)", False),
 ]
 
 

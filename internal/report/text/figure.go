@@ -19,14 +19,12 @@ func Label(w model.Window) string {
 		return w.Name
 	case w.Kind == model.Statement && w.Line > 0:
 		return fmt.Sprintf("line %d", w.Line)
-	case w.Kind == model.Statement && w.Name != "":
+	case w.Kind == model.Statement && w.Name != "", words.NameOf(&w) != "":
 		return w.Name
 	case w.Kind == model.Session:
 		return "session"
 	case w.Silent:
 		return "(silent)"
-	case words.NameOf(&w) != "":
-		return w.Name
 	case w.ExecutionCount == nil:
 		return "-"
 	}
