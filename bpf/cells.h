@@ -92,6 +92,7 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 	w->result = result_of(py, running->locals);
 	w->returned = 0;
 	w->awaited = 0;
+	w->frame = 0;
 	w->embedded = running->embedded || is_embedded(py, running->locals);
 	w->statement = 0;
 	w->awaiting = 0;
@@ -120,7 +121,9 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 	__u64 cell = w->cell;
 	draw_window(&why);
 	struct process *p = process_at(slot);
-	send_typed(py, running->locals, cell, p ? p->pid : 0);
+	__u64 typed = 0; /* run_cell_async(self, raw_cell, …) */
+	if (running->locals && !READ(typed, running->locals + 8))
+		send_typed(slot, typed & py->code_mask, cell, p ? p->pid : 0); /* references have the same tag bits */
 	send_compiled(source, cell, p ? p->pid : 0);
 	return 0;
 }

@@ -12,10 +12,11 @@
 /*
  * Places that are kept back when a boundary checks for room: for its devices' records, and for CPUs that check at the
  * same time. Kinds of boundaries that a program can cause without end have less of the store, so that a flood of them
- * leaves room for cells and processes: experiments a half, statements three quarters. Ends have some more places than
- * beginnings: a beginning without its end is worthless.
+ * leaves room for others: experiments a half, statements three quarters, cells some more. Ends have some more places
+ * than beginnings: a beginning without its end is worthless.
  */
 #define STORE_RESERVE	  256
+#define CELL_RESERVE	  (STORE_RESERVE + 2 * END_RESERVE)
 #define STATEMENT_RESERVE (MAX_STORED / 4)
 #define MARKER_RESERVE	  (MAX_STORED / 2)
 #define END_RESERVE	  (MAX_STORED / 16) /* ends have this many places more */
@@ -50,6 +51,11 @@ static __always_inline __u64 reserve_for(__u32 kind)
 		return MARKER_RESERVE;
 	case BOUNDARY_EXPERIMENT_END:
 		return MARKER_RESERVE - END_RESERVE;
+	case BOUNDARY_CELL_OPEN:
+		return CELL_RESERVE;
+	case BOUNDARY_CELL_RESULT:
+	case BOUNDARY_CELL_CLOSE:
+		return CELL_RESERVE - END_RESERVE;
 	}
 	return STORE_RESERVE;
 }

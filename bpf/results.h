@@ -166,7 +166,7 @@ static __always_inline bool read_keys(struct python *py, __u64 keys, struct attr
 		a->stride = general ? 24 : 16;
 	}
 	a->count = count;
-	return count <= MAX_ATTRIBUTES;
+	return count <= MAX_NAMES;
 }
 
 /*
@@ -225,7 +225,7 @@ __attribute__((noinline)) int told_outcome(__u32 slot, __u64 result, __u64 *erro
 	struct python *py = python_at(slot);
 	struct attributes a = { .py = py, .outcome = OUTCOME_OK };
 
-	if (!py || !error || !is_result(py, result) || !find_attributes(py, result, &a))
+	if (!py || !error || !is_result(py, result) || !find_attributes(py, result, &a) || a.count > MAX_ATTRIBUTES)
 		return OUTCOME_UNKNOWN;
 	REPEAT(MAX_ATTRIBUTES, next_attribute, &a);
 	*error = a.error;

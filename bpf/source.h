@@ -75,19 +75,16 @@ static __always_inline void submit_short(struct short_source *s, struct source_c
 
 #define LONGEST_TYPED (1 << 28)
 
-/* Sends the text of a cell as it was typed, if it is a str. */
-static __noinline int send_typed(struct python *py, __u64 locals, __u64 cell, __s32 pid)
+/* Sends the text of a cell as it was typed, if it is a str. Not static: two programs call it. */
+__attribute__((noinline)) int send_typed(__u32 slot, __u64 text, __u64 cell, __s32 pid)
 {
-	__u64 text = 0; /* run_cell_async(self, raw_cell, …) */
+	struct python *py = python_at(slot);
 	struct source_copy c = { .cell = cell, .pid = pid };
 	__u64 type = 0, name = 0, length = 0;
 	__u32 state = 0;
 	char as[4] = {};
 
-	if (!py || !locals || READ(text, locals + 8))
-		return 0;
-	text &= py->code_mask; /* references have the same tag bits */
-	if (!text || READ(type, text + py->object_type) || READ(name, type + py->type_name) ||
+	if (!py || !text || READ(type, text + py->object_type) || READ(name, type + py->type_name) ||
 	    bpf_probe_read_user_str(as, sizeof(as), (void *)name) != sizeof(as) ||
 	    !starts_with(as, "str", sizeof(as)) || READ(state, text + py->string_state) ||
 	    READ(length, text + py->string_length))

@@ -3,31 +3,6 @@
 #ifndef IPYTRACER_STATEMENTS_H
 #define IPYTRACER_STATEMENTS_H
 
-/*
- * Reports whether a code object has the file name of a window's cell. Both names are padded with zeros to whole words.
- */
-static __noinline bool same_file(struct python *py, struct window *w, __u64 code)
-{
-	__u64 file = 0, text[FILE_WORDS] = {};
-	__u32 kind = 0, size = 0;
-
-	if (!py || !w)
-		return false;
-	if (READ(file, code + py->code_filename))
-		return false;
-	__u64 data = string_data(py, file, &kind, &size);
-	if (size > FILE_SIZE)
-		size = FILE_SIZE;
-	if (!data || size != w->file_size)
-		return false;
-	if (size && bpf_probe_read_user(text, AT_MOST(size, FILE_SIZE), (void *)data))
-		return false;
-	__u64 different = 0;
-	for (int i = 0; i < FILE_WORDS; i++)
-		different |= text[i] ^ w->file[i];
-	return !different;
-}
-
 #define CO_COROUTINE 0x80 /* in co_flags */
 
 /* Reports whether a code object runs a coroutine, which IPython awaits. */
@@ -51,36 +26,20 @@ int statement_open(struct pt_regs *regs)
 
 	if (slot == NO_SLOT || !spend(regs, GROUP_STATEMENT, slot, cookie))
 		return 0;
-	struct window *w = innermost(current_thread());
+	__u64 sp = PT_REGS_SP(regs) + (cookie & 0xffff), code = PT_REGS_PARM1(regs);
 	struct python *py = python_at(slot);
-	if (!w || !py || w->ended)
+	if (py && py->marimo && marimo_begins(slot, code, sp))
 		return 0;
-	__u64 sp = PT_REGS_SP(regs) + (cookie & 0xffff), table = 0, code = PT_REGS_PARM1(regs);
+	struct window *w = innermost(current_thread());
+	if (!w || !py || w->ended || w->frame)
+		return 0;
 	bool awaits = cookie & STATEMENT_AWAITS;
 	/* Inside a statement only its own end matters, unless its end was missed: then the stack has come back up. */
 	if (w->statement && !w->awaiting && sp < w->statement)
 		return 0;
 	if ((awaits && !is_coroutine(py, code)) || !same_file(py, w, code))
 		return 0;
-	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
-	close_statement(w, &why, OUTCOME_OK);
-	why.kind = BOUNDARY_STATEMENT_OPEN;
-	why.outcome = OUTCOME_UNKNOWN;
-	why.text_size = TEXT_SIZE;
-	READ(why.first_line, code + py->code_first_line);
-	if (!READ(table, code + py->code_line_table) && table) {
-		__u64 length = 0;
-		READ(length, table + py->var_size);
-		why.text = (void *)(table + py->bytes_data);
-		why.text_size = length > TEXT_SIZE ? TEXT_SIZE : length;
-	}
-	w->statement = sp;
-	w->code = code;
-	w->awaiting = awaits;
-	w->awaited |= awaits;
-	w->statements++;
-	draw_window(&why);
-	return 0;
+	return open_statement(w, slot, code, sp, awaits ? STATEMENT_IS_AWAITED : 0);
 }
 
 /* Returns the function's result at a site, from the register of cpython.Register. */
@@ -94,7 +53,8 @@ static __always_inline __u64 result_in(struct pt_regs *regs, __u32 which)
 /*
  * A place on every way out of PyEval_EvalCode, or behind exec()'s call of it. The cookie describes the place: bits 0-15
  * bytes on the stack above the return address, 16-23 the register with the result, 24-39 a mask of flags and 40-55
- * their values if this is the way out (a conditional jump that is taken).
+ * their values if this is the way out (a conditional jump that is taken). Or with COROUTINE_FREED in the cookie the
+ * function that frees a coroutine.
  */
 SEC("uprobe")
 int statement_return(struct pt_regs *regs)
@@ -102,25 +62,28 @@ int statement_return(struct pt_regs *regs)
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	__u32 slot = current_slot(), mask = cookie >> 24 & 0xffff, value = cookie >> 40 & 0xffff;
 
-	if (slot == NO_SLOT || !spend(regs, GROUP_STATEMENT, slot, cookie) || (FLAGS(regs) & mask) != value)
+	bool freed = cookie & COROUTINE_FREED;
+	if (slot == NO_SLOT || !spend(regs, freed ? GROUP_RESULT : GROUP_STATEMENT, slot, cookie) ||
+	    (FLAGS(regs) & mask) != value)
 		return 0;
+	if (freed)
+		return coroutine_freed(slot, PT_REGS_PARM1(regs));
 	struct window *w = innermost(current_thread());
 	struct python *py = python_at(slot);
 	if (!w || !py || !w->statement || w->awaiting || PT_REGS_SP(regs) + (cookie & 0xffff) != w->statement)
 		return 0;
 	__u64 result = result_in(regs, cookie >> 16 & 0xff);
+	if (w->frame)
+		return marimo_returned(slot, result);
 	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
 	if (!result) {
 		w->failed = 1;
 		close_statement(w, &why, OUTCOME_ERROR);
 		return 0;
 	}
-	__u64 type = 0, name = 0;
-	char text[10] = {};
+	__u64 type = 0;
 	READ(type, result + py->object_type);
-	READ(name, type + py->type_name);
-	bpf_probe_read_user_str(text, sizeof(text), (void *)name);
-	if (starts_with(text, "coroutine", 10))
+	if (is_named(py, type, "coroutine", sizeof("coroutine")))
 		w->awaiting = w->awaited = 1;
 	else
 		close_statement(w, &why, OUTCOME_OK);

@@ -91,6 +91,7 @@
 #include "windows.h"
 #include "source.h"
 #include "cells.h"
+#include "marimo.h"
 #include "statements.h"
 #include "turns.h"
 #include "codes.h"

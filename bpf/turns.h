@@ -41,6 +41,8 @@ static __always_inline int turns(struct python *py, __u32 slot, enum turn turn)
 		struct window *w = innermost(t);
 		if (!w)
 			break;
+		if (w->frame)
+			return 0; /* marimo's cells do not end with a request */
 		int state = !w->ended && w->coroutine ? coroutine_state(py, w) : 0;
 		bool finished = w->ended || state & COROUTINE_FINISHED;
 		if (!finished && (state & COROUTINE_EXECUTING || turn != TURN_OVER))

@@ -58,6 +58,67 @@ static __always_inline void close_statement(struct window *w, struct occasion *w
 	draw_window(why);
 }
 
+/*
+ * Reports whether a code object has the file name of a window's cell. Both names are padded with zeros to whole words.
+ */
+static __noinline bool same_file(struct python *py, struct window *w, __u64 code)
+{
+	__u64 file = 0, text[FILE_WORDS] = {};
+	__u32 kind = 0, size = 0;
+
+	if (!py || !w)
+		return false;
+	if (READ(file, code + py->code_filename))
+		return false;
+	__u64 data = string_data(py, file, &kind, &size);
+	if (size > FILE_SIZE)
+		size = FILE_SIZE;
+	if (!data || size != w->file_size)
+		return false;
+	if (size && bpf_probe_read_user(text, AT_MOST(size, FILE_SIZE), (void *)data))
+		return false;
+	__u64 different = 0;
+	for (int i = 0; i < FILE_WORDS; i++)
+		different |= text[i] ^ w->file[i];
+	return !different;
+}
+
+enum statement_kind {
+	STATEMENT_IS_AWAITED = 1, /* a coroutine, up to the next statement or the cell's end */
+	STATEMENT_IS_BARE = 2,	  /* it has no window */
+};
+
+/* Begins a statement of a window, with the stack pointer there, and ends the one before. */
+__attribute__((noinline)) int open_statement(struct window *w, __u32 slot, __u64 code, __u64 sp, __u32 kind)
+{
+	struct python *py = python_at(slot);
+	__u64 table = 0;
+
+	if (!w || !py)
+		return 0;
+	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
+	close_statement(w, &why, OUTCOME_OK);
+	w->statement = sp;
+	w->code = code;
+	w->awaiting = kind & STATEMENT_IS_AWAITED;
+	w->awaited |= w->awaiting;
+	w->statements++;
+	if (kind & STATEMENT_IS_BARE)
+		return 0;
+	why.kind = BOUNDARY_STATEMENT_OPEN;
+	why.outcome = OUTCOME_UNKNOWN;
+	why.text_size = TEXT_SIZE;
+	READ(why.first_line, code + py->code_first_line);
+	if (!READ(table, code + py->code_line_table) && table) {
+		__u64 length = 0;
+		READ(length, table + py->var_size);
+		why.text = (void *)(table + py->bytes_data);
+		why.text_size = length > TEXT_SIZE ? TEXT_SIZE : length;
+	}
+	draw_window(&why);
+	return 0;
+}
+
 #define TOLD (1 << 8) /* beside an outcome: it is from IPython itself, and final */
 
 /*
@@ -90,8 +151,12 @@ __attribute__((noinline)) int close_cell(struct thread *t, __u32 slot, __u32 out
 		return 0;
 	__u32 how = outcome;
 	__u64 error = 0;
-	if (outcome != OUTCOME_MISSED && !w->ended)
+	if (w->frame) {
+		how |= TOLD;
+		error = w->error;
+	} else if (outcome != OUTCOME_MISSED && !w->ended) {
 		how = outcome_of(w, slot, outcome, &error);
+	}
 	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
 	close_statement(w, &why, w->failed ? OUTCOME_ERROR : outcome == OUTCOME_MISSED ? OUTCOME_OK : how & ~TOLD);
 	why.kind = BOUNDARY_CELL_CLOSE;

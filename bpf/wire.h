@@ -78,10 +78,11 @@ enum outcome {
 	OUTCOME_MISSED,	     /* of a cell: the end of it, or of what followed its result, was not seen */
 };
 
-#define HEAP_TELLS	 0xff	 /* in heap_leave's cookie, in place of a register: heap_told */
-#define STATEMENT_AWAITS 0x10000 /* in statement_open's cookie: eval() calls there */
-#define COMPILE_AUDITED	 1	 /* in cell_compile's cookie: a call of PySys_Audit */
-#define SIGNAL_PROMPT	 1	 /* in cell_signal's cookie: PyOS_Readline */
+#define HEAP_TELLS	 0xff		   /* in heap_leave's cookie, in place of a register: heap_told */
+#define STATEMENT_AWAITS 0x10000	   /* in statement_open's cookie: eval() calls there */
+#define COROUTINE_FREED	 0x100000000000000 /* in statement_return's cookie: a coroutine is freed */
+#define COMPILE_AUDITED	 1		   /* in cell_compile's cookie: a call of PySys_Audit */
+#define SIGNAL_PROMPT	 1		   /* in cell_signal's cookie: PyOS_Readline */
 
 #define OUTCOME_TOLD 1 /* the outcome is from IPython itself, and final */
 

@@ -68,6 +68,8 @@ struct python {
 	__u32 interp_collecting; /* an int: whether the garbage collector runs; 0: not known */
 	__u32 free_threaded;	 /* no GIL: an object's header takes 32 bytes */
 	__u32 below_pointer; /* bytes from a thread's pthread_self() up to its thread pointer; 0: none, or not known */
+	__u32 thread_raised; /* the exception on its way, or up to 3.11 its type; 0: not known */
+	__u32 marimo; /* it may run cells of marimo: the instructions of code that only loads a name or a constant */
 };
 
 /* The place of an instance's attributes: see results.h. */
@@ -80,16 +82,21 @@ enum instance_kind {
 };
 
 #define MAX_ATTRIBUTES 16 /* an ExecutionResult has six at most */
+#define MAX_NAMES      64 /* of the attributes of an object that are looked through; a CellImpl has some 20 */
 
 /* A cell that runs on a thread. */
 struct window {
 	__u64 cell;
 	__u64 coroutine;
-	__u64 runner;	 /* code object of its run_cell_async; 0: not known */
-	__u64 result;	 /* its ExecutionResult of IPython; 0: not known */
-	__u64 statement; /* stack pointer at the beginning of the statement; 0: none runs */
-	__u64 code;	 /* the statement's code object */
-	__u32 awaiting;	 /* the statement is a coroutine that IPython awaits */
+	__u64 runner;	   /* code object of its run_cell_async; 0: not known */
+	__u64 result;	   /* its ExecutionResult of IPython; 0: not known */
+	__u64 statement;   /* stack pointer at the beginning of the statement; 0: none runs */
+	__u64 code;	   /* the statement's code object */
+	__u64 frame;	   /* of the function of marimo that runs the cell; 0: a cell of IPython. See marimo.h */
+	__u64 at;	   /* the instruction of that function at which the last part of the cell began */
+	__u64 awaited_one; /* the coroutine that the part has made */
+	__u64 error;	   /* address of the name of the type of the exception that ended the cell */
+	__u32 awaiting;	   /* the statement is a coroutine that IPython awaits */
 	__u32 failed;
 	__u32 statements;
 	__u32 file_size;
@@ -97,6 +104,8 @@ struct window {
 	__u32 returned; /* its coroutine has returned the result */
 	__u32 awaited;	/* one of its statements was a coroutine */
 	__u32 embedded; /* its shell is that of IPython.embed() */
+	__u32 last;	/* the last expression of marimo's cell has begun */
+	__u32 padding;
 	__u64 file[FILE_WORDS];
 };
 

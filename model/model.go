@@ -167,7 +167,7 @@ type Window struct {
 	ExecutionCount *int `json:"execution_count"`
 	// Silent: IPython ran the cell without storing it (silent, or store_history=False), so it has no In[N].
 	Silent          bool   `json:"silent"`
-	Name            string `json:"name"` // experiments
+	Name            string `json:"name"` // experiments, and cells of marimo
 	Line            int    `json:"line"` // statements, from 1; 0 if not known
 	Source          string `json:"source"`
 	SourceTruncated bool   `json:"source_truncated"`

@@ -763,6 +763,8 @@ type kernelPython struct {
 	InterpCollecting uint32
 	FreeThreaded     uint32
 	BelowPointer     uint32
+	ThreadRaised     uint32
+	Marimo           uint32
 }
 
 type kernelResize struct {
@@ -874,6 +876,10 @@ type kernelThread struct {
 		Result     uint64
 		Statement  uint64
 		Code       uint64
+		Frame      uint64
+		At         uint64
+		AwaitedOne uint64
+		Error      uint64
 		Awaiting   uint32
 		Failed     uint32
 		Statements uint32
@@ -882,6 +888,8 @@ type kernelThread struct {
 		Returned   uint32
 		Awaited    uint32
 		Embedded   uint32
+		Last       uint32
+		Padding    uint32
 		File       [12]uint64
 	}
 }

@@ -13,10 +13,11 @@ const (
 	CodeBytes          = 160   // bytes of a code object that are read: the part that every version has
 	FrameBytes         = 128   // most bytes of a frame that are read
 	tableUnreadable    = 0x80000000
-	outcomeTold        = 1       // the outcome is from IPython itself, and final
-	statementAwaits    = 0x10000 // in statement_open's cookie: eval() calls there
-	heapTells          = 0xff    // in heap_leave's cookie, in place of a register: heap_told
-	Audited            = 1       // in cell_compile's cookie: a call of PySys_Audit
-	Prompt             = 1       // in cell_signal's cookie: PyOS_Readline
+	outcomeTold        = 1                 // the outcome is from IPython itself, and final
+	statementAwaits    = 0x10000           // in statement_open's cookie: eval() calls there
+	heapTells          = 0xff              // in heap_leave's cookie, in place of a register: heap_told
+	CoroutineFreed     = 0x100000000000000 // in statement_return's cookie: a coroutine is freed
+	Audited            = 1                 // in cell_compile's cookie: a call of PySys_Audit
+	Prompt             = 1                 // in cell_signal's cookie: PyOS_Readline
 	outcomeOutOfMemory = 0x10000
 )

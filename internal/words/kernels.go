@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -127,7 +128,11 @@ func FrameCell(f *model.Frame) string {
 	if !f.InCell() {
 		return ""
 	}
-	return Cell(f.Execution, countOf(f.ExecutionCount), false) + OfKernel(f.Kernel)
+	name := ""
+	if !f.Native {
+		name = MarimoCell(f.File)
+	}
+	return cmp.Or(name, Cell(f.Execution, countOf(f.ExecutionCount), false)) + OfKernel(f.Kernel)
 }
 
 // KernelOf returns the name of the kernel that a process is; "" if it is none, or if the session has one kernel.

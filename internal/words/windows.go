@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -57,7 +58,7 @@ func In[N int | int64](n N) string { return fmt.Sprintf("In[%d]", n) }
 
 // CellOf returns the name of a cell's window for people: see [Cell].
 func CellOf(w *model.Window) string {
-	return Cell(w.Execution, countOf(w.ExecutionCount), w.Silent) + OfKernel(w.Kernel)
+	return cmp.Or(NameOf(w), Cell(w.Execution, countOf(w.ExecutionCount), w.Silent)) + OfKernel(w.Kernel)
 }
 
 // Run returns the name of run i of a list, for people: its In[N], or "a cell (run 3)" if IPython has no number for it.

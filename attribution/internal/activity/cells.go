@@ -28,6 +28,7 @@ func (ac *Activity) OpenCell(tree *windows.Tree, process *windows.Process, bound
 	window := ac.Windows.Open(process, boundary, windows.KindCell, parent)
 	window.TID = boundary.TID
 	window.Cell, window.Execution, window.Count = boundary.Cell, tree.Executions, process.CountOf(boundary)
+	window.Name, _ = ac.Limits.Keep(words.MarimoCell(boundary.File), windows.MaxName)
 	if ac.blocks.Keeps(windows.KindCell) {
 		window.File, _ = ac.Limits.Keep(boundary.File, windows.MaxName)
 		ac.Files.Add(boundary.PID, window)

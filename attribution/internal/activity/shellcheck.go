@@ -85,7 +85,7 @@ func (ac *Activity) reportUnseen(unseen words.ProblemKind, isUnseen func(*window
 // probes were paused, that is reported already.
 func (ac *Activity) lacksStatements(window *windows.Window) bool {
 	if window.LastLine > 0 || window.Late || window.IsOpen || window.Status != model.OK || window.Truncated ||
-		ac.Paused.Includes(event.Statements) {
+		window.Name != "" || ac.Paused.Includes(event.Statements) {
 		return false
 	}
 	return hasCode(ac.Texts.SourceOf(window))

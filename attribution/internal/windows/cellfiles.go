@@ -160,10 +160,10 @@ func (cf *CellFiles) failedCell(pid int32, codes []event.Code) string {
 	return ""
 }
 
-// CountOf returns a cell's In[N], "" if it has none.
+// CountOf returns a cell's In[N], or the name that marimo gives to it; "" if it has none.
 func CountOf(w *Window) string {
 	if w.Count < 0 || w.Silent {
-		return ""
+		return w.Name
 	}
 	return words.In(w.Count)
 }

@@ -1,6 +1,7 @@
 package windows
 
 import (
+	"cmp"
 	"slices"
 
 	"ipytracer/internal/words"
@@ -38,7 +39,7 @@ func BareName(w *Window) string {
 	if w == nil {
 		return ""
 	}
-	return words.Cell(w.Execution, w.Count, w.Silent)
+	return cmp.Or(w.Name, words.Cell(w.Execution, w.Count, w.Silent))
 }
 
 // CellName returns the name of a cell for people with the name of its kernel; "" if w is nil.
@@ -46,7 +47,7 @@ func CellName(w *Window) string {
 	if w == nil {
 		return ""
 	}
-	return words.Cell(w.Execution, w.Count, w.Silent) + words.OfKernel(w.Process.Kernel())
+	return BareName(w) + words.OfKernel(w.Process.Kernel())
 }
 
 // FrameOf returns a line of a cell as a frame.

@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/internal/host/commandline"
 )
 
 func TestInterpreterFile(t *testing.T) {
@@ -199,7 +201,8 @@ func TestPythons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for pid, want := range map[int]Kind{c.Process.Pid: Script, k.Process.Pid: Kernel} {
+	for pid, want := range map[int]commandline.Kind{c.Process.Pid: commandline.Script,
+		k.Process.Pid: commandline.Kernel} {
 		i := slices.IndexFunc(all.Pythons, func(p Python) bool { return p.PID == pid })
 		if i < 0 {
 			t.Errorf("process %d is not among %+v", pid, all.Pythons)
@@ -210,7 +213,7 @@ func TestPythons(t *testing.T) {
 			p.User != UserName(uint32(os.Getuid())) {
 			t.Errorf("process %d is %+v", pid, p)
 		}
-		if want == Kernel && (p.Frontend != "VS Code" || p.ConnectionFile != "/run/kernel-v2-1.json") {
+		if want == commandline.Kernel && (p.Frontend != "VS Code" || p.ConnectionFile != "/run/kernel-v2-1.json") {
 			t.Errorf("front end %q, connection file %q", p.Frontend, p.ConnectionFile)
 		}
 	}

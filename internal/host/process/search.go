@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"ipytracer/internal/host/commandline"
 )
 
 // maxNamedFiles is how many files named like an interpreter are opened for one process.
@@ -88,7 +90,7 @@ func (s *Search) interpreter(pid int) (Mapping, error) {
 		return Mapping{}, refused
 	}
 	if command, err := s.fs.Proc(pid).Cmdline(); err == nil {
-		if kind, _ := parseEntry(command.Args).kind(); kind == Kernel {
+		if kind, _ := commandline.Parse(command.Args).Kind(); kind == commandline.Kernel {
 			return s.anyInterpreter(pid)
 		}
 	}
@@ -158,19 +160,22 @@ func (s *Search) describe(st Stat, interpreter Mapping) (Python, error) {
 
 // guess fills in what the command lines of the process and of its parent show.
 func (s *Search) guess(p *Python) {
-	e := parseEntry(p.Command.Args)
-	p.Kind, p.Frontend = e.kind()
-	p.Worker = isWorker(p.Command.Args)
-	if p.Kind != Kernel {
+	e := commandline.Parse(p.Command.Args)
+	p.Kind, p.Frontend = e.Kind()
+	p.Worker = commandline.IsWorker(p.Command.Args)
+	if args := p.Command.Args; len(args) > 0 && args[len(args)-1] == commandline.Spawned && s.fs.OfMarimo(p.PID) {
+		p.Kind, p.Frontend = commandline.Kernel, commandline.Marimo
+	}
+	if p.Kind != commandline.Kernel {
 		return
 	}
-	p.ConnectionFile = connectionFile(e.args)
+	p.ConnectionFile = commandline.ConnectionFile(e.Args)
 	if p.Frontend == "" {
-		p.Frontend = frontendOfFile(p.ConnectionFile)
+		p.Frontend = commandline.FrontendOfFile(p.ConnectionFile)
 	}
 	if p.Frontend == "" && p.ParentPID > 0 {
 		if parent, err := s.fs.Proc(p.ParentPID).Cmdline(); err == nil {
-			p.Frontend = frontendOfParent(parent.Args)
+			p.Frontend = commandline.FrontendOfParent(parent.Args)
 		}
 	}
 }

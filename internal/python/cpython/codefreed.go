@@ -9,10 +9,10 @@ import (
 // tp_basicsize and tp_itemsize (Include/cpython/object.h, 3.9 to 3.15); without the GIL the header is larger.
 const typeDestructor = 6 * 8
 
-// codeFreedSite finds where every code object ends: the function that PyCode_Type names as its tp_dealloc, which has no
-// name of its own in the file.
-func (b *Binary) codeFreedSite(text *machine.Text) machine.Site {
-	t, ok := b.image.Symbols["PyCode_Type"]
+// freeingSite finds where every object of a type ends: the function that the type names as its tp_dealloc, which has no
+// name of its own in the file. named is the type's symbol.
+func (b *Binary) freeingSite(text *machine.Text, named string) machine.Site {
+	t, ok := b.image.Symbols[named]
 	if !ok || t.Function {
 		return machine.Site{}
 	}
@@ -28,5 +28,5 @@ func (b *Binary) codeFreedSite(text *machine.Text) machine.Site {
 	if body, ok := b.image.Fragment(entry); ok && body.Start == entry {
 		fn.Size = body.End - body.Start
 	}
-	return text.EntryIn("PyCode_Type.tp_dealloc", fn, 1)
+	return text.EntryIn(named+".tp_dealloc", fn, 1)
 }

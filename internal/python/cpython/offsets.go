@@ -78,7 +78,8 @@ type StateOffsets struct {
 	ThreadNext  uint32
 	ThreadID    uint32 // pthread_self() of the thread, which the thread pointer points to
 	ThreadFrame uint32 // see FrameKind
-
+	// ThreadRaised is the exception on its way, up to 3.11 its type: current_exception or curexc_type; 0 before 3.11
+	ThreadRaised uint32
 }
 
 // FrameOffsets are the places in frames.

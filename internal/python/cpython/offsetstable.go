@@ -61,7 +61,7 @@ func tableFrameObject(o *Offsets, minor int) {
 // tableCFrame fills in the offsets of 3.11 and 3.12: Include/cpython/pystate.h and
 // Include/internal/pycore_{frame,interp,runtime}.h.
 func tableCFrame(o *Offsets, minor int) {
-	o.FrameKind, o.ThreadFrame = FrameCFrame, 56
+	o.FrameKind, o.ThreadFrame, o.ThreadRaised = FrameCFrame, 56, 96
 	o.RuntimeInterpretersHead = 40
 	if minor == 11 {
 		o.InterpThreadsHead, o.InterpModules, o.ThreadID, o.CFrameCurrent = 16, 888, 152, 8
@@ -72,7 +72,7 @@ func tableCFrame(o *Offsets, minor int) {
 
 // tableDirect fills in the offsets of 3.13 and newer, where they only back up _Py_DebugOffsets.
 func tableDirect(o *Offsets, minor int) {
-	o.FrameKind, o.ThreadFrame = FrameDirect, 72
+	o.FrameKind, o.ThreadFrame, o.ThreadRaised = FrameDirect, 72, 112
 	switch minor {
 	case 13:
 		o.RuntimeInterpretersHead, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 632, 7344, 7656, 152
@@ -80,6 +80,7 @@ func tableDirect(o *Offsets, minor int) {
 		o.RuntimeInterpretersHead, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 808, 7344, 7688, 152
 	case 15:
 		o.RuntimeInterpretersHead, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 936, 7336, 7592, 176
+		o.ThreadRaised = 136
 	}
 }
 

@@ -40,6 +40,8 @@ type Sites struct {
 	Track, Untrack machine.Site
 	// CodeFreed is in the function that frees a code object, its first argument.
 	CodeFreed machine.Site
+	// Marimo are more places for cells of marimo; nil where they are not to be probed.
+	Marimo *MarimoSites
 }
 
 // Sites finds where to attach. A function that the build does not export has a zero Site. The error matches
@@ -55,8 +57,9 @@ func (b *Binary) Sites() (Sites, error) {
 		Prompt:    text.Entry("PyOS_Readline", 0),
 		Track:     text.Entry("PyTraceMalloc_Track", 3),
 		Untrack:   text.Entry("PyTraceMalloc_Untrack", 2),
-		CodeFreed: b.codeFreedSite(text),
+		CodeFreed: b.freeingSite(text, "PyCode_Type"),
 	}
+	s.Marimo = &MarimoSites{CoroutineFreed: b.freeingSite(text, "PyCoro_Type")}
 	var thunk bool
 	s.Compile, thunk = b.compileSite(text)
 	s.CompileInlined = s.Compile.Present() && b.version.Minor >= 15 && !thunk
@@ -65,7 +68,7 @@ func (b *Binary) Sites() (Sites, error) {
 	s.Compiles = b.compileCalls(text, refs)
 	s.Doubted = append(s.Doubted, b.uncalled(text, refs)...)
 	s.EvalReturns, s.EvalReturnsComplete = text.Returns(evalCodeSymbol)
-	s.Statements = b.statementSites(text, refs)
+	s.Statements, s.Marimo.BehindEval = b.statementSites(text, refs)
 	return s, nil
 }
 
@@ -94,6 +97,9 @@ func (s Sites) Offsets() (offsets []uint64) {
 	}
 	add(s.Compile, s.EvalCode, s.SetSignal, s.Prompt, s.Track, s.Untrack, s.CodeFreed, s.Statements.Exec,
 		s.Statements.Behind, s.Statements.Eval)
+	if s.Marimo != nil {
+		add(s.Marimo.BehindEval, s.Marimo.CoroutineFreed)
+	}
 	add(s.Compiles...)
 	for _, r := range s.EvalReturns {
 		add(r.Site)

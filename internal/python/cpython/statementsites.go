@@ -19,6 +19,15 @@ type StatementSites struct {
 	Eval machine.Site
 }
 
+// MarimoSites are the places that only cells of marimo need. They are not probed in other processes.
+type MarimoSites struct {
+	// BehindEval is in eval() what StatementSites.Behind is in exec(). It is not present where eval() ends with a jump
+	// to PyEval_EvalCode, as in Debian's 3.11: there that function's own places serve.
+	BehindEval machine.Site
+	// CoroutineFreed is in the function that frees a coroutine or a generator, its first argument.
+	CoroutineFreed machine.Site
+}
+
 // Present reports whether the places were found: all or none are.
 func (s StatementSites) Present() bool { return s.Exec.Present() }
 
@@ -37,24 +46,25 @@ const maxNames = 1 << 10
 
 // statementSites finds the functions behind eval() and exec(), and their calls of PyEval_EvalCode in the machine code.
 // It returns no places unless all code of both functions was seen, and has exactly one call each.
-func (b *Binary) statementSites(text *machine.Text, refs *machine.References) StatementSites {
+func (b *Binary) statementSites(text *machine.Text, refs *machine.References) (s StatementSites,
+	behindEval machine.Site) {
 	eval, exec, found := b.evaluators()
 	if !found {
-		return StatementSites{}
+		return StatementSites{}, machine.Site{}
 	}
 	inEval, evalWhole := refs.CallsFrom(eval, evalCodeSymbol)
 	inExec, execWhole := refs.CallsFrom(exec, evalCodeSymbol)
 	if !evalWhole || !execWhole || len(inEval) != 1 || len(inExec) != 1 || inEval[0] == inExec[0] {
-		return StatementSites{}
+		return StatementSites{}, machine.Site{}
 	}
-	s := StatementSites{
+	s = StatementSites{
 		Exec: text.At(execName, inExec[0]), Behind: text.BehindCall(execName, inExec[0]),
 		Eval: text.At(evalName, inEval[0]),
 	}
 	if !s.Exec.Emulated || !s.Behind.Emulated || !s.Eval.Emulated {
-		return StatementSites{}
+		return StatementSites{}, machine.Site{}
 	}
-	return s
+	return s, text.BehindCall(evalName, inEval[0])
 }
 
 // evaluators returns the functions behind eval() and exec(). It finds them by the table of the module builtins, in
@@ -111,4 +121,13 @@ func (b *Binary) findTexts(findTexts ...string) map[uint64]string {
 		}
 	}
 	return found
+}
+
+// Bare returns the most instructions, with their caches, of a code object that only loads a name or a constant: RESUME,
+// which has a cache since 3.15, the load, and the return. Since 3.11 code objects say how many they have.
+func (v Version) Bare() uint32 {
+	if v.Minor >= 15 {
+		return 4
+	}
+	return 3
 }

@@ -19,7 +19,7 @@ func Label(w model.Window) string {
 		return w.Name
 	case w.Kind == model.Statement && w.Line > 0:
 		return fmt.Sprintf("line %d", w.Line)
-	case w.Kind == model.Statement && w.Name != "":
+	case w.Kind == model.Statement && w.Name != "", words.NameOf(&w) != "":
 		return w.Name
 	case w.Kind == model.Session:
 		return "session"
@@ -56,7 +56,7 @@ const maxLead = 160
 // CellName returns the name of a cell for people: its In[N]. For a cell without one it returns its first line, or the
 // number of its run if it has no text.
 func CellName(w *model.Window) string {
-	if w.ExecutionCount != nil && !w.Silent {
+	if (w.ExecutionCount != nil || words.NameOf(w) != "") && !w.Silent {
 		return escape.Bounded(Label(*w), maxName)
 	}
 	for line := range strings.SplitSeq(beginning(w.Source), "\n") {

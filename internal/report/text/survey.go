@@ -47,7 +47,7 @@ func newSurvey(r *model.Report, by scale) *survey {
 	}
 }
 
-// isTyped reports whether a cell has an In[N]: a user typed it.
+// isTyped reports whether a cell has an In[N], or a name of marimo's: a user typed it.
 func (s *survey) isTyped(id int) bool {
 	b := s.byID[id]
 	return b != nil && b.counted && !b.silent
@@ -103,7 +103,7 @@ func (s *survey) brief(w *model.Window, waiting map[int]int) *brief {
 	b := &brief{
 		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: Label(*w),
 		failure: w.Error, kernel: strings.Clone(w.Kernel), silent: w.Silent,
-		counted: w.ExecutionCount != nil, statements: waiting[w.ID],
+		counted: w.ExecutionCount != nil || words.NameOf(w) != "", statements: waiting[w.ID],
 	}
 	s.byID[w.ID] = b
 	switch w.Kind {

@@ -33,6 +33,9 @@ func (i *Interpreters) Open(pid int) (_ *tracee.Python, err error) {
 		return nil, fmt.Errorf("pid %d: %w", pid, errShadowed)
 	}
 	p.Binary, p.Sites = found.binary, found.sites
+	if p.Marimo = i.FS.OfMarimo(pid); !p.Marimo {
+		p.Sites.Marimo = nil
+	}
 	if p.Memory, err = i.FS.Proc(pid).OpenMemory(); err != nil {
 		return nil, memoryClosed(pid, err)
 	}

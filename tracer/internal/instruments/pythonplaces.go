@@ -40,7 +40,7 @@ func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	case ledger.GroupStatement:
 		return statementPlacements(s)
 	case ledger.GroupResult:
-		return ends(s.Ends)
+		return ends(s)
 	case ledger.GroupCell:
 		if !compiledByAudit(s) {
 			return entry(ledger.CellCompile, s.Compile, 0)
@@ -66,10 +66,13 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 		add(&opens, site.FileOffset, ledger.At(site.Emulated, ledger.StatementPlace(site.Pushed, awaits)))
 	}
 	exits := s.EvalReturns
-	if s.Statements.Present() {
+	if isNarrow(s) {
 		open(s.Statements.Exec, false)
 		open(s.Statements.Eval, true)
 		exits = []machine.ReturnSite{{Site: s.Statements.Behind, Result: machine.Returned}}
+		if s.Marimo != nil {
+			exits = append(exits, machine.ReturnSite{Site: s.Marimo.BehindEval, Result: machine.Returned})
+		}
 	} else if s.EvalCode.Present() {
 		open(s.EvalCode, false)
 	}
@@ -82,6 +85,11 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 	return []ledger.Placement{opens, returns}
 }
 
+// isNarrow reports whether the places in exec() and eval() serve. Marimo needs one more of them.
+func isNarrow(s cpython.Sites) bool {
+	return s.Statements.Present() && (s.Marimo == nil || s.Marimo.BehindEval.Present())
+}
+
 // compiledByAudit reports whether compiles are seen at their calls of PySys_Audit, because they bypass the function
 // that usually serves.
 func compiledByAudit(s cpython.Sites) bool {
@@ -89,16 +97,23 @@ func compiledByAudit(s cpython.Sites) bool {
 	return passedBy && len(s.Compiles) > 0
 }
 
-// ends places the program that sees coroutines end.
-func ends(sites []cpython.EndSite) []ledger.Placement {
-	if len(sites) == 0 {
+// ends places the programs that see coroutines end.
+func ends(s cpython.Sites) []ledger.Placement {
+	if len(s.Ends) == 0 {
 		return nil
 	}
 	p := ledger.Placement{Program: ledger.CellResult}
-	for _, e := range sites {
+	for _, e := range s.Ends {
 		add(&p, e.FileOffset, ledger.At(e.Emulated, uint64(e.Argument)))
 	}
-	return []ledger.Placement{p}
+	placements := []ledger.Placement{p}
+	if s.Marimo != nil && s.Marimo.CoroutineFreed.Present() {
+		freed := ledger.Placement{Program: ledger.StatementReturn}
+		add(&freed, s.Marimo.CoroutineFreed.FileOffset, ledger.At(s.Marimo.CoroutineFreed.Emulated,
+			ledger.CoroutineFreed))
+		placements = append(placements, freed)
+	}
+	return placements
 }
 
 // Doubted returns the functions with a group's probes that have hardly any callers in this build.
@@ -117,7 +132,7 @@ func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 	case ledger.GroupNumPy:
 		return []machine.Site{s.Track, s.Untrack}
 	case ledger.GroupStatement:
-		if s.Statements.Present() {
+		if isNarrow(s) {
 			return []machine.Site{s.Statements.Exec, s.Statements.Behind, s.Statements.Eval}
 		}
 		sites := []machine.Site{s.EvalCode}

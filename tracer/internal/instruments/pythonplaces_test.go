@@ -31,16 +31,46 @@ func TestDoubtedGroups(t *testing.T) {
 // TestEndPlacements: the program receives, for each place, the argument that has the value, and the price of a hit
 // there.
 func TestEndPlacements(t *testing.T) {
-	got := ends([]cpython.EndSite{
+	sites := cpython.Sites{Ends: []cpython.EndSite{
 		{Site: machine.Site{FileOffset: 16, Emulated: true}, Argument: cpython.FirstArgument},
 		{Site: machine.Site{FileOffset: 32}, Argument: cpython.SecondArgument},
-	})
+	}}
+	got := ends(sites)
 	if len(got) != 1 || !slices.Equal(got[0].Offsets, []uint64{16, 32}) ||
 		!slices.Equal(got[0].Cookies, []uint64{0, 1<<63 | 1}) {
 		t.Errorf("%+v", got)
 	}
-	if ends(nil) != nil {
+	if ends(cpython.Sites{}) != nil {
 		t.Error("places without sites")
+	}
+	sites.Marimo = &cpython.MarimoSites{CoroutineFreed: machine.Site{Symbol: "f", FileOffset: 48}}
+	if got = ends(sites); len(got) != 2 || got[1].Program != ledger.StatementReturn ||
+		!slices.Equal(got[1].Offsets, []uint64{48}) ||
+		!slices.Equal(got[1].Cookies, []uint64{1<<63 | ledger.CoroutineFreed}) {
+		t.Errorf("of marimo: %+v", got)
+	}
+}
+
+// TestMarimoPlacements: eval() has one more place in processes of marimo, and in a build without that place
+// PyEval_EvalCode serves there.
+func TestMarimoPlacements(t *testing.T) {
+	site := func(offset uint64) machine.Site { return machine.Site{Symbol: "f", FileOffset: offset, Emulated: true} }
+	sites := cpython.Sites{
+		EvalCode: site(16), EvalReturns: []machine.ReturnSite{{Site: site(32)}, {Site: site(48)}},
+		Statements: cpython.StatementSites{Exec: site(64), Behind: site(80), Eval: site(96)},
+	}
+	offsets := func() (all []uint64) {
+		for _, p := range statementPlacements(sites) {
+			all = append(all, p.Offsets...)
+		}
+		return all
+	}
+	for marimo, want := range map[*cpython.MarimoSites][]uint64{
+		nil: {64, 96, 80}, {BehindEval: site(112)}: {64, 96, 80, 112}, {}: {16, 32, 48},
+	} {
+		if sites.Marimo = marimo; !slices.Equal(offsets(), want) {
+			t.Errorf("%+v: %v, want %v", marimo, offsets(), want)
+		}
 	}
 }
 

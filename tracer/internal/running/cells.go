@@ -7,6 +7,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/words"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -66,6 +67,9 @@ func (all *Cells) AddChunk(chunk *ledger.SourceChunk) *event.CellSource {
 	if chunk.Kind != 0 {
 		if chunk.Offset == len(c.Typed) { // if not, an earlier chunk is missing
 			c.Typed, c.Kind, c.total = append(c.Typed, chunk.Text...), chunk.Kind, chunk.Total
+		}
+		if words.MarimoCell(c.File) != "" && len(c.Typed) >= min(c.total, ledger.SourceLimit) {
+			return all.Tell(chunk.Cell, c) // marimo compiles what was typed
 		}
 		return nil
 	}

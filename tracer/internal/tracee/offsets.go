@@ -55,6 +55,9 @@ func (t *Target) Offsets(interpreter uint64, stacks bool) ledger.Python {
 	if p.Terminal {
 		out.Terminal = 1
 	}
+	if p.Marimo {
+		out.Marimo, out.ThreadRaised = p.Binary.Version().Bare(), o.ThreadRaised
+	}
 	if p.CodeFrees {
 		out.CodeFrees = 1
 	}

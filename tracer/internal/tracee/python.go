@@ -34,6 +34,7 @@ type Python struct {
 	Front    string
 	Notebook string // the notebook that it says it runs
 	Terminal bool   // its shell is at a terminal
+	Marimo   bool   // its command line is one of marimo, which may run cells in it
 }
 
 // Complete reports whether all state of the interpreter is known, or the time to learn it is over.

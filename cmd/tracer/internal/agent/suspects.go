@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/internal/host/commandline"
 	"ipytracer/internal/host/process"
 )
 
@@ -44,7 +45,8 @@ type suspect struct {
 
 // runsKernel reports whether the arguments of a Python run a Jupyter kernel or IPython.
 func runsKernel(arguments []byte) bool {
-	return process.KindOf(strings.Split(strings.TrimSuffix(string(arguments), "\x00"), "\x00")) != process.Script
+	args := strings.Split(strings.TrimSuffix(string(arguments), "\x00"), "\x00")
+	return commandline.KindOf(args) != commandline.Script
 }
 
 // isYoung reports whether a Python may be loading IPython.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/host/commandline"
 	"ipytracer/internal/host/filecache"
 	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
@@ -98,7 +99,7 @@ func (e *examiner) look(q question) (findings, error) {
 		return findings{Hidden: hidden, Cut: errors.Is(err, process.ErrNoAnswer)}, nil
 	}
 	seen, _ := e.describe.Describe(p) // unknown facts are empty
-	isKernel := seen.IPython != "" || p.Kind != process.Script
+	isKernel := seen.IPython != "" || p.Kind != commandline.Script
 	isWanted := e.kind == lookAll || isKernel || e.kind == lookWorkers && p.Worker
 	if !isWanted {
 		return findings{}, nil
@@ -111,7 +112,7 @@ func (e *examiner) look(q question) (findings, error) {
 		row.GPUs = []int{}
 	}
 	return findings{Row: &foundKernel{
-		Row: row, Worker: p.Worker, Kernel: p.Kind != process.Script, Identity: p.Identity, UID: p.UID,
+		Row: row, Worker: p.Worker, Kernel: p.Kind != commandline.Script, Identity: p.Identity, UID: p.UID,
 		Cwd: []byte(p.Cwd), Command: []byte(strings.Join(p.Command.Args, " ")),
 	}}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/internal/host/commandline"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
@@ -121,7 +122,7 @@ func Choose(ctx context.Context, c console.Console, all bool, command string) ([
 	sayCut(c, &list)
 	var ready []Python
 	for _, r := range list.Rows {
-		if r.IPython != "" {
+		if r.IPython != "" || r.Kernel && r.Frontend == commandline.Marimo {
 			ready = append(ready, r)
 		}
 	}
