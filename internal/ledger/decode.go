@@ -173,6 +173,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	}
 	out.Doubts = decodeDoubts(b)
 	extra := decodeUnions(b, &out)
+	extra.Watched = b.Container.Watched
 	if out.CPUTime > 0 && b.Counted != [event.KernelCounters]uint64{} { // a running program has had page faults
 		for c, n := range b.Counted {
 			out.Counters[c] = n + 1
