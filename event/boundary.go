@@ -61,6 +61,7 @@ type Boundary struct {
 	TreeHigh Readings            // of Root's tree, maximum since the previous boundary
 
 	Container Container // of PID
+	Swapped   Bytes     // of PID, in swap at this instant; not at ProcessExit
 
 	// Each of these texts belongs to some kinds of boundary. They are hostile, like everything from a target.
 	File       string // CellOpen: the cell's file name

@@ -82,6 +82,7 @@ type kernelBoundary struct {
 		Resets  uint32
 		Watched uint32
 	}
+	Swapped   int64
 	Kind      uint32
 	Root      uint32
 	Pid       int32
@@ -662,6 +663,7 @@ type kernelProcess struct {
 	Inherited     [11]int64
 	Added         [11]int64
 	Counter       [4]int64
+	Swapped       int64
 	CpuTime       int64
 	Counted       [4]uint64
 	Started       uint64
@@ -688,6 +690,7 @@ type kernelProcess struct {
 	Listed        uint32
 	Untold        uint32
 	HasForked     uint32
+	Swaps         uint64
 	Handler       uint64
 	Paged         [4]int64
 	Pages         [4]uint32
