@@ -18,6 +18,7 @@ func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
 		return
 	}
 	in.blocks.Boundary(process, boundary)
+	process.SwappedNow = windows.SwappedAt(boundary)
 	if process.SeeContainer(boundary, in.Session.Cut, tree) && !process.HasMoved {
 		process.HasMoved = true
 		in.Problems.Add(words.Problem{Kind: words.ContainerLeft, PID: int(boundary.PID)})

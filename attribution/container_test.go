@@ -89,6 +89,68 @@ func TestContainerOfWindows(t *testing.T) {
 	}
 }
 
+// TestContainerOfResets: a window in which nobody wrote to memory.peak has the highest use since the last write, if it
+// rose in the window, and at most that if it did not. With a write in the window only the part behind it is certain.
+func TestContainerOfResets(t *testing.T) {
+	type at struct {
+		usage, local event.Bytes
+		resets       uint32
+	}
+	for name, tt := range map[string]struct {
+		at              [4]at
+		cell, statement model.Container
+	}{
+		"risen in the statement": {
+			[4]at{{100, 120, 2}, {110, 120, 2}, {150, 300, 2}, {140, 300, 2}},
+			model.Container{AtLeast: 300, Highest: 300, Exact: true},
+			model.Container{AtLeast: 300, Highest: 300, Exact: true},
+		},
+		"not risen": {
+			[4]at{{100, 120, 2}, {110, 120, 2}, {105, 120, 2}, {90, 120, 2}},
+			model.Container{AtLeast: 110, Highest: 120},
+			model.Container{AtLeast: 110, Highest: 120},
+		},
+		"a write behind the statement": {
+			[4]at{{100, 120, 2}, {110, 120, 2}, {150, 300, 2}, {140, 160, 3}},
+			model.Container{AtLeast: 300, Highest: 900},
+			model.Container{AtLeast: 300, Highest: 300, Exact: true},
+		},
+		"a write in front of the statement": {
+			[4]at{{100, 120, 2}, {110, 115, 3}, {150, 850, 3}, {140, 850, 3}},
+			model.Container{AtLeast: 850, Highest: 900},
+			model.Container{AtLeast: 850, Highest: 850, Exact: true},
+		},
+		"a write at the beginning, and one at the end": {
+			[4]at{{100, 800, 0}, {110, 800, 3}, {150, 870, 3}, {140, 140, 0}},
+			model.Container{AtLeast: 870, Highest: 900},
+			model.Container{AtLeast: 870, Highest: 870, Exact: true},
+		},
+		"never seen": {
+			[4]at{{100, 300, 0}, {110, 310, 0}, {150, 350, 0}, {140, 350, 0}},
+			model.Container{AtLeast: 150, Highest: 900},
+			model.Container{AtLeast: 150, Highest: 900},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript()
+			for i, kind := range []event.BoundaryKind{event.CellOpen, event.StatementOpen, event.StatementClose,
+				event.CellClose} {
+				s.boundary(kind, main, func(b *event.Boundary) {
+					in(tt.at[i].usage, 900)(b)
+					b.Container.Local, b.Container.Resets = tt.at[i].local, tt.at[i].resets
+					b.Cell, b.Inputs, b.Line = 1, -1, 1
+				})
+			}
+			r := s.run(t)
+			for kind, want := range map[string]model.Container{model.Cell: tt.cell, model.Statement: tt.statement} {
+				got := nth(t, r, kind, 0).Container
+				want.Start, want.End, want.Limit, want.Bound = got.Start, got.End, 1000, batch
+				expect(t, kind, *got, want)
+			}
+		})
+	}
+}
+
 // TestContainerSeen: a use at which the process gave memory back counts in the windows that were open then, and not in
 // those that open at the boundary behind it.
 func TestContainerSeen(t *testing.T) {

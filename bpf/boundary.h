@@ -220,6 +220,9 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	fetch_add(&p->cutting, -1);
 	cut_tree(p->root, ticket & (MAX_STORED - 1));
 	weigh_container(slot, ticket & (MAX_STORED - 1));
+	if (why->kind != BOUNDARY_PROCESS_EXIT)
+		read_swapped(slot, false);
+	b->swapped = p->swapped * page_size;
 	b->text_kind = why->text_kind;
 	b->text_size = 0;
 	__u32 size = why->text_size;

@@ -8,6 +8,11 @@
  * an earlier boundary. Where it has not risen, the use is known at boundaries, and whenever the process gives memory
  * back, just before that: see container_falls(). A cgroup is freed after an RCU grace period, which no program
  * outlasts.
+ *
+ * Since Linux 6.12 a second highest value begins again at the present use when anybody writes to memory.peak
+ * (peak_write, mm/memcontrol.c). User space does so between cells. Each write is counted before it works and after
+ * that. A boundary reads the value between the two counts. If these are equal, and are the same at a later boundary,
+ * nobody wrote in between, so a value that is larger there is the highest use between the two.
  */
 #ifndef IPYTRACER_CONTAINER_H
 #define IPYTRACER_CONTAINER_H
@@ -75,6 +80,63 @@ static __always_inline __u64 charged_state(struct process *p, __u32 kind)
 	return memory_state((owner & ~ends) | (current & ends & mine));
 }
 
+/* Returns the writes to memory.peak of a cgroup, by the number of its folder, and of others with the same hash. */
+static __always_inline struct resets *resets_of(__u64 number)
+{
+	__u32 place = (number * 0x9e3779b97f4a7c15ull) >> (64 - RESET_BITS);
+
+	return bpf_map_lookup_elem(&resets, &place);
+}
+
+/* Returns the writes to the file of a cgroup that is the first argument of the kernel's function. */
+static __always_inline struct resets *resets_of_file(void *ctx)
+{
+	__u64 open_file = 0;
+
+	if (bpf_get_func_arg(ctx, 0, &open_file))
+		return NULL;
+	__u64 folder = word_of(word_of(open_file + container_at.file) + container_at.folder);
+	return resets_of(word_of(folder + container_at.number));
+}
+
+/* memory_peak_write(file, …) */
+SEC("fentry/memory_peak_write")
+int reset_begins(void *ctx)
+{
+	struct resets *r = resets_of_file(ctx);
+
+	if (r)
+		fetch_add(&r->begun, 1);
+	return 0;
+}
+
+SEC("fexit/memory_peak_write")
+int reset_ends(void *ctx)
+{
+	struct resets *r = resets_of_file(ctx);
+
+	if (r)
+		fetch_add(&r->done, 1);
+	return 0;
+}
+
+/* Writes the highest use since the last write to memory.peak into the record of a boundary. */
+__attribute__((noinline)) int weigh_since_reset(__u32 place, __u64 counter)
+{
+	struct boundary *b = bpf_map_lookup_elem(&store, &place);
+	struct resets *r = b ? resets_of(b->container.number) : NULL;
+
+	if (!r)
+		return 0;
+	__u64 first = counter - container_at.counter + container_at.peaks, next = word_of(first);
+	b->container.watched = (next != first) + (word_of(next) != first);
+	__u64 done = fetch_add(&r->done, 0);
+	b->container.local = word_of(counter + container_at.local);
+	__u64 begun = fetch_add(&r->begun, 0);
+	b->container.resets = done == begun ? begun + 1 : 0;
+	return 0;
+}
+
 /* Writes the memory of a process's container into the record of a boundary. */
 __attribute__((noinline)) int weigh_container(__u32 slot, __u32 place)
 {
@@ -96,6 +158,10 @@ __attribute__((noinline)) int weigh_container(__u32 slot, __u32 place)
 	b->container.highest = word_of(counter + container_at.watermark);
 	b->container.limit = word_of(counter + container_at.max);
 	b->container.number = word_of(word_of(group + container_at.node) + container_at.number);
+	b->container.resets = b->container.watched = 0;
+	b->container.local = 0;
+	if (resets_are_seen)
+		weigh_since_reset(place, counter);
 	b->container.seen = exchange(&c->seen, usage);
 	if (c->state == state && c->counter == counter)
 		return 0;

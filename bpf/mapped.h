@@ -79,4 +79,23 @@ static __always_inline void refresh(__u32 slot)
 	mapped_refreshed(slot);
 }
 
+/*
+ * Reads how many pages of a process are in swap, behind refresh(). Since kernel 6.2 it does so only where they may have
+ * moved: at the process's beginning, or if some have gone since.
+ */
+__attribute__((noinline)) int read_swapped(__u32 slot, __u32 begins)
+{
+	struct process *p = process_at(slot);
+
+	if (!p || !p->mm)
+		return 0;
+	if (!percpu_rss)
+		p->swapped = p->counter[MM_SWAPENTS];
+	else if (begins || *(volatile __u64 *)&p->swaps)
+		fetch_add(&p->swapped, counter_moved(p, slot, MM_SWAPENTS));
+	if (p->swapped)
+		p->swaps = 1;
+	return 0;
+}
+
 #endif

@@ -238,6 +238,8 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	p->copy_at = 0;
 	p->copy_from = 0;
 	p->has_forked = 0;
+	p->swapped = 0;
+	p->swaps = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;
 	p->imports = 0;
@@ -261,6 +263,7 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 		return held_by(mm) == tgid ? TAKEN_IN : NO_SLOT;
 	}
 	refresh(slot);
+	read_swapped(slot, true);
 	if (forked) {
 		settle(slot);
 		for (int m = 0; m < METERS; m++)

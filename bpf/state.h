@@ -17,6 +17,7 @@
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct process, MAX_PROCESSES, 0) processes SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct python, MAX_PROCESSES, 0) pythons SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct contained, MAX_PROCESSES, 0) containers SEC(".maps");
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct resets, 1 << RESET_BITS, 0) resets SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct root, MAX_ROOTS, 0) roots SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct boundary, MAX_STORED, 0) store SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __u32, MAX_PROCESSES * 2, 0) spaces SEC(".maps");		/* mm -> slot */
@@ -140,6 +141,8 @@ __u64 cpu_offset[MAX_CPUS];
 
 /* The time of each CPU's scheduler clock when its event of `clocks` began to count, or earlier: see cputime.h. */
 __s64 clock_began[MAX_CPUS];
+
+__u32 resets_are_seen; /* the programs at memory.peak are attached */
 
 __u64 born;	 /* number of the last entry of `births` */
 __u64 born_told; /* when user space was last woken up for one */

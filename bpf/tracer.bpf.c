@@ -130,12 +130,16 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	__u64 mm = ctx->args[0];
 	__u32 member = ctx->args[1], slot = slot_of(mm);
 
-	if (slot == NO_SLOT || member == MM_SWAPENTS || ran_before(AT_RSS_STAT))
+	if (slot == NO_SLOT || ran_before(AT_RSS_STAT))
 		return 0;
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r)
 		return 0;
+	if (member == MM_SWAPENTS) {
+		p->swaps = 1; /* the next boundary counts them */
+		return 0;
+	}
 	if (percpu_rss) {
 		touched(p, slot, member, part_changed(p, r, slot, member) * page_size);
 		return 0;

@@ -132,6 +132,7 @@ struct boundary {
 	__s64 tree[METERS];
 	__s64 tree_high[METERS];
 	struct container container;
+	__s64 swapped; /* bytes of the process in swap; at its end: at the boundary before */
 	__u32 kind;
 	__u32 root;
 	__s32 pid;

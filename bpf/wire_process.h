@@ -24,6 +24,7 @@ struct process {
 	__s64 inherited[METERS]; /* memory that a forked child shares with its parent, until it executes a program */
 	__s64 added[METERS];	 /* its part of the tree's sum: see tree_follows() */
 	__s64 counter[4];	 /* the kernel's, when last seen, in pages. Since 6.2 without the CPUs' shares */
+	__s64 swapped;		 /* pages in swap, at its last boundary */
 	__s64 cpu_time;		 /* ns, at the last boundary that can begin or end a window; 0: not known */
 	__u64 counted[COUNTERS]; /* at the same boundary */
 	__u64 started;
@@ -50,6 +51,7 @@ struct process {
 	__u32 listed;  /* the entry of its mm in `spaces` is its own, and it deletes it */
 	__u32 untold;  /* bits: meters that were moved by blocks without a record */
 	__u32 has_forked;
+	__u64 swaps;			 /* 1: its count of pages in swap has moved, or was not 0 at its beginning */
 	__u64 handler;			 /* the memory handler of NumPy that counts in pages[COUNTS_NUMPY] */
 	__s64 paged[COUNTS];		 /* bytes of the meter that are from the page */
 	__u32 pages[COUNTS];		 /* of count_pages, from 1, in which it counts blocks itself; 0: none */

@@ -61,6 +61,7 @@ type Boundary struct {
 	TreeHigh Readings            // of Root's tree, maximum since the previous boundary
 
 	Container Container // of PID
+	Swapped   Bytes     // of PID, in swap at this instant; not at ProcessExit
 
 	// Each of these texts belongs to some kinds of boundary. They are hostile, like everything from a target.
 	File       string // CellOpen: the cell's file name
@@ -116,7 +117,11 @@ type Container struct {
 	Highest Bytes // the highest Usage since the cgroup was made
 	Limit   Bytes // 0: none
 	Seen    Bytes // the highest Usage at which the process gave memory back, since its last boundary; 0: none
-	Parts   ContainerParts
+	// Local is the highest use since somebody last wrote to memory.peak; 0: not known.
+	Local Bytes
+	// Resets says how often somebody wrote to it, plus 1; 0: Local is not known, or somebody writes to it now.
+	Resets uint32
+	Parts  ContainerParts
 }
 
 // ContainerParts divides the memory of a container, a moment after the boundary.

@@ -183,8 +183,10 @@ type Window struct {
 	// Counters are the window's counters; nil unless the session counts (--counters).
 	Counters *Counters `json:"counters,omitempty"`
 	// Container has the memory of the process's container; nil if it is not known.
-	Container *Container        `json:"container,omitempty"`
-	Meters    map[string]Figure `json:"meters"`
+	Container *Container `json:"container,omitempty"`
+	// Swapped is memory of the process in swap, which is not resident; nil for none, or if it is not known.
+	Swapped *Swapped          `json:"swapped,omitempty"`
+	Meters  map[string]Figure `json:"meters"`
 	// Tree holds the figures of the process and its children together. Memory that a forked child shares with its
 	// parent counts once, until the child executes a program. No counter has the pages of such memory that it copies by
 	// writing to them. So while such a child lives, the figures are lower bounds. Any other page that several processes
@@ -290,7 +292,7 @@ type Container struct {
 	// AtLeast and Highest bound the highest use within the window. Highest is absent if no upper bound is known.
 	AtLeast int64 `json:"at_least"`
 	Highest int64 `json:"highest,omitempty"`
-	// Exact: both are Linux's own figure, because the container never had as much before the window.
+	// Exact: both are Linux's own figure, which rose in the window.
 	Exact bool `json:"exact"`
 	// Bound is how far Linux's figures can be off: for each CPU it charges some pages in advance.
 	Bound int64 `json:"bound"`
@@ -299,6 +301,13 @@ type Container struct {
 	End   int64 `json:"end"`
 	// Parts divide the use at the window's end, not at its highest moment; absent if not read.
 	Parts *ContainerParts `json:"parts,omitempty"`
+}
+
+// Swapped is memory of a process that Linux had swapped out at a window's beginning and end, in bytes: its count of the
+// process's pages in swap, at these instants (VmSwap). A window that ends with its process has none.
+type Swapped struct {
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
 }
 
 // IsAbove reports whether a container had markedly more than some bytes: a hundredth more, and more than the bound.

@@ -48,6 +48,11 @@ func (e *encoder) window(cell *model.Window) {
 	e.int(`,"cpu_ns":`, cell.CPUNS)
 	e.counters(cell.Counters)
 	e.container(cell.Container)
+	if s := cell.Swapped; s != nil {
+		e.int(`,"swapped":{"start":`, s.Start)
+		e.int(`,"end":`, s.End)
+		e.raw("}")
+	}
 	e.figures(`,"meters":`, cell.Meters)
 	if len(cell.Tree) > 0 {
 		e.figures(`,"tree":`, cell.Tree)

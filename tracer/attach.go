@@ -118,6 +118,7 @@ func (s *Session) prepare() error {
 	if s.options.Counters {
 		s.intake.counters.start(s.targets.All, &s.certificate)
 	}
+	s.intake.containers.Hold(s.targets.All)
 	s.probes.Analyses.Open(s.options.Cache, s.targets.All, s.log)
 	return s.confine()
 }

@@ -65,6 +65,7 @@ func (i *intake) LibrariesChanged(pid int32) {
 
 // Boundary completes a boundary with data that only user space has, and queues it.
 func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
+	i.containers.Separate(b, extra.Watched) // at once: the next cell may begin any moment
 	i.limits.recordChild(b)
 	i.code.Cells.Past.Changed(b)
 	i.complete(i.targets.Find(int(b.PID)), b, extra)

@@ -107,7 +107,8 @@ const (
 	firstLater    = event.UnknownDevice + 1
 
 	colFirstContainer = colFirstLater + 3*int(event.UnknownKinds-firstLater)
-	colCount          = colFirstContainer + containerColumns
+	colSwapped        = colFirstContainer + containerColumns
+	colCount          = colSwapped + 1
 )
 
 // freesColumns are the columns of a kind of unknown frees: their number, an upper bound of their bytes, and the error
@@ -220,6 +221,7 @@ func tableFields() [colCount]field {
 		all[c.unsure] = field{name: "unsure_" + name, typ: typeInt64}
 	}
 	copy(all[colFirstContainer:], containerFields[:])
+	all[colSwapped] = field{name: "swapped", typ: typeInt64}
 	for group, name := range [...]string{
 		groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high",
 	} {

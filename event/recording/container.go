@@ -13,6 +13,8 @@ const (
 	containerFile
 	containerShmem
 	containerKernel
+	containerLocal
+	containerResets
 	containerColumns
 )
 
@@ -26,6 +28,8 @@ var containerFields = [containerColumns]field{
 	containerFile:    {name: "container.file", typ: typeInt64},
 	containerShmem:   {name: "container.shmem", typ: typeInt64},
 	containerKernel:  {name: "container.kernel", typ: typeInt64},
+	containerLocal:   {name: "container.local", typ: typeInt64},
+	containerResets:  {name: "container.resets", typ: typeUint64},
 }
 
 func (t *table) setContainer(c *event.Container) {
@@ -34,6 +38,8 @@ func (t *table) setContainer(c *event.Container) {
 	t.set64Unless0(colFirstContainer+containerHighest, uint64(c.Highest))
 	t.set64Unless0(colFirstContainer+containerLimit, uint64(c.Limit))
 	t.set64Unless0(colFirstContainer+containerSeen, uint64(c.Seen))
+	t.set64Unless0(colFirstContainer+containerLocal, uint64(c.Local))
+	t.set64Unless0(colFirstContainer+containerResets, uint64(c.Resets))
 	if c.Parts.Known {
 		t.set64(colFirstContainer+containerAnon, uint64(c.Parts.Anon))
 		t.set64(colFirstContainer+containerFile, uint64(c.Parts.File))
@@ -47,7 +53,8 @@ func (b *batch) container(row int, c *event.Container) {
 	*c = event.Container{
 		Number: b.u64(colFirstContainer+containerNumber, row), Usage: size(containerUsage),
 		Highest: size(containerHighest), Limit: size(containerLimit),
-		Seen: size(containerSeen),
+		Seen: size(containerSeen), Local: size(containerLocal),
+		Resets: uint32(b.u64(colFirstContainer+containerResets, row)),
 	}
 	if !b.columns[colFirstContainer+containerAnon].null(row) {
 		c.Parts = event.ContainerParts{Known: true, Anon: size(containerAnon), File: size(containerFile),

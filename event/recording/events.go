@@ -220,6 +220,7 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 		}
 	}
 	b.container(row, &e.Container)
+	e.Swapped = b.bytes(colSwapped, row)
 	b.frees(row, e)
 	b.readings(groupValue, row, &e.Value)
 	b.readings(groupHigh, row, &e.High)

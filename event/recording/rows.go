@@ -232,6 +232,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 		}
 	}
 	t.setContainer(&b.Container)
+	t.set64Unless0(colSwapped, uint64(b.Swapped))
 	t.setFrees(b)
 	t.setDoubts(&b.Doubts)
 	t.setReadings(groupValue, &b.Value)

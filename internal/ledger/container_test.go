@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,6 +159,10 @@ func (c *contained) is(what, folder string, limit event.Bytes) {
 		poll(c.t, c.l, &got)
 		c.last = got.boundaries[len(got.boundaries)-1].Container
 		c.seen, c.last.Seen = max(c.seen, c.last.Seen), 0
+		if c.last.Resets == 1 && c.last.Local != c.last.Highest {
+			c.t.Errorf("%s: %+v, and nobody wrote to memory.peak", what, c.last)
+		}
+		c.last.Local, c.last.Resets = 0, 0
 		if c.read(c.t, folder, limit) != before {
 			continue
 		}
@@ -194,6 +199,83 @@ func containerOfBoundary(t *testing.T, o Options) {
 	c.set(t, c.outer, c.limit, "400007168")
 	c.takes("2")
 	c.is("the outer one has the lower limit", c.outer, 400007168)
+	c.end()
+}
+
+// resets are the figures of a container's memory.peak at boundaries.
+type resets struct {
+	*contained
+	path string
+}
+
+func (r resets) look() (event.Container, uint32) {
+	var got collected
+	if err := r.l.Processes.Detach(r.pid); err != nil {
+		r.t.Fatal(err)
+	}
+	poll(r.t, r.l, &got)
+	at := len(got.boundaries) - 1
+	return got.boundaries[at].Container, got.watched[at]
+}
+
+func (r resets) open(path string) *os.File {
+	r.t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func (r resets) write(f *os.File) {
+	r.t.Helper()
+	if _, err := f.WriteString("reset\n"); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// check compares a boundary's figures with how often somebody wrote, how many descriptors Linux watches, and the least
+// and the most that the container had since.
+func (r resets) check(what string, writes, watched uint32, least, most event.Bytes) {
+	r.t.Helper()
+	got, w := r.look()
+	r.t.Logf("%s: %+v, %d watched", what, got, w)
+	if got.Resets != writes || w != watched || got.Local < least || got.Local > most || got.Local > got.Highest {
+		r.t.Errorf("%s: %+v with %d watched; want %d writes, %d watched, %d to %d", what, got, w, writes, watched,
+			least, most)
+	}
+}
+
+// TestContainerReset: a boundary has the highest use since somebody wrote to memory.peak, how often that was, and how
+// many descriptors Linux watches. Whoever only reads the file sees the highest use ever, as before.
+func TestContainerReset(t *testing.T) {
+	c := startContained(t, Options{})
+	r := resets{c, filepath.Join(c.inner, "memory.peak")}
+	if _, err := os.Stat(r.path); err != nil || c.l.resets.because != nil {
+		t.Skip(err, c.l.resets.because) // version 1, or before 6.12
+	}
+	c.takes("spike") // 30 MB, once to fill and once to copy
+	at, _ := r.look()
+	began := at.Resets
+	r.check("nobody wrote", began, 0, at.Highest, at.Highest)
+	first, second := r.open(r.path), r.open(r.path)
+	r.check("open, and not written to", began, 0, at.Highest, at.Highest)
+	r.write(first)
+	r.check("written to", began+1, 1, 0, at.Usage+2<<20)
+	r.write(second)
+	r.check("another one", began+2, 2, 0, at.Usage+2<<20)
+	second.Close()
+	r.check("closed", began+2, 1, 0, at.Usage+2<<20)
+	c.takes("1")
+	r.check("30 MB more", began+2, 1, at.Usage+29e6, math.MaxInt64)
+	r.write(first)
+	r.check("again", began+3, 1, at.Usage+29e6, at.Usage+40e6)
+	if highest := c.read(t, c.inner, 0).Highest; highest < at.Highest {
+		t.Errorf("a reader sees %d, and saw %d before", highest, at.Highest)
+	}
+	r.write(r.open(filepath.Join(c.outer, "memory.peak")))
+	r.check("a write to another cgroup", began+3, 1, at.Usage+29e6, at.Usage+40e6)
 	c.end()
 }
 

@@ -166,13 +166,14 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		Inputs: b.Inputs, CPUTime: event.Nanoseconds(b.CpuTime), Outcome: event.Outcome(b.Outcome),
 		Frees: event.Frees{Unknown: b.Unknown},
 		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
-		Container: decodeContainer(b),
+		Container: decodeContainer(b), Swapped: event.Bytes(max(b.Swapped, 0)),
 	}
 	for kind := range b.Unknown {
 		out.Slack[kind], out.Unsure[kind] = event.Bytes(b.Slack[kind]), event.Bytes(b.Unsure[kind])
 	}
 	out.Doubts = decodeDoubts(b)
 	extra := decodeUnions(b, &out)
+	extra.Watched = b.Container.Watched
 	if out.CPUTime > 0 && b.Counted != [event.KernelCounters]uint64{} { // a running program has had page faults
 		for c, n := range b.Counted {
 			out.Counters[c] = n + 1

@@ -107,7 +107,8 @@ func helpersOf(kernel *btf.Spec) (map[uint64]bool, error) {
 // not in a tree.
 func missing(helpers map[uint64]bool, spec *ebpf.CollectionSpec, f Features) (names []string) {
 	seen := map[asm.BuiltinFunc]bool{asm.FnLoop: true, asm.FnMapLookupPercpuElem: true,
-		asm.FnForEachMapElem: f.Loop, asm.FnFindVma: f.treeOffset != 0}
+		asm.FnForEachMapElem: f.Loop, asm.FnFindVma: f.treeOffset != 0,
+		asm.FnGetFuncArg: true} // see resetPrograms
 	for _, p := range spec.Programs {
 		for i := range p.Instructions {
 			ins := &p.Instructions[i]

@@ -78,7 +78,11 @@ type kernelBoundary struct {
 		Highest int64
 		Limit   uint64
 		Seen    int64
+		Local   int64
+		Resets  uint32
+		Watched uint32
 	}
+	Swapped   int64
 	Kind      uint32
 	Root      uint32
 	Pid       int32
@@ -214,6 +218,10 @@ type kernelContainerFields struct {
 	Group     uint32
 	Node      uint32
 	Number    uint32
+	Peaks     uint32
+	Local     uint32
+	File      uint32
+	Folder    uint32
 }
 
 type kernelControl struct {
@@ -655,6 +663,7 @@ type kernelProcess struct {
 	Inherited     [11]int64
 	Added         [11]int64
 	Counter       [4]int64
+	Swapped       int64
 	CpuTime       int64
 	Counted       [4]uint64
 	Started       uint64
@@ -681,6 +690,7 @@ type kernelProcess struct {
 	Listed        uint32
 	Untold        uint32
 	HasForked     uint32
+	Swaps         uint64
 	Handler       uint64
 	Paged         [4]int64
 	Pages         [4]uint32
@@ -765,6 +775,12 @@ type kernelPython struct {
 	BelowPointer     uint32
 	ThreadRaised     uint32
 	Marimo           uint32
+}
+
+type kernelResets struct {
+	_     structs.HostLayout
+	Begun uint64
+	Done  uint64
 }
 
 type kernelResize struct {
@@ -981,6 +997,7 @@ const (
 	kernelMapPoolCalls           = "pool_calls"
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
+	kernelMapResets              = "resets"
 	kernelMapResized             = "resized"
 	kernelMapResizes             = "resizes"
 	kernelMapRoots               = "roots"
@@ -1032,6 +1049,8 @@ const (
 	kernelProgProcessExec        = "process_exec"
 	kernelProgProcessExit        = "process_exit"
 	kernelProgProcessFork        = "process_fork"
+	kernelProgResetBegins        = "reset_begins"
+	kernelProgResetEnds          = "reset_ends"
 	kernelProgResident           = "resident"
 	kernelProgRuntimeEnter       = "runtime_enter"
 	kernelProgSettleAccount      = "settle_account"
@@ -1123,6 +1142,7 @@ const (
 	kernelVarProgramCopies       = "program_copies"
 	kernelVarProgramCopy         = "program_copy"
 	kernelVarRequest             = "request"
+	kernelVarResetsAreSeen       = "resets_are_seen"
 	kernelVarRssOffset           = "rss_offset"
 	kernelVarScans               = "scans"
 	kernelVarScansSeen           = "scans_seen"
@@ -1215,6 +1235,8 @@ type kernelProgramSpecs struct {
 	ProcessExec      *ebpf.ProgramSpec `ebpf:"process_exec"`
 	ProcessExit      *ebpf.ProgramSpec `ebpf:"process_exit"`
 	ProcessFork      *ebpf.ProgramSpec `ebpf:"process_fork"`
+	ResetBegins      *ebpf.ProgramSpec `ebpf:"reset_begins"`
+	ResetEnds        *ebpf.ProgramSpec `ebpf:"reset_ends"`
 	Resident         *ebpf.ProgramSpec `ebpf:"resident"`
 	RuntimeEnter     *ebpf.ProgramSpec `ebpf:"runtime_enter"`
 	SettleAccount    *ebpf.ProgramSpec `ebpf:"settle_account"`
@@ -1264,6 +1286,7 @@ type kernelMapSpecs struct {
 	PoolCalls    *ebpf.MapSpec `ebpf:"pool_calls"`
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
+	Resets       *ebpf.MapSpec `ebpf:"resets"`
 	Resized      *ebpf.MapSpec `ebpf:"resized"`
 	Resizes      *ebpf.MapSpec `ebpf:"resizes"`
 	Roots        *ebpf.MapSpec `ebpf:"roots"`
@@ -1362,6 +1385,7 @@ type kernelVariableSpecs struct {
 	ProgramCopies       *ebpf.VariableSpec `ebpf:"program_copies"`
 	ProgramCopy         *ebpf.VariableSpec `ebpf:"program_copy"`
 	Request             *ebpf.VariableSpec `ebpf:"request"`
+	ResetsAreSeen       *ebpf.VariableSpec `ebpf:"resets_are_seen"`
 	RssOffset           *ebpf.VariableSpec `ebpf:"rss_offset"`
 	Scans               *ebpf.VariableSpec `ebpf:"scans"`
 	ScansSeen           *ebpf.VariableSpec `ebpf:"scans_seen"`
@@ -1425,6 +1449,7 @@ type kernelMaps struct {
 	PoolCalls    *ebpf.Map `ebpf:"pool_calls"`
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
+	Resets       *ebpf.Map `ebpf:"resets"`
 	Resized      *ebpf.Map `ebpf:"resized"`
 	Resizes      *ebpf.Map `ebpf:"resizes"`
 	Roots        *ebpf.Map `ebpf:"roots"`
@@ -1473,6 +1498,7 @@ func (m *kernelMaps) Close() error {
 		m.PoolCalls,
 		m.Processes,
 		m.Pythons,
+		m.Resets,
 		m.Resized,
 		m.Resizes,
 		m.Roots,
@@ -1572,6 +1598,7 @@ type kernelVariables struct {
 	ProgramCopies       *ebpf.Variable `ebpf:"program_copies"`
 	ProgramCopy         *ebpf.Variable `ebpf:"program_copy"`
 	Request             *ebpf.Variable `ebpf:"request"`
+	ResetsAreSeen       *ebpf.Variable `ebpf:"resets_are_seen"`
 	RssOffset           *ebpf.Variable `ebpf:"rss_offset"`
 	Scans               *ebpf.Variable `ebpf:"scans"`
 	ScansSeen           *ebpf.Variable `ebpf:"scans_seen"`
@@ -1626,6 +1653,8 @@ type kernelPrograms struct {
 	ProcessExec      *ebpf.Program `ebpf:"process_exec"`
 	ProcessExit      *ebpf.Program `ebpf:"process_exit"`
 	ProcessFork      *ebpf.Program `ebpf:"process_fork"`
+	ResetBegins      *ebpf.Program `ebpf:"reset_begins"`
+	ResetEnds        *ebpf.Program `ebpf:"reset_ends"`
 	Resident         *ebpf.Program `ebpf:"resident"`
 	RuntimeEnter     *ebpf.Program `ebpf:"runtime_enter"`
 	SettleAccount    *ebpf.Program `ebpf:"settle_account"`
@@ -1680,6 +1709,8 @@ func (p *kernelPrograms) Close() error {
 		p.ProcessExec,
 		p.ProcessExit,
 		p.ProcessFork,
+		p.ResetBegins,
+		p.ResetEnds,
 		p.Resident,
 		p.RuntimeEnter,
 		p.SettleAccount,

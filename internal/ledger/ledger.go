@@ -51,6 +51,7 @@ type loaded struct {
 	cap         Capabilities
 	operations  operations
 	clocks      cpuClocks
+	resets      resetPrograms
 
 	fixedMemory int64 // of the maps that do not grow, in bytes; 0 until it was read
 }
@@ -113,7 +114,7 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	if err := l.Tracepoints.attach(); err != nil {
 		return nil, err
 	}
-	return l, nil
+	return l, l.resets.attach(&l.objects)
 }
 
 // configure sets the constants and sizes that depend on the kernel, before loading.
@@ -141,15 +142,15 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	spec.Maps["shares"].MaxEntries *= uint32(cpus)
 	spec.Maps["clocks"].MaxEntries = uint32(cpus)
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: from.multiUprobe, ExactResident: f.ExactResident}
-	l.clocks.cpus, l.Probes.multi = cpus, from.multiUprobe
 	if !f.ExactResident {
 		const heldPages = 66 // a thread adds its pages to the process's at its 66th fault (check_sync_rss_stat)
 		l.cap.ResidentBound = heldPages * int64(o.page())
 	}
 	l.Tracepoints.wanted, l.Tracepoints.alike, l.Tracepoints.detached = copiesOf(f, o), o.alike, o.detached
 	f.shared.known = f.shared.known && o.SharedPages
-	l.Tracepoints.shared = f.shared
+	l.clocks.cpus, l.Probes.multi, l.Tracepoints.shared = cpus, from.multiUprobe, f.shared
 	f.shared.configure(spec)
+	l.resets.configure(spec, f.container, from.kernel)
 	loop := f.Loop && !o.OldKernel
 	if loop {
 		spec.Maps["ticks"].MaxEntries = 1
@@ -228,7 +229,7 @@ func (l *Ledger) Capabilities() Capabilities { return l.cap }
 // Close detaches everything and frees the object. Traced processes go on undisturbed.
 func (l *Ledger) Close() error {
 	l.Births.close()
-	errs := []error{l.Tracepoints.close(), l.Blocks.Pages.close()}
+	errs := []error{l.Tracepoints.close(), l.resets.close(), l.Blocks.Pages.close()}
 	if l.operations.iterator != nil {
 		errs = append(errs, l.operations.iterator.Close())
 	}

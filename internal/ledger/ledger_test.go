@@ -42,11 +42,12 @@ type collected struct {
 	changes    []event.Change
 	frames     int
 	refused    int
+	watched    []uint32 // of boundaries: descriptors of memory.peak
 }
 
 func (c *collected) Change(e *event.Change) { c.changes = append(c.changes, *e) }
-func (c *collected) Boundary(b *event.Boundary, _ BoundaryExtra) {
-	c.boundaries = append(c.boundaries, *b)
+func (c *collected) Boundary(b *event.Boundary, extra BoundaryExtra) {
+	c.boundaries, c.watched = append(c.boundaries, *b), append(c.watched, extra.Watched)
 }
 func (c *collected) Reading(r *event.Reading) { c.readings = append(c.readings, *r) }
 func (c *collected) Foreign(*event.Foreign)   {}

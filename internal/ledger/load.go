@@ -175,7 +175,7 @@ func (l *loader) close() error {
 // ErrFiles is the error for a limit on open files that is too low.
 var ErrFiles = errors.New("too few files may be open at once")
 
-// leastFiles is the number of files that a session must be allowed to have open: the object and its links take 172, a
+// leastFiles is the number of files that a session must be allowed to have open: the object and its links take 177, a
 // Jupyter kernel and its libraries some dozens, and the processes that it starts some more.
 const leastFiles = 288
 

@@ -63,6 +63,9 @@ type BoundaryExtra struct {
 	Status    int32   // ProcessExit: the status of wait(2)
 	// OutOfMemory: ProcessExit of a process that the kernel's OOM killer had chosen.
 	OutOfMemory bool
+	// Watched is how many descriptors of the container's memory.peak have been written to and are open: 0, 1, or 2 for
+	// more.
+	Watched     uint32
 	NamedPython bool    // ProcessExec: the program's file is named python…, as every CPython's is
 	Imports     Imports // ProcessExec, ProcessExit: of the program that ended
 }

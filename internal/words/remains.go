@@ -80,6 +80,28 @@ func Apart(r *model.Resident) (text string) {
 	return text
 }
 
+// Swapped describes what went into swap in a window, or came back: "1.20 GiB swapped out, 1.30 GiB in all". It returns
+// "" for little, and for nil.
+func Swapped(s *model.Swapped) string {
+	if s == nil {
+		return ""
+	}
+	const worth = 1 << 20 // bytes
+	all := ""
+	if min(s.Start, s.End) >= worth {
+		all = ", " + Bytes(s.End) + " in all"
+	}
+	switch went := s.End - s.Start; {
+	case went >= worth:
+		return Bytes(went) + " swapped out" + all
+	case went <= -worth && all != "":
+		return Bytes(-went) + " swapped in, " + Bytes(s.End) + " still out"
+	case went <= -worth:
+		return Bytes(-went) + " swapped in"
+	}
+	return ""
+}
+
 // Beside returns sentences about memory of a process that no meter of resident memory has; "" if there is none.
 func Beside(r *model.Resident) (text string) {
 	if r.Swapped > 0 {

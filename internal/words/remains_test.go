@@ -56,3 +56,24 @@ func TestResidentPart(t *testing.T) {
 		}
 	}
 }
+
+// TestSwapped: what went into swap in a window, or came back, and what is there in all.
+func TestSwapped(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		swapped *model.Swapped
+		want    string
+	}{
+		{nil, ""},
+		{&model.Swapped{End: mib - 1}, ""},
+		{&model.Swapped{End: 1229 * mib}, "1.20 GiB swapped out"},
+		{&model.Swapped{Start: 100 * mib, End: 1329 * mib}, "1.20 GiB swapped out, 1.30 GiB in all"},
+		{&model.Swapped{Start: 100 * mib, End: 100 * mib}, ""},
+		{&model.Swapped{Start: 100 * mib}, "100.00 MiB swapped in"},
+		{&model.Swapped{Start: 100 * mib, End: 60 * mib}, "40.00 MiB swapped in, 60.00 MiB still out"},
+	} {
+		if got := words.Swapped(c.swapped); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.swapped, got, c.want)
+		}
+	}
+}

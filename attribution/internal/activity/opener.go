@@ -22,7 +22,7 @@ func (ws *Opener) Open(process *windows.Process, boundary *event.Boundary, kind 
 		Detail: &windows.Detail{
 			Since: ws.Session.Cut,
 			Counts: windows.Counts{OpenStream: boundary.Stream, OpenCPU: boundary.CPUTime, OpenFrees: boundary.Frees,
-				OpenCounters: windows.CountersOf(boundary)},
+				OpenCounters: windows.CountersOf(boundary), OpenSwapped: windows.SwappedAt(boundary)},
 		},
 		Stretch: windows.Stretch{Root: boundary.Root, IsOpen: true, FirstSegment: boundary.Segment + 1,
 			Opened: boundary.Time},
@@ -78,6 +78,7 @@ func (ws *Opener) end(window *windows.Window, boundary *event.Boundary) {
 	window.Closed, window.LastSegment, window.CloseStream = boundary.Time, boundary.Segment, boundary.Stream
 	window.CloseCPU, window.CloseFrees, window.CloseCounters = boundary.CPUTime, boundary.Frees,
 		windows.CountersOf(boundary)
+	window.CloseSwapped = windows.SwappedAt(boundary)
 }
 
 // removeOpen removes a window from those that are open.

@@ -30,7 +30,8 @@ func (pr *presenter) Window(w *windows.Window) model.Window {
 		Foreign:   w.OthersMemory(),
 		Suspended: w.Suspension(), Kernel: w.Process.Kernel(),
 	}
-	out.Note = words.Join(w.Note.Text(), words.Suspended(out.Suspended))
+	out.Counters, out.Container, out.Swapped = w.Counters(), pr.container(w), w.Swapped()
+	out.Note = words.Join(w.Note.Text(), words.Suspended(out.Suspended), words.Swapped(out.Swapped))
 	out.Tree = pr.figurer.TreeOf(w, out.Meters)
 	if w.Parent != nil {
 		out.Parent = w.Parent.ID
@@ -44,7 +45,6 @@ func (pr *presenter) Window(w *windows.Window) model.Window {
 	if w.OpenCPU > 0 && w.CloseCPU > 0 { // the later of two boundaries at the same time may have been read first
 		out.CPUNS = max(0, int64(w.CloseCPU)-int64(w.OpenCPU))
 	}
-	out.Counters, out.Container = w.Counters(), pr.container(w)
 	if w.IsOpen {
 		out.Status = model.Incomplete
 	}

@@ -72,14 +72,13 @@ func (c *coder) detail(w *Window) {
 	frees := d.OpenFrees != event.Frees{} || d.CloseFrees != event.Frees{} ||
 		d.unsure != [event.UnknownKinds]event.Bytes{}
 	refused := len(d.Refused) > 0 || d.foreign != (model.Foreign{}) || d.Suspended != (model.Suspended{})
-	tallied := len(d.Tallies) > 0
+	tallied, doubted := len(d.Tallies) > 0, d.Doubts != nil
 	alone := len(d.Children) == 0 && d.Measured.Unlisted == 0 && !d.Sharing
 	marked := len(d.Paused) > 0 || len(d.PausedStacks) > 0
-	doubted := d.Doubts != nil
 	counted := d.OpenCounters != nil && d.CloseCounters != nil
-	contained := d.Container != nil
-	c.flags(&counted, &contained, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.IsSettled,
-		&d.Uncounted, &d.Crowded)
+	contained, swapped := d.Container != nil, d.OpenSwapped != 0 || d.CloseSwapped != 0
+	c.flags(&counted, &contained, &swapped, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted,
+		&d.IsSettled, &d.Uncounted, &d.Crowded)
 	codeOne(c, &d.Until)
 	if frees {
 		for kind := range event.UnknownKinds {
@@ -92,6 +91,9 @@ func (c *coder) detail(w *Window) {
 	}
 	if contained {
 		c.container(d)
+	}
+	if swapped {
+		code(c, &d.OpenSwapped, &d.CloseSwapped)
 	}
 	c.figures(&d.Own)
 	if sameTree {

@@ -24,6 +24,9 @@ func (p *Process) SeeContainer(b *event.Boundary, cut uint64, r *Tree) (moved bo
 	case now.Highest < before.Highest:
 		c.reset = cut
 	}
+	if !moved {
+		now.Seen = max(now.Seen, within(&c.last, &now))
+	}
 	c.last, c.segment = now, b.Segment
 	if c.usage.Push(cut, max(now.Usage, now.Seen)); len(c.usage) > Crowded+2*len(r.Open) {
 		c.usage.Thin(r.Cuts())
@@ -31,12 +34,22 @@ func (p *Process) SeeContainer(b *event.Boundary, cut uint64, r *Tree) (moved bo
 	return moved
 }
 
+// within returns a use that a container certainly had between two boundaries: its highest since somebody wrote to
+// memory.peak, if that was later than the first boundary or the highest has risen since. It returns 0 if none is known.
+func within(first, last *event.Container) event.Bytes {
+	wrote := last.Resets != first.Resets
+	if first.Number == last.Number && min(first.Resets, last.Resets) > 0 && (wrote || last.Local > first.Local) {
+		return last.Local
+	}
+	return 0
+}
+
 // containerAt returns the memory of a container at a boundary, with sizes within bounds, whatever a recording says.
 func containerAt(b *event.Boundary) event.Container {
 	c := b.Container
 	p := &c.Parts
 	for _, size := range []*event.Bytes{
-		&c.Usage, &c.Highest, &c.Limit, &c.Seen, &p.Anon, &p.File, &p.Shmem, &p.Kernel,
+		&c.Usage, &c.Highest, &c.Limit, &c.Seen, &c.Local, &p.Anon, &p.File, &p.Shmem, &p.Kernel,
 	} {
 		*size = min(max(*size, 0), math.MaxInt64/4)
 	}
@@ -65,6 +78,9 @@ func (p *Process) ContainerIn(w *Window, closes *event.Boundary) *model.Containe
 	case last.Highest > first.Highest: // the container never had as much before
 		out.AtLeast = int64(max(least, last.Highest))
 		out.Highest = out.AtLeast
+	case first.Resets != 0 && first.Resets == last.Resets: // nobody wrote to memory.peak in between
+		least = max(least, within(&first, &last))
+		out.AtLeast, out.Highest = int64(least), int64(max(least, last.Local))
 	default:
 		out.AtLeast, out.Highest = int64(least), int64(max(least, last.Highest))
 	}

@@ -2,6 +2,7 @@ package windows
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"ipytracer/attribution/internal/course"
@@ -89,6 +90,23 @@ func (wt *Table) DoubtsOf(w *Window) *doubts {
 func (wt *Table) CountChildren(w *Window, by int) {
 	wt.children += by * len(w.Children)
 	wt.processes.limits.Children += by * w.Measured.Unlisted
+}
+
+// SwappedAt returns the memory of a boundary's process in swap, within bounds whatever a recording says; below 0 if it
+// is not known.
+func SwappedAt(b *event.Boundary) event.Bytes {
+	if b.Kind == event.ProcessExit {
+		return -1
+	}
+	return min(max(b.Swapped, 0), math.MaxInt64/4)
+}
+
+// Swapped returns what was in swap when a window opened and closed; nil for nothing, or if it is not known.
+func (d *Detail) Swapped() *model.Swapped {
+	if min(d.OpenSwapped, d.CloseSwapped) < 0 || max(d.OpenSwapped, d.CloseSwapped) == 0 {
+		return nil
+	}
+	return &model.Swapped{Start: int64(d.OpenSwapped), End: int64(d.CloseSwapped)}
 }
 
 // CountersOf returns a copy of a boundary's counters, nil if it has none.

@@ -173,6 +173,8 @@ type Process struct {
 	Crest     *stacks.Crest
 	learnedAt []learning
 	container containerCourse
+	// SwappedNow is its memory in swap at its last boundary; below 0 if that is not known.
+	SwappedNow event.Bytes
 	HasMoved  bool     // to another container, at some time
 	kernels   *kernels // nil unless the process is a kernel
 	name      string   // its name among the kernels: see [Process.Kernel]

@@ -214,6 +214,7 @@ func (wt *Table) Whole(w *Window) *Window {
 		d.Measured = wt.Measure(w)
 		d.Paused, d.PausedStacks = wt.processes.Tree(w.Root).PausedIn(w), wt.processes.Tree(w.Root).PausedStacksIn(w)
 		d.Doubts, d.Container = wt.DoubtsOf(w), w.Process.ContainerIn(w, nil)
+		d.CloseSwapped = w.Process.SwappedNow
 		one.Detail = &d
 		return &one
 	}

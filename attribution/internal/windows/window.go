@@ -131,6 +131,8 @@ type Counts struct {
 	OpenStream, CloseStream uint64
 	OpenCPU, CloseCPU       event.Nanoseconds
 	OpenFrees, CloseFrees   event.Frees
+	// OpenSwapped and CloseSwapped are memory of the process in swap; below 0 where it is not known.
+	OpenSwapped, CloseSwapped event.Bytes
 	// OpenCounters and CloseCounters are nil where nothing was counted.
 	OpenCounters, CloseCounters *event.Counters
 	// openStatements and openMarkers count the statements and markers that had been refused when the window opened.

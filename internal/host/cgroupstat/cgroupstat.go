@@ -82,13 +82,13 @@ func afterFirst(path string) string {
 }
 
 func open(dir string, isFirst bool) (*Stat, error) {
-	stat, err := openFile(dir + "/memory.stat")
+	stat, err := openFile(dir+"/memory.stat", unix.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	s := &Stat{isFirst: isFirst, stat: stat, kernel: -1}
 	if isFirst {
-		if kernel, err := openFile(dir + "/memory.kmem.usage_in_bytes"); err == nil {
+		if kernel, err := openFile(dir+"/memory.kmem.usage_in_bytes", unix.O_RDONLY); err == nil {
 			s.kernel = kernel
 		}
 	}
@@ -96,8 +96,8 @@ func open(dir string, isFirst bool) (*Stat, error) {
 }
 
 // openFile opens a file of a control group. It fails, and does not wait, if something else is mounted there.
-func openFile(path string) (fd int, err error) {
-	fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+func openFile(path string, access int) (fd int, err error) {
+	fd, err = unix.Open(path, access|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return -1, &os.PathError{Op: "open", Path: path, Err: err}
 	}

@@ -111,6 +111,39 @@ func fileOf(t *testing.T, text string) (fd int) {
 	return fd
 }
 
+// TestReset: memory.peak is written to unless somebody else has a descriptor that Linux watches. A group that is gone,
+// or a file that is none of a group, is an error at once.
+func TestReset(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.peak")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_APPEND|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Peak{fd: fd}
+	for i, step := range []struct {
+		watched uint32
+		writes  bool
+	}{{1, false}, {2, false}, {0, true}, {1, true}, {2, false}, {0, true}} {
+		before, _ := os.Stat(path)
+		if err := p.Reset(step.watched); err != nil {
+			t.Fatal(err)
+		}
+		if after, _ := os.Stat(path); after.Size() > before.Size() != step.writes {
+			t.Errorf("step %d: %+v, %d bytes became %d", i, step, before.Size(), after.Size())
+		}
+	}
+	p.Close()
+	if err := p.Reset(0); err == nil {
+		t.Error("a closed file was written to")
+	}
+	if fd, err := openFile(path, unix.O_WRONLY); err == nil {
+		t.Errorf("a file that is none of a control group was opened: %d", fd)
+	}
+}
+
 // TestHostileGroup: something else in the place of memory.stat gives an error at once.
 func TestHostileGroup(t *testing.T) {
 	for name, write := range map[string]func(path string) error{

@@ -16,6 +16,8 @@ type Containers struct {
 
 	known  map[uint64]*divided // by the number of the cgroup
 	looked time.Time           // when a cgroup was last looked for
+
+	peaks peaks
 }
 
 // divided is a container with an open memory.stat.
@@ -104,4 +106,5 @@ func (c *Containers) Close() {
 		}
 	}
 	c.known = nil
+	c.peaks.close()
 }
