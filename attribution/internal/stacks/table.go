@@ -28,6 +28,7 @@ type Table struct {
 	Names    []string
 	NameAt   map[string]uint32
 	seed     maphash.Seed
+	factors  [2]uint64 // of hashOf
 	Text     int // bytes of all names
 	Room     Room
 	// Era counts how often stacks have been sent again, see [Monitor.Forgotten]; swept is the era of the last sweep.
@@ -63,8 +64,10 @@ type frame struct {
 
 // NewTable returns a table without stacks.
 func NewTable(room Room) *Table {
+	seed := maphash.MakeSeed()
 	return &Table{
-		Repeated: map[uint64]uint32{}, NameAt: map[string]uint32{}, seed: maphash.MakeSeed(), Room: room,
+		Repeated: map[uint64]uint32{}, NameAt: map[string]uint32{}, seed: seed, Room: room,
+		factors: [2]uint64{maphash.Comparable(seed, 0) | 1, maphash.Comparable(seed, 1) | 1},
 	}
 }
 
@@ -105,7 +108,11 @@ func (t *Table) Add(s *event.Stack) bool {
 	return true
 }
 
-func (t *Table) hashOf(number uint64) uint64 { return maphash.Comparable(t.seed, number) }
+// hashOf returns a hash of a number: two products with secret odd factors.
+func (t *Table) hashOf(number uint64) uint64 {
+	number *= t.factors[0]
+	return (number ^ number>>32) * t.factors[1]
+}
 
 // PlaceOf returns the place in Stacks, from 0, of the stack with a number.
 func (t *Table) PlaceOf(number uint64) (uint32, bool) {
