@@ -95,7 +95,8 @@ func (h *Holdings) Settle(byMeter map[event.Meter]*Tallies, pid int32, limit int
 	for m, tallies := range byMeter {
 		h.Entries -= tallies.Len()
 		tallies.Done = tallies.Sum(h, course.Key{PID: pid, Meter: m}, limit)
-		tallies.ByStack, tallies.moved, tallies.Idle = nil, nil, idleTallies{}
+		h.spare.takeTallies(tallies.ByStack)
+		tallies.ByStack, tallies.recent, tallies.moved, tallies.Idle = nil, nil, nil, idleTallies{}
 	}
 }
 
@@ -113,5 +114,5 @@ func (h *Holdings) Tallies(key course.Key, isSettled bool) *Tallies {
 		return &Tallies{Done: &Summary{}}
 	}
 	total := h.Of(key).Total
-	return &Tallies{ByStack: map[uint64]*Tally{}, Highest: total, First: total}
+	return &Tallies{ByStack: h.spare.byStack(), Highest: total, First: total}
 }

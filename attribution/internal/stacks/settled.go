@@ -42,7 +42,10 @@ func (y *Sum) add(other *Sum) {
 
 // heavier orders sums by the bytes at the peak, in descending order, then by the bytes allocated.
 func heavier(x, y Sum) int {
-	return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Stack, y.Stack))
+	if x.AtPeak != y.AtPeak { // most differ in it, and cmp.Or compares everything
+		return cmp.Compare(y.AtPeak, x.AtPeak)
+	}
+	return cmp.Or(cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Stack, y.Stack))
 }
 
 // Number of stacks that a window keeps of each meter, the heaviest.

@@ -29,7 +29,7 @@ type Table struct {
 	NameAt   map[string]uint32
 	seed     maphash.Seed
 	factors  [2]uint64 // of hashOf
-	Text     int // bytes of all names
+	Text     int       // bytes of all names
 	Room     Room
 	// Era counts how often stacks have been sent again, see [Monitor.Forgotten]; swept is the era of the last sweep.
 	Era, swept uint8
