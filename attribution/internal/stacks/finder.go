@@ -3,8 +3,8 @@ package stacks
 import "math/bits"
 
 // finder is a hash index of a list, with open addressing. It takes 5 to 11 bytes an item and has no pointers, so the
-// garbage collector does not scan it. The hash must be seeded, so that a target cannot make its items collide. Its upper
-// bits must be good.
+// garbage collector does not scan it. The hash must be seeded, so that a target cannot make its items collide, and good
+// in its upper bits.
 type finder struct {
 	places []uint32 // places in the list, from 1; 0 is a free entry. The length is a power of two
 	used   int      // number of entries that are not free

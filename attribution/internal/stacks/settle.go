@@ -21,7 +21,9 @@ func (all *Tallies) Sum(h *Holdings, key course.Key, limit int) *Summary {
 	count := len(held.ByStack)
 	own := slices.Grow(h.spare.own[:0], min(2*limit, all.Len()))
 	defer func(memory []Sum) { h.spare.own = memory }(own[:0])
+	var some uint64 // a bit for the lower bits of each stack with a tally: most stacks need no further look
 	all.each(h, key, func(y *Tally) {
+		some |= 1 << (y.stack & 63)
 		size, has := held.ByStack[y.stack]
 		if has {
 			count--
@@ -45,7 +47,7 @@ func (all *Tallies) Sum(h *Holdings, key course.Key, limit int) *Summary {
 	slices.SortFunc(own, heavier)
 	s.Tallies = h.spare.list(min(limit, len(own)+len(held.ByStack)))
 	held.eachLargest(func(size stackSize) bool {
-		if all.hasTally(h, size.stack) {
+		if some&(1<<(size.stack&63)) != 0 && all.hasTally(h, size.stack) {
 			return true
 		}
 		s.Heaviest = max(s.Heaviest, size.size)

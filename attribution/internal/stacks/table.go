@@ -190,7 +190,7 @@ func (t *Table) Of(number uint64) *Stack {
 
 // Place returns the place in Stacks, from 1, of the stack with a number or the number of its samples; 0 for none.
 func (t *Table) Place(number uint64) uint32 {
-	if _, sampled := t.sampled[number]; sampled {
+	if t.IsSampled(number) {
 		number ^= SampleMark
 	}
 	entry := &t.recent[number%recents]
@@ -233,6 +233,9 @@ func (t *Table) Sample(stack uint64, represents event.Bytes) uint64 {
 
 // IsSampled reports whether a number stands for the sampled blocks of a stack.
 func (t *Table) IsSampled(stack uint64) bool {
+	if len(t.sampled) == 0 {
+		return false
+	}
 	_, known := t.sampled[stack]
 	return known
 }
