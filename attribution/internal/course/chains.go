@@ -34,11 +34,12 @@ type movedValues struct {
 
 // of returns the values and highs of a process, nil if it did not move.
 func (c *cutValues) of(pid int32) *movedValues {
-	i, found := slices.BinarySearchFunc(c.moved, pid, func(m movedValues, pid int32) int { return cmp.Compare(m.pid, pid) })
+	at, found := slices.BinarySearchFunc(c.moved, pid,
+		func(one movedValues, pid int32) int { return cmp.Compare(one.pid, pid) })
 	if !found {
 		return nil
 	}
-	return &c.moved[i]
+	return &c.moved[at]
 }
 
 // chain is the chain of changes of one meter of one process.

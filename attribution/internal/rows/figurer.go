@@ -25,23 +25,25 @@ type service struct {
 }
 
 // serviceOf returns the service of a meter.
-func (fg *figurer) serviceOf(m event.Meter) service {
+func (fg *figurer) serviceOf(meter event.Meter) service {
 	if start := fg.Session.Start; fg.start == nil || fg.start != start {
-		for i := range fg.served {
-			fg.served[i] = service{true, &exactBound}
+		fg.start = start
+		for at := range fg.served {
+			fg.served[at] = service{true, &exactBound}
 		}
-		if fg.start = start; start != nil {
-			for _, s := range start.Meters {
-				if s.Exact || s.Meter != s.Meter.Template() || fg.served[s.Meter].bound == nil {
-					continue
-				}
-				if fg.served[s.Meter] = (service{}); s.Bound >= 0 {
-					fg.served[s.Meter].bound = new(int64(s.Bound))
-				}
+		if start == nil {
+			return service{true, &exactBound}
+		}
+		for _, source := range start.Meters {
+			if source.Exact || source.Meter != source.Meter.Template() || fg.served[source.Meter].bound == nil {
+				continue
+			}
+			if fg.served[source.Meter] = (service{}); source.Bound >= 0 {
+				fg.served[source.Meter].bound = new(int64(source.Bound))
 			}
 		}
 	}
-	return fg.served[m.Template()]
+	return fg.served[meter.Template()]
 }
 
 // FigureMap returns figures in the report's form, by meter. own: they are the figures of a window's own process, not of

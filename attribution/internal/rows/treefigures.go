@@ -35,11 +35,11 @@ func (fg *figurer) TreeOf(w *windows.Window, own map[string]model.Figure) map[st
 
 // hasOwnFigure reports whether the figure of a whole tree is that of the window's own process: the same readings, and
 // nothing that makes only one of the two uncertain.
-func (fg *figurer) hasOwnFigure(w *windows.Window, m event.Meter) bool {
-	own := w.Own.Of(m)
-	isSeen := !w.Crowded && !w.Sharing && w.Doubts == nil && len(w.Shared) == 0
-	return isSeen && own == w.Tree.Of(m) && w.Recomputed.Of(m) <= own.Highest() &&
-		fg.GPUs.Shows(m, w, w.Process.Info.Python != "")
+func (fg *figurer) hasOwnFigure(window *windows.Window, meter event.Meter) bool {
+	own := window.Own.Of(meter)
+	isSeen := !window.Crowded && !window.Sharing && window.Doubts == nil && len(window.Shared) == 0
+	return isSeen && own == window.Tree.Of(meter) && window.Recomputed.Of(meter) <= own.Highest() &&
+		fg.GPUs.Shows(meter, window, window.Process.Info.Python != "")
 }
 
 // wholeTree returns the figure of a whole tree, which the kernel half adds up at each instant.

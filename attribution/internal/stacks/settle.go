@@ -44,7 +44,7 @@ func (all *Tallies) Sum(h *Holdings, key course.Key, limit int) *Summary {
 		}
 		own = append(own, Sum{y.stack, y.Allocated, y.Freed, y.Count, y.AtPeak, h.Known.IsSampled(y.stack)})
 	})
-	slices.SortFunc(own, heavier)
+	sortHeaviest(own)
 	s.Tallies = h.spare.list(min(limit, len(own)+len(held.ByStack)))
 	held.eachLargest(func(size stackSize) bool {
 		if some&(1<<(size.stack&63)) != 0 && all.hasTally(h, size.stack) {
@@ -61,15 +61,21 @@ func (all *Tallies) Sum(h *Holdings, key course.Key, limit int) *Summary {
 		return len(s.Tallies) < limit
 	})
 	s.Tallies = append(s.Tallies, own[:min(len(own), limit-len(s.Tallies))]...)
+	s.Stacks = count - len(s.Tallies)
+	s.subtractListed()
+	return s
+}
+
+// subtractListed subtracts the sums in Tallies from Rest.
+func (s *Summary) subtractListed() {
 	s.Rest.AtPeak = s.Known
-	for _, y := range s.Tallies {
+	for i := range s.Tallies {
+		y := &s.Tallies[i]
 		s.Rest.Allocated -= y.Allocated
 		s.Rest.Freed -= y.Freed
 		s.Rest.Count -= y.Count
 		s.Rest.AtPeak -= y.AtPeak
 	}
-	s.Stacks = count - len(s.Tallies)
-	return s
 }
 
 // Copy returns a copy of a window's tallies, by meter.

@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"cmp"
+	"slices"
 
 	"ipytracer/event"
 )
@@ -46,6 +47,17 @@ func heavier(x, y Sum) int {
 		return cmp.Compare(y.AtPeak, x.AtPeak)
 	}
 	return cmp.Or(cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Stack, y.Stack))
+}
+
+// sortHeaviest sorts sums by [heavier]. Usually they are in that order.
+func sortHeaviest(all []Sum) {
+	for i := 1; i < len(all); i++ {
+		if before, y := &all[i-1], &all[i]; before.AtPeak < y.AtPeak ||
+			before.AtPeak == y.AtPeak && heavier(*before, *y) > 0 {
+			slices.SortFunc(all, heavier)
+			return
+		}
+	}
 }
 
 // Number of stacks that a window keeps of each meter, the heaviest.
