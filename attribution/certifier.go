@@ -70,7 +70,7 @@ func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 		proofs[m] = &model.Proof{ID: m.String()}
 	}
 	between := ce.Processes.Straddling()
-	for window := range ce.Table.All(0, windows.AnyKind) {
+	for window := range ce.Table.All(0, windows.Any) {
 		if window.Kind == windows.KindSession {
 			for kind, n := range c.Unknown() {
 				*n += window.CloseFrees.Unknown[kind] - window.OpenFrees.Unknown[kind]

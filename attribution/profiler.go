@@ -104,7 +104,7 @@ func (l *profiledBlocks) Ended(pid int32) {
 	for key := range l.Held {
 		if key.PID == pid {
 			l.CopyAll(key)
-			delete(l.Held, key)
+			l.Holdings.Drop(key)
 			hadBlocks = true
 		}
 	}

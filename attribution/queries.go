@@ -38,7 +38,7 @@ func (t *Tracker) Running(pid int) (all []model.Window) {
 // that allocated.
 func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 	first := t.Table.First(id + 1)
-	for window := range t.Table.All(first, func(k windows.WindowKind) bool { return k == windows.KindCell }) {
+	for window := range t.Table.All(first, windows.OfKind(windows.KindCell)) {
 		if len(all) >= limit {
 			break
 		}

@@ -9,9 +9,8 @@ import (
 )
 
 // settle ends a segment at a boundary, now that its readings are in, and applies the boundary to windows and processes.
-func (in *sequence) settle(drawn *event.Boundary, readings []*event.Reading) {
-	copied := *drawn // the event itself must not be changed
-	boundary := &copied
+// It changes the boundary, which is no event's own memory.
+func (in *sequence) settle(boundary *event.Boundary, readings []*event.Reading) {
 	tree := in.Processes.Tree(boundary.Root)
 	tree.EnsureLater(boundary)
 	in.Session.RecordBoundary(boundary)
@@ -59,10 +58,19 @@ func (in *sequence) raiseTree(boundary *event.Boundary, moved course.SegmentEnds
 // readings that waited. Boundaries of two CPUs may arrive in the wrong order, so two kinds of readings wait. A reading
 // of another tree waits for a boundary of that tree. A reading that began after this segment (Since) belongs to a later
 // segment, and waits for its end: windows that opened in between have its high.
+// The result is valid until the next call.
 func (in *sequence) gather(tree *windows.Tree, boundary *event.Boundary, readings []*event.Reading) course.SegmentEnds {
 	waited := tree.Readings
 	tree.Readings, in.waiting = nil, in.waiting-len(tree.Readings)
-	moved := course.SegmentEnds{}
+	const usual = 64
+	if in.moved == nil || len(in.moved) > usual { // a map that was large takes long to clear
+		in.moved = course.SegmentEnds{}
+	}
+	moved := in.moved
+	clear(moved)
+	if len(waited)+len(readings) == 0 {
+		return moved
+	}
 	for i, reading := range slices.Concat(waited, readings) {
 		if itsTree := in.Processes.TreeOfReading(reading, tree); itsTree != tree || reading.Since > boundary.Segment {
 			in.wait(itsTree, reading)

@@ -21,9 +21,10 @@ type sequence struct {
 	pending     *event.Boundary // its readings may still follow
 	drawn       event.Boundary  // a copy of it: the caller of Add may use the event's memory again
 	readings    []*event.Reading
-	waiting     int           // readings that wait for a boundary of their own tree: see [sequence.gather]
-	behind      int           // changes that came after pending
-	descriptive []event.Event // other events after pending that open and close no window: see isDescriptive
+	moved       course.SegmentEnds // memory for the processes that moved in the segment that ends
+	waiting     int                // readings that wait for a boundary of their own tree: see [sequence.gather]
+	behind      int                // changes that came after pending
+	descriptive []event.Event      // other events after pending that open and close no window: see isDescriptive
 }
 
 // chart follows the meters over time.

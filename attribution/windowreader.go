@@ -22,7 +22,7 @@ func (wr *windowReader) each(yield func(*model.Window) bool) { wr.from(0)(yield)
 // from yields the reported windows from index i of all windows on.
 func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
-		for window := range wr.Table.All(i, windows.WindowKind.IsReported) {
+		for window := range wr.Table.All(i, windows.OfKinds(windows.WindowKind.IsReported)) {
 			whole := wr.Presenter.Window(window)
 			if !yield(&whole) {
 				return
@@ -38,7 +38,7 @@ func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
 
 // eachBetween yields the times between cells, in the order they began.
 func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
-	for window := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
+	for window := range wr.Table.All(0, windows.OfKind(windows.KindBetween)) {
 		one := wr.Presenter.Between(window)
 		if !yield(&one) {
 			return
@@ -46,21 +46,26 @@ func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 	}
 }
 
-// pass yields the windows that each yields. Each window is valid until the next one: all use the same memory.
-func (wr *windowReader) pass(yield func(*model.Window) bool) {
-	for window := range wr.Table.All(0, windows.WindowKind.IsReported) {
-		wr.Reused.Begin()
-		wr.Reused.Window = wr.Presenter.Window(window)
-		wr.Reused.End()
-		if !yield(&wr.Reused.Window) {
-			return
+// pass yields the windows of each that are picked. Each window is valid until the next one: all use the same memory.
+func (wr *windowReader) pass(pick model.Pick) iter.Seq[*model.Window] {
+	selects := func(k windows.WindowKind, id, parent int) bool {
+		return k.IsReported() && pick(windows.KindNames[k], id, parent)
+	}
+	return func(yield func(*model.Window) bool) {
+		for window := range wr.Table.All(0, selects) {
+			wr.Reused.Begin()
+			wr.Reused.Window = wr.Presenter.Window(window)
+			wr.Reused.End()
+			if !yield(&wr.Reused.Window) {
+				return
+			}
 		}
 	}
 }
 
 // passBetween yields the times that eachBetween yields. Each is valid until the next one: all use the same memory.
 func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
-	for window := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
+	for window := range wr.Table.All(0, windows.OfKind(windows.KindBetween)) {
 		wr.Reused.Begin()
 		wr.Reused.Between = wr.Presenter.Between(window)
 		wr.Reused.End()

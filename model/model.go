@@ -26,9 +26,9 @@ type Report struct {
 	// Stream yields the windows one at a time, anew at each call, for a printer that keeps only one; nil if Windows has
 	// them.
 	Stream iter.Seq[*Window] `json:"-"`
-	// Passing yields the same windows for a printer that is done with one when it asks for the next: their maps are
-	// used again; nil if Stream is nil.
-	Passing iter.Seq[*Window] `json:"-"`
+	// Passing yields those of the same windows that a Pick selects, for a printer that is done with one when it asks
+	// for the next: their maps are used again. It makes no other window. Passing is nil if Stream is nil.
+	Passing func(Pick) iter.Seq[*Window] `json:"-"`
 	// MeterIDs are all meters in the figures of Stream.
 	MeterIDs []string `json:"-"`
 	// Counted: a window of Stream has counters.
@@ -80,11 +80,29 @@ func (r *Report) All() iter.Seq[*Window] {
 
 // AllPassing is All for a caller that is done with a window when it asks for the next.
 func (r *Report) AllPassing() iter.Seq[*Window] {
-	if r.Passing != nil {
-		return r.Passing
-	}
-	return r.All()
+	return r.Picked(func(string, int, int) bool { return true })
 }
+
+// Pick reports whether a caller needs a window, by the window's kind, its id and that of its parent.
+type Pick func(kind string, id, parent int) bool
+
+// Picked is AllPassing for a caller that needs only some windows. It calls pick once for each window, in their order,
+// when the caller is done with the windows before.
+func (r *Report) Picked(pick Pick) iter.Seq[*Window] {
+	if r.Passing != nil {
+		return r.Passing(pick)
+	}
+	return func(yield func(*Window) bool) {
+		for w := range r.All() {
+			if pick(w.Kind, w.ID, w.Parent) && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// IsCell picks the cells.
+func IsCell(kind string, _, _ int) bool { return kind == Cell }
 
 // AllBetween iterates over the times between cells, in the order in which they began. Callers must not change them.
 func (r *Report) AllBetween() iter.Seq[*Between] {

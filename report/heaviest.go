@@ -16,7 +16,10 @@ func some(report *model.Report, keepWindow func(*model.Window) bool, keepBetween
 	otherTrack func(*model.Track) *model.Track) *model.Report {
 	session := *report
 	session.Windows, session.Between, session.Timeline = nil, nil, nil
-	session.Stream, session.Passing = filtered(report.All, keepWindow), filtered(report.AllPassing, keepWindow)
+	session.Stream = filtered(report.All, keepWindow)
+	session.Passing = func(pick model.Pick) iter.Seq[*model.Window] {
+		return filtered(func() iter.Seq[*model.Window] { return report.Picked(pick) }, keepWindow)
+	}
 	session.StreamBetween = filtered(report.AllBetween, keepBetween)
 	session.PassingBetween = filtered(report.AllBetweenPassing, keepBetween)
 	session.StreamTimeline = func(yield func(*model.Track) bool) {
@@ -68,10 +71,7 @@ func (l *lightestFirst) Pop() any {
 func Heaviest(report *model.Report, count int, meter string) *model.Report {
 	var heaviest lightestFirst
 	order := 0
-	for w := range report.AllPassing() {
-		if w.Kind != model.Cell {
-			continue
-		}
+	for w := range report.Picked(model.IsCell) {
 		order++
 		heap.Push(&heaviest, weighed{w.ID, order, max(w.Meters[meter].Need(), w.Tree[meter].Need())})
 		if heaviest.Len() > count {
@@ -83,10 +83,8 @@ func Heaviest(report *model.Report, count int, meter string) *model.Report {
 		kept[cell.id] = true
 	}
 	var fine stretches
-	for w := range report.AllPassing() {
-		if kept[w.ID] {
-			fine = append(fine, stretch{w.StartNS, w.StartNS + w.DurationNS})
-		}
+	for w := range report.Picked(func(_ string, id, _ int) bool { return kept[id] }) {
+		fine = append(fine, stretch{w.StartNS, w.StartNS + w.DurationNS})
 	}
 	fine = fine.merged()
 	var thin model.Track

@@ -27,7 +27,8 @@ func WithoutSource(report *model.Report) *model.Report {
 		}
 	}
 	session.Windows = nil
-	session.Stream, session.Passing = withoutSources(report.All()), withoutSources(report.AllPassing())
+	session.Stream = withoutSources(report.All())
+	session.Passing = func(pick model.Pick) iter.Seq[*model.Window] { return withoutSources(report.Picked(pick)) }
 	for i := range session.Processes {
 		if session.Processes[i].Parent != 0 {
 			session.Processes[i].Command = program(session.Processes[i].Command)

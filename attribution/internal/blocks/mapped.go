@@ -53,6 +53,6 @@ func (a *Blocks) Ended(pid int32) {
 				a.moveCrest(key, stack, -size)
 			}
 		}
-		delete(a.Holdings.Held, key)
+		a.Holdings.Drop(key)
 	}
 }

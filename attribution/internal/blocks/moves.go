@@ -139,7 +139,7 @@ func (a *Blocks) Forget(root uint32, which func(event.Meter) bool) {
 	for key := range a.Holdings.Held {
 		if which(key.Meter) && inRoot(key.PID) {
 			a.CopyAll(key)
-			delete(a.Holdings.Held, key)
+			a.Holdings.Drop(key)
 			if p := a.Processes.ByPID[key.PID]; p.Crest != nil {
 				p.Crest.Lose()
 			}

@@ -21,11 +21,25 @@ type Chains struct {
 	key      Key    // of last
 }
 
-// cutValues has the values and highs at the end of a segment, by pid, of the meters whose changes are chained.
+// cutValues has the values and highs at the end of a segment, ordered by pid, of the meters whose changes are chained.
 type cutValues struct {
 	segment uint64
-	values  map[int32]Levels
-	highs   map[int32]Levels
+	moved   []movedValues
+}
+
+type movedValues struct {
+	pid           int32
+	values, highs Levels
+}
+
+// of returns the values and highs of a process, nil if it did not move.
+func (c *cutValues) of(pid int32) *movedValues {
+	at, found := slices.BinarySearchFunc(c.moved, pid,
+		func(one movedValues, pid int32) int { return cmp.Compare(one.pid, pid) })
+	if !found {
+		return nil
+	}
+	return &c.moved[at]
 }
 
 // chain is the chain of changes of one meter of one process.
@@ -56,7 +70,7 @@ const (
 	maxLoose = 32
 	// maxSince is the largest number of segments for which loose changes wait.
 	maxSince = 8
-	// manyMoved is the number of processes above which a boundary's maps are not used again: clearing them costs more.
+	// manyMoved is the number of processes above which a boundary's memory is not used again.
 	manyMoved = 64
 )
 
@@ -153,19 +167,25 @@ func (s *Chains) Record(segment uint64, m SegmentEnds, meters []event.Meter) {
 	}
 	cut := s.cut(s.recorded)
 	s.recorded++
-	if cut.segment = segment; cut.values == nil || len(cut.values) > manyMoved {
-		cut.values, cut.highs = make(map[int32]Levels, len(m)), make(map[int32]Levels, len(m))
+	if cut.segment = segment; cap(cut.moved) > manyMoved {
+		cut.moved = nil
 	}
-	clear(cut.values)
-	clear(cut.highs)
+	all := slices.Grow(cut.moved[:0], len(m))
 	for pid, one := range m {
-		cut.values[pid] = chained(one.Value, meters)
-		cut.highs[pid] = chained(one.High, meters)
+		all = all[:len(all)+1]
+		last := &all[len(all)-1]
+		last.pid = pid
+		last.values = chained(last.values[:0], one.Value, meters)
+		last.highs = chained(last.highs[:0], one.High, meters)
 	}
+	if len(all) > 1 {
+		slices.SortFunc(all, func(a, b movedValues) int { return cmp.Compare(a.pid, b.pid) })
+	}
+	cut.moved = all
 }
 
-// chained returns the readings that are not 0, of the meters whose changes lead from one value to the next.
-func chained(readings *event.Readings, meters []event.Meter) (levels Levels) {
+// chained appends the readings that are not 0, of the meters whose changes lead from one value to the next.
+func chained(levels Levels, readings *event.Readings, meters []event.Meter) Levels {
 	for _, m := range meters {
 		if v := readings[m]; v != 0 && m.Facts().Chained() {
 			levels = append(levels, Level{v, m})
@@ -185,8 +205,8 @@ func (s *Chains) at(segment uint64, key Key) (value event.Bytes, ok bool) {
 		i--
 	}
 	for ; i >= first; i-- {
-		if all, ok := s.cut(i).values[key.PID]; ok && s.cut(i).segment <= segment {
-			return all.Of(key.Meter), true
+		if moved := s.cut(i).of(key.PID); moved != nil && s.cut(i).segment <= segment {
+			return moved.values.Of(key.Meter), true
 		}
 	}
 	return 0, false
@@ -197,8 +217,8 @@ func (s *Chains) at(segment uint64, key Key) (value event.Bytes, ok bool) {
 func (s *Chains) highest(segment uint64, key Key) (value event.Bytes, ok bool) {
 	for i := s.recorded - 1; i >= s.recorded-len(s.cuts); i-- {
 		if cut := s.cut(i); cut.segment == segment {
-			if all, ok := cut.highs[key.PID]; ok {
-				return all.Of(key.Meter), true
+			if moved := cut.of(key.PID); moved != nil {
+				return moved.highs.Of(key.Meter), true
 			}
 			return s.at(segment, key)
 		}

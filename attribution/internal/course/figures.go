@@ -49,11 +49,18 @@ func (all *Figures) Need(m event.Meter) *Figure {
 
 // See takes in the readings at the end of a segment.
 func (all *Figures) See(value, high *event.Readings, meters []event.Meter) {
+	i := 0 // both lists are in ascending order
 	for _, m := range meters {
-		if value[m] == 0 && high[m] == 0 && all.Of(m) == (Figure{Meter: m}) {
-			continue
+		for i < len(*all) && (*all)[i].Meter < m {
+			i++
 		}
-		f := all.Need(m)
+		if i == len(*all) || (*all)[i].Meter != m {
+			if value[m] == 0 && high[m] == 0 {
+				continue
+			}
+			*all = slices.Insert(*all, i, Figure{Meter: m})
+		}
+		f := &(*all)[i]
 		f.Peak = max(f.Peak, high[m])
 		f.End = value[m]
 	}

@@ -56,14 +56,18 @@ func (p *Gauges) Value(m event.Meter) event.Bytes {
 // See takes in the values and highs of a segment that ended at a cut. latest is the cut at which the youngest open
 // window opened.
 func (p *Gauges) See(cut, latest uint64, value, high *event.Readings, meters []event.Meter) {
+	i := 0 // both lists are in ascending order
 	for _, m := range meters {
-		g := p.of(m)
-		if g == nil && value[m] == 0 && high[m] == 0 {
-			continue
+		for i < len(p.gauges) && p.gauges[i].meter < m {
+			i++
 		}
-		if g == nil {
-			g = p.Need(m)
+		if i == len(p.gauges) || p.gauges[i].meter != m {
+			if value[m] == 0 && high[m] == 0 {
+				continue
+			}
+			p.Need(m)
 		}
+		g := &p.gauges[i]
 		g.before = g.value.last()
 		g.value.Set(cut, latest, value[m])
 		g.High.Push(cut, high[m])

@@ -76,15 +76,22 @@ func (p Peaks) Since(cut uint64) (bytes event.Bytes, ok bool) {
 // longer the highest since any cut are removed.
 func (p *Peaks) Push(cut uint64, bytes event.Bytes) {
 	all := *p
-	end := sort.Search(len(all), func(i int) bool { return all[i].cut > cut })
-	if end < len(all) && all[end].bytes >= bytes {
-		return
+	end := len(all)
+	if end > 0 && all[end-1].cut > cut {
+		end = sort.Search(len(all), func(i int) bool { return all[i].cut > cut })
+		if all[end].bytes >= bytes {
+			return
+		}
 	}
 	begin := end
 	for begin > 0 && all[begin-1].bytes <= bytes {
 		begin--
 	}
 	if begin > 0 && all[begin-1].cut == cut {
+		return
+	}
+	if end == len(all) { // usually it is the newest
+		*p = append(all[:begin], mark{cut, bytes})
 		return
 	}
 	*p = slices.Replace(all, begin, end, mark{cut, bytes})

@@ -14,6 +14,36 @@ import (
 type figurer struct {
 	*windows.State
 	reused *reused
+	start  *event.Start // the event that served is of
+	served [event.CPUMeters + event.DeviceMeters]service
+}
+
+// service says how exact a meter's figures are by their source; a nil bound is unknown.
+type service struct {
+	exact bool
+	bound *int64
+}
+
+// serviceOf returns the service of a meter.
+func (fg *figurer) serviceOf(meter event.Meter) service {
+	if start := fg.Session.Start; fg.start == nil || fg.start != start {
+		fg.start = start
+		for at := range fg.served {
+			fg.served[at] = service{true, &exactBound}
+		}
+		if start == nil {
+			return service{true, &exactBound}
+		}
+		for _, source := range start.Meters {
+			if source.Exact || source.Meter != source.Meter.Template() || fg.served[source.Meter].bound == nil {
+				continue
+			}
+			if fg.served[source.Meter] = (service{}); source.Bound >= 0 {
+				fg.served[source.Meter].bound = new(int64(source.Bound))
+			}
+		}
+	}
+	return fg.served[meter.Template()]
 }
 
 // FigureMap returns figures in the report's form, by meter. own: they are the figures of a window's own process, not of
@@ -78,20 +108,8 @@ func (fg *figurer) Quality(m event.Meter, w *windows.Window) (exact bool, bound 
 	if fg.Session.IsCut() {
 		return false, nil
 	}
-	exact, bound = true, &exactBound
-	if fg.Session.Start != nil {
-		for _, s := range fg.Session.Start.Meters {
-			if s.Meter == m.Template() && !s.Exact {
-				exact = false
-				if s.Bound < 0 {
-					return false, nil
-				}
-				b := int64(s.Bound)
-				bound = &b
-			}
-		}
-	}
-	if w == nil {
+	of := fg.serviceOf(m)
+	if exact, bound = of.exact, of.bound; w == nil || bound == nil {
 		return exact, bound
 	}
 	off, unbounded := w.Doubts.Off(m)

@@ -18,6 +18,9 @@ func (fg *figurer) TreeOf(w *windows.Window, own map[string]model.Figure) map[st
 			continue
 		}
 		var f model.Figure
+		if isOfTop && fg.hasOwnFigure(w, m) {
+			continue
+		}
 		if isOfTop {
 			f = fg.wholeTree(w, m)
 		} else {
@@ -28,6 +31,15 @@ func (fg *figurer) TreeOf(w *windows.Window, own map[string]model.Figure) map[st
 		}
 	}
 	return out
+}
+
+// hasOwnFigure reports whether the figure of a whole tree is that of the window's own process: the same readings, and
+// nothing that makes only one of the two uncertain.
+func (fg *figurer) hasOwnFigure(window *windows.Window, meter event.Meter) bool {
+	own := window.Own.Of(meter)
+	isSeen := !window.Crowded && !window.Sharing && window.Doubts == nil && len(window.Shared) == 0
+	return isSeen && own == window.Tree.Of(meter) && window.Recomputed.Of(meter) <= own.Highest() &&
+		fg.GPUs.Shows(meter, window, window.Process.Info.Python != "")
 }
 
 // wholeTree returns the figure of a whole tree, which the kernel half adds up at each instant.

@@ -1,10 +1,6 @@
 package stacks
 
-import (
-	"slices"
-
-	"ipytracer/event"
-)
+import "ipytracer/event"
 
 // Listing sets how many allocations of a meter a window lists. The heaviest few are listed in any case, and up to most
 // if they exceed 1/share of the heaviest one. The others are added up.
@@ -44,7 +40,7 @@ func (dv *Merger) SameLines(tallies []Sum) []Sum {
 		out = append(out, y)
 	}
 	dv.all = out
-	slices.SortFunc(out, heavier)
+	sortHeaviest(out)
 	return out
 }
 

@@ -1,7 +1,10 @@
 package stacks
 
+import "math/bits"
+
 // finder is a hash index of a list, with open addressing. It takes 5 to 11 bytes an item and has no pointers, so the
-// garbage collector does not scan it. The hash must be seeded, so that a target cannot make its items collide.
+// garbage collector does not scan it. The hash must be seeded, so that a target cannot make its items collide, and good
+// in its upper bits.
 type finder struct {
 	places []uint32 // places in the list, from 1; 0 is a free entry. The length is a power of two
 	used   int      // number of entries that are not free
@@ -13,7 +16,7 @@ func (x *finder) find(hash uint64, matches func(place uint32) bool) (place uint3
 		return 0, false
 	}
 	mask := uint64(len(x.places) - 1)
-	for i := hash & mask; x.places[i] != 0; i = (i + 1) & mask {
+	for i := hash >> bits.LeadingZeros64(mask); x.places[i] != 0; i = (i + 1) & mask {
 		if at := x.places[i] - 1; matches(at) {
 			return at, true
 		}
@@ -40,7 +43,7 @@ func (x *finder) add(at uint32, hashOf func(at uint32) uint64) {
 
 func (x *finder) put(place uint32, hash uint64) {
 	mask := uint64(len(x.places) - 1)
-	i := hash & mask
+	i := hash >> bits.LeadingZeros64(mask)
 	for x.places[i] != 0 {
 		i = (i + 1) & mask
 	}

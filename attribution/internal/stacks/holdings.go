@@ -84,6 +84,8 @@ type Holdings struct {
 	Entries int // tallies of all windows that are not settled
 	Dropped int // blocks and tallies that found no room
 	spare   spareLists
+	key     course.Key // of last
+	last    *holding   // the one that was asked for last: most changes are of one meter
 }
 
 // NewHoldings returns holdings of nothing.
@@ -93,12 +95,22 @@ func NewHoldings(stacks *Table) *Holdings {
 
 // Of returns the memory that a process has on a meter.
 func (h *Holdings) Of(key course.Key) *holding {
+	if h.last != nil && h.key == key {
+		return h.last
+	}
 	held := h.Held[key]
 	if held == nil {
 		held = newHolding()
 		h.Held[key] = held
 	}
+	h.key, h.last = key, held
 	return held
+}
+
+// Drop forgets the memory that a process has on a meter.
+func (h *Holdings) Drop(key course.Key) {
+	delete(h.Held, key)
+	h.last = nil
 }
 
 // fewStacks is the number of stacks up to which sorting them anew costs less than keeping them in order.

@@ -21,7 +21,9 @@ func (all *Tallies) Sum(h *Holdings, key course.Key, limit int) *Summary {
 	count := len(held.ByStack)
 	own := slices.Grow(h.spare.own[:0], min(2*limit, all.Len()))
 	defer func(memory []Sum) { h.spare.own = memory }(own[:0])
+	var some uint64 // a bit for the lower bits of each stack with a tally: most stacks need no further look
 	all.each(h, key, func(y *Tally) {
+		some |= 1 << (y.stack & 63)
 		size, has := held.ByStack[y.stack]
 		if has {
 			count--
@@ -42,10 +44,10 @@ func (all *Tallies) Sum(h *Holdings, key course.Key, limit int) *Summary {
 		}
 		own = append(own, Sum{y.stack, y.Allocated, y.Freed, y.Count, y.AtPeak, h.Known.IsSampled(y.stack)})
 	})
-	slices.SortFunc(own, heavier)
+	sortHeaviest(own)
 	s.Tallies = h.spare.list(min(limit, len(own)+len(held.ByStack)))
 	held.eachLargest(func(size stackSize) bool {
-		if all.hasTally(h, size.stack) {
+		if some&(1<<(size.stack&63)) != 0 && all.hasTally(h, size.stack) {
 			return true
 		}
 		s.Heaviest = max(s.Heaviest, size.size)
@@ -59,15 +61,21 @@ func (all *Tallies) Sum(h *Holdings, key course.Key, limit int) *Summary {
 		return len(s.Tallies) < limit
 	})
 	s.Tallies = append(s.Tallies, own[:min(len(own), limit-len(s.Tallies))]...)
+	s.Stacks = count - len(s.Tallies)
+	s.subtractListed()
+	return s
+}
+
+// subtractListed subtracts the sums in Tallies from Rest.
+func (s *Summary) subtractListed() {
 	s.Rest.AtPeak = s.Known
-	for _, y := range s.Tallies {
+	for i := range s.Tallies {
+		y := &s.Tallies[i]
 		s.Rest.Allocated -= y.Allocated
 		s.Rest.Freed -= y.Freed
 		s.Rest.Count -= y.Count
 		s.Rest.AtPeak -= y.AtPeak
 	}
-	s.Stacks = count - len(s.Tallies)
-	return s
 }
 
 // Copy returns a copy of a window's tallies, by meter.
@@ -95,7 +103,8 @@ func (h *Holdings) Settle(byMeter map[event.Meter]*Tallies, pid int32, limit int
 	for m, tallies := range byMeter {
 		h.Entries -= tallies.Len()
 		tallies.Done = tallies.Sum(h, course.Key{PID: pid, Meter: m}, limit)
-		tallies.ByStack, tallies.moved, tallies.Idle = nil, nil, idleTallies{}
+		h.spare.takeTallies(tallies.ByStack)
+		tallies.ByStack, tallies.recent, tallies.moved, tallies.Idle = nil, nil, nil, idleTallies{}
 	}
 }
 
@@ -113,5 +122,5 @@ func (h *Holdings) Tallies(key course.Key, isSettled bool) *Tallies {
 		return &Tallies{Done: &Summary{}}
 	}
 	total := h.Of(key).Total
-	return &Tallies{ByStack: map[uint64]*Tally{}, Highest: total, First: total}
+	return &Tallies{ByStack: h.spare.byStack(), Highest: total, First: total}
 }

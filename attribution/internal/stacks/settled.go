@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"cmp"
+	"slices"
 
 	"ipytracer/event"
 )
@@ -42,7 +43,21 @@ func (y *Sum) add(other *Sum) {
 
 // heavier orders sums by the bytes at the peak, in descending order, then by the bytes allocated.
 func heavier(x, y Sum) int {
-	return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Stack, y.Stack))
+	if x.AtPeak != y.AtPeak { // most differ in it, and cmp.Or compares everything
+		return cmp.Compare(y.AtPeak, x.AtPeak)
+	}
+	return cmp.Or(cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Stack, y.Stack))
+}
+
+// sortHeaviest sorts sums by [heavier]. Usually they are in that order.
+func sortHeaviest(all []Sum) {
+	for i := 1; i < len(all); i++ {
+		if before, y := &all[i-1], &all[i]; before.AtPeak < y.AtPeak ||
+			before.AtPeak == y.AtPeak && heavier(*before, *y) > 0 {
+			slices.SortFunc(all, heavier)
+			return
+		}
+	}
 }
 
 // Number of stacks that a window keeps of each meter, the heaviest.

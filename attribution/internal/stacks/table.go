@@ -28,7 +28,8 @@ type Table struct {
 	Names    []string
 	NameAt   map[string]uint32
 	seed     maphash.Seed
-	Text     int // bytes of all names
+	factors  [2]uint64 // of hashOf
+	Text     int       // bytes of all names
 	Room     Room
 	// Era counts how often stacks have been sent again, see [Monitor.Forgotten]; swept is the era of the last sweep.
 	Era, swept uint8
@@ -63,8 +64,10 @@ type frame struct {
 
 // NewTable returns a table without stacks.
 func NewTable(room Room) *Table {
+	seed := maphash.MakeSeed()
 	return &Table{
-		Repeated: map[uint64]uint32{}, NameAt: map[string]uint32{}, seed: maphash.MakeSeed(), Room: room,
+		Repeated: map[uint64]uint32{}, NameAt: map[string]uint32{}, seed: seed, Room: room,
+		factors: [2]uint64{maphash.Comparable(seed, 0) | 1, maphash.Comparable(seed, 1) | 1},
 	}
 }
 
@@ -105,7 +108,11 @@ func (t *Table) Add(s *event.Stack) bool {
 	return true
 }
 
-func (t *Table) hashOf(number uint64) uint64 { return maphash.Comparable(t.seed, number) }
+// hashOf returns a hash of a number: two products with secret odd factors.
+func (t *Table) hashOf(number uint64) uint64 {
+	number *= t.factors[0]
+	return (number ^ number>>32) * t.factors[1]
+}
 
 // PlaceOf returns the place in Stacks, from 0, of the stack with a number.
 func (t *Table) PlaceOf(number uint64) (uint32, bool) {
@@ -183,7 +190,7 @@ func (t *Table) Of(number uint64) *Stack {
 
 // Place returns the place in Stacks, from 1, of the stack with a number or the number of its samples; 0 for none.
 func (t *Table) Place(number uint64) uint32 {
-	if _, sampled := t.sampled[number]; sampled {
+	if t.IsSampled(number) {
 		number ^= SampleMark
 	}
 	entry := &t.recent[number%recents]
@@ -226,6 +233,9 @@ func (t *Table) Sample(stack uint64, represents event.Bytes) uint64 {
 
 // IsSampled reports whether a number stands for the sampled blocks of a stack.
 func (t *Table) IsSampled(stack uint64) bool {
+	if len(t.sampled) == 0 {
+		return false
+	}
 	_, known := t.sampled[stack]
 	return known
 }

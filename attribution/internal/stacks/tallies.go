@@ -12,6 +12,7 @@ import (
 // has held the same since the window began, see [Holdings].
 type Tallies struct {
 	ByStack map[uint64]*Tally
+	recent  *Tally // of ByStack, the one that was asked for last
 	Idle    idleTallies
 	idleAt  int         // length of ByStack at which idle tallies are searched
 	moved   []*Tally    // tallies that moved since the highest total so far
@@ -39,6 +40,9 @@ type Tally struct {
 // Of returns a stack's tally, nil if there is no room for one more. A new tally starts with the bytes that the stack
 // holds.
 func (all *Tallies) Of(h *Holdings, key course.Key, stack uint64) *Tally {
+	if y := all.recent; y != nil && y.stack == stack {
+		return y
+	}
 	y := all.ByStack[stack]
 	if y == nil {
 		if h.Entries >= h.Known.Room.Tallies {
@@ -47,9 +51,11 @@ func (all *Tallies) Of(h *Holdings, key course.Key, stack uint64) *Tally {
 		}
 		h.Entries++
 		held := h.Of(key).ByStack[stack]
-		y = &Tally{stack: stack, AtPeak: held, Held: held}
+		y = h.spare.tally()
+		*y = Tally{stack: stack, AtPeak: held, Held: held}
 		all.ByStack[stack] = y
 	}
+	all.recent = y
 	return y
 }
 
@@ -154,6 +160,7 @@ func (all *Tallies) makeIdle(h *Holdings, key course.Key, cells int32) {
 		y.isIdle = true
 		delete(all.ByStack, stack)
 	}
+	all.recent = nil
 	moved := all.moved[:0]
 	for _, y := range all.moved {
 		if !y.isIdle {

@@ -28,13 +28,17 @@ func code[T integer](c *coder, values ...*T) {
 	}
 }
 
-// codeOne codes one value.
+// codeOne codes one value. Most values have one byte.
 func codeOne[T integer](c *coder, v *T) {
 	if !c.reads {
-		c.bytes = binary.AppendVarint(c.bytes, int64(*v))
+		if n := int64(*v); n >= -64 && n < 64 {
+			c.bytes = append(c.bytes, byte(n<<1^n>>63))
+		} else {
+			c.bytes = binary.AppendVarint(c.bytes, n)
+		}
 		return
 	}
-	if first := c.bytes[0]; first < 0x80 { // most values have one byte
+	if first := c.bytes[0]; first < 0x80 {
 		*v, c.bytes = T(int64(first>>1)^-int64(first&1)), c.bytes[1:]
 		return
 	}

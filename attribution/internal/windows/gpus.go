@@ -11,7 +11,9 @@ type GPUs struct {
 	Used   [event.MeterCount]bool
 	Meters []event.Meter // the meters of the report, ascending
 	others []event.Meter // meters that a report has only if they are used
-	Notes  GPUNotes
+	// othersOfCPU are those of others that are no devices' meters.
+	othersOfCPU []event.Meter
+	Notes       GPUNotes
 }
 
 func newGPUs() *GPUs {
@@ -22,6 +24,9 @@ func newGPUs() *GPUs {
 		if !m.Facts().Always {
 			g.others = append(g.others, m)
 		}
+		if m == event.CPUMeters-1 {
+			g.othersOfCPU = slices.Clone(g.others)
+		}
 	}
 	return g
 }
@@ -29,12 +34,25 @@ func newGPUs() *GPUs {
 // MarkUsed marks the meters that are not 0.
 func (g *GPUs) MarkUsed(readings ...*event.Readings) {
 	for _, r := range readings {
-		for _, m := range g.others {
+		others := g.others
+		if isWithoutDevices(r) {
+			others = g.othersOfCPU
+		}
+		for _, m := range others {
 			if r[m] != 0 {
 				g.Mark(m)
 			}
 		}
 	}
+}
+
+// isWithoutDevices reports whether all meters of devices are 0.
+func isWithoutDevices(r *event.Readings) bool {
+	bits := event.Bytes(0)
+	for _, bytes := range r[event.CPUMeters:] {
+		bits |= bytes
+	}
+	return bits == 0
 }
 
 // Mark records that a meter is in use. A GPU's driver meter is shown with the other meters of the same GPU.

@@ -111,7 +111,7 @@ func (wt *Table) ArchiveWindow(w *Window) *Detail {
 		return nil
 	}
 	c.wholeWindow(w)
-	wt.Slots[w.Slot-1] = slot{at: wt.Archive.Add(c.bytes), id: int32(w.ID), kind: w.Kind}
+	wt.Slots[w.Slot-1] = slot{at: wt.Archive.Add(c.bytes), id: int32(w.ID), parent: w.parentID(), kind: w.Kind}
 	wt.Coded = c.bytes
 	return detail
 }
@@ -124,12 +124,12 @@ func (wt *Table) idAt(i int) int {
 	return int(wt.Slots[i].id)
 }
 
-// kindAt returns the kind of the i-th window.
-func (wt *Table) kindAt(i int) WindowKind {
-	if w := wt.Slots[i].W; w != nil {
-		return w.Kind
+// parentID returns the id of the window's parent, 0 for none.
+func (w *Window) parentID() int32 {
+	if w.Parent == nil {
+		return 0
 	}
-	return wt.Slots[i].kind
+	return int32(w.Parent.ID)
 }
 
 // At returns the i-th window, whole.
@@ -158,14 +158,30 @@ func (wt *Table) At(i int) *Window {
 	return wt.decoded
 }
 
-// All yields the windows of the selected kinds, whole, in the order they began, from index first of Slots on. The
-// caller must not change the windows.
-func (wt *Table) All(first int, selects func(WindowKind) bool) iter.Seq[*Window] {
+// selection reports whether a window is selected, by its kind, its id and that of its parent.
+type selection func(kind WindowKind, id, parent int) bool
+
+// OfKind selects the windows of a kind.
+func OfKind(kind WindowKind) selection { return OfKinds(func(k WindowKind) bool { return k == kind }) }
+
+// OfKinds selects the windows of some kinds.
+func OfKinds(kinds func(WindowKind) bool) selection {
+	return func(kind WindowKind, _, _ int) bool { return kinds(kind) }
+}
+
+// All yields the selected windows, whole, in the order they began, from index first of Slots on. The caller must not
+// change the windows.
+func (wt *Table) All(first int, selects selection) iter.Seq[*Window] {
 	return func(yield func(*Window) bool) {
 		for i := first; i < len(wt.Slots); i++ {
-			w := wt.Slots[i].W
-			isDropped := w != nil && w.Dropped
-			if isDropped || !selects(wt.kindAt(i)) {
+			s := wt.Slots[i]
+			if w := s.W; w != nil {
+				if w.Dropped {
+					continue
+				}
+				s.id, s.parent, s.kind = int32(w.ID), w.parentID(), w.Kind
+			}
+			if !selects(s.kind, int(s.id), int(s.parent)) {
 				continue
 			}
 			wt.reached = i
@@ -176,8 +192,8 @@ func (wt *Table) All(first int, selects func(WindowKind) bool) iter.Seq[*Window]
 	}
 }
 
-// AnyKind selects all windows.
-func AnyKind(WindowKind) bool { return true }
+// Any selects all windows.
+func Any(WindowKind, int, int) bool { return true }
 
 // WindowOf returns the reported window with an id, nil if there is none.
 func (wt *Table) WindowOf(id int) *Window {
@@ -286,8 +302,9 @@ func (wt *Table) GiveUp() { wt.decoded, wt.noTallies = nil, true }
 
 // slot is the place of a window: the window itself, or its place in the archive.
 type slot struct {
-	W    *Window
-	at   uint64
-	id   int32
-	kind WindowKind
+	W      *Window
+	at     uint64
+	id     int32
+	parent int32 // the id of its parent, 0 for none
+	kind   WindowKind
 }

@@ -91,10 +91,7 @@ func judged(r *model.Report) string {
 // highest returns the PID of the process whose cells have the highest peak; 0 if no process has cells.
 func highest(r *model.Report, meter string) (pid int) {
 	most := int64(-1)
-	for w := range r.AllPassing() {
-		if w.Kind != model.Cell {
-			continue
-		}
+	for w := range r.Picked(model.IsCell) {
 		if f, _ := w.Together(meter); f.Peak > most {
 			most, pid = f.Peak, w.PID
 		}
@@ -104,7 +101,7 @@ func highest(r *model.Report, meter string) (pid int) {
 
 // open makes the cells and their statements.
 func (x *reader) open() {
-	for w := range x.n.Report.AllPassing() {
+	for w := range x.n.Report.Picked(x.mayOpen) {
 		if w.PID != x.n.PID {
 			continue
 		}
@@ -120,6 +117,17 @@ func (x *reader) open() {
 			c.Last = c.Statements[len(c.Statements)-1].Order
 		}
 	}
+}
+
+// mayOpen reports whether open may make a cell or a statement of a window.
+func (x *reader) mayOpen(kind string, _, parent int) bool {
+	switch kind {
+	case model.Cell:
+		return !x.n.Dropped || len(x.n.Cells) < maxCells
+	case model.Statement:
+		return x.cells[parent] != nil
+	}
+	return false
 }
 
 func (x *reader) openCell(w *model.Window) {
@@ -216,11 +224,9 @@ func (x *reader) measure() {
 	for _, s := range x.n.Statements {
 		statements[s.Window.ID] = s
 	}
-	for w := range x.n.Report.AllPassing() {
+	isRead := func(_ string, id, _ int) bool { return x.cells[id] != nil || statements[id] != nil }
+	for w := range x.n.Report.Picked(isRead) {
 		c, s := x.cells[w.ID], statements[w.ID]
-		if c == nil && s == nil {
-			continue
-		}
 		if x.n.Report.Detail != nil {
 			x.n.Report.Detail(w)
 		}

@@ -145,6 +145,9 @@ func (s *standing) addUnlisted(m *Moment, l *listing) {
 			s.n.Dropped = true
 			return
 		}
+		if len(m.Live) == 0 {
+			m.Live = make(map[*Site]int64, len(live)+len(l.bySite))
+		}
 		for site, bytes := range live {
 			if _, listed := l.bySite[site]; !listed {
 				m.Live[site] = bytes

@@ -38,25 +38,25 @@ type candidate struct {
 }
 
 // choose chooses what the page shows: the heaviest cells have their stacks, and rows for their statements, as long as
-// there is room. It goes through all windows once.
+// there is room. It goes through all cells once.
 func choose(r *model.Report) *choice {
 	var cells []candidate
 	index := map[int]int{} // of a cell in cells, by id
 	early := map[int]int{} // statements that come before their cells, as in reports from elsewhere
 	statements := 0
-	for w := range r.AllPassing() {
-		switch w.Kind {
-		case model.Cell:
-			index[w.ID] = len(cells)
-			cells = append(cells, candidate{w.ID, weight(w), early[w.ID]})
-		case model.Statement:
+	for w := range r.Picked(func(kind string, _, parent int) bool {
+		if kind == model.Statement {
 			statements++
-			if i, ok := index[w.Parent]; ok {
+			if i, ok := index[parent]; ok {
 				cells[i].statements++
 			} else {
-				early[w.Parent]++
+				early[parent]++
 			}
 		}
+		return kind == model.Cell
+	}) {
+		index[w.ID] = len(cells)
+		cells = append(cells, candidate{w.ID, weight(w), early[w.ID]})
 	}
 	slices.SortStableFunc(cells, func(a, b candidate) int { return cmp.Compare(b.weight, a.weight) })
 	c := &choice{detailed: map[int]bool{}, resting: len(cells) <= fewCells, parts: len(cells) <= fewCells}

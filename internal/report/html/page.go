@@ -37,7 +37,7 @@ func newPage(r *model.Report, o Options) (*page, error) {
 		b.page.GPUs = append(b.page.GPUs, shown(device))
 	}
 	b.declare()
-	for w := range r.AllPassing() {
+	for w := range r.Picked(b.hasRow) {
 		b.window(w)
 	}
 	for between := range r.AllBetweenPassing() {

@@ -50,18 +50,23 @@ func emptyRows() rows {
 	}
 }
 
-// window adds the row of a window, or counts the window if it has none.
-func (b *builder) window(w *model.Window) {
-	kind, ok := kinds[w.Kind]
+// hasRow reports whether a window has a row, and counts the window if it has none.
+func (b *builder) hasRow(kind string, _, parent int) bool {
+	_, ok := kinds[kind]
 	switch {
 	case !ok || b.isFull():
 		b.dropped++
-		return
-	case kind == kindStatement && b.choice.statements != nil && !b.choice.statements[w.Parent]:
+		return false
+	case kind == model.Statement && b.choice.statements != nil && !b.choice.statements[parent]:
 		b.page.Rows.Statements++
-		return
+		return false
 	}
-	rows := &b.page.Rows
+	return true
+}
+
+// window adds the row of a window.
+func (b *builder) window(w *model.Window) {
+	kind, rows := kinds[w.Kind], &b.page.Rows
 	row := len(rows.Kind)
 	source, cut := 0, false
 	if kind == kindCell { // a statement's source is a part of its cell's
