@@ -92,7 +92,7 @@ __attribute__((noinline)) int read_swapped(__u32 slot, __u32 begins)
 	if (!percpu_rss)
 		p->swapped = p->counter[MM_SWAPENTS];
 	else if (begins || *(volatile __u64 *)&p->swaps)
-		fetch_add(&p->swapped, counter_moved(p, slot, MM_SWAPENTS));
+		fetch_add(&p->swapped, counter_moved(slot, MM_SWAPENTS));
 	if (p->swapped)
 		p->swaps = 1;
 	return 0;

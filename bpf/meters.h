@@ -231,12 +231,16 @@ moved:
 }
 
 /* Reads a counter with all its shares. Returns the pages by which it has moved. */
-static __always_inline __s64 counter_moved(struct process *p, __u32 slot, __u64 member)
+__attribute__((noinline)) int counter_moved(__u32 slot, __u32 number)
 {
+	__u64 member = AT_MOST(number, NR_MM_COUNTERS - 1);
+	struct process *p = process_at(slot);
 	struct counter c = { .slot = slot, .member = member };
+
+	if (!p || !p->mm)
+		return 0;
 	__u64 counter = counter_at(p, member);
 	__s64 was = *(volatile __s64 *)&p->counter[member];
-
 	c.moved = takes(&p->counter[member], was, count_at(counter));
 	c.shares = shares_of(counter);
 	REPEAT(cpus, look_at_share, &c);
@@ -244,17 +248,16 @@ static __always_inline __s64 counter_moved(struct process *p, __u32 slot, __u64 
 }
 
 /* The same, and moves the meter by that. */
-__attribute__((noinline)) int whole_counter(__u32 slot, __u32 number)
+__attribute__((noinline)) int whole_counter(__u32 slot, __u32 member)
 {
-	__u64 member = AT_MOST(number, NR_MM_COUNTERS - 1);
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
 
-	if (!r || !p->mm)
+	if (!r)
 		return 0;
-	__s64 moved = counter_moved(p, slot, member);
+	__s64 moved = counter_moved(slot, member);
 	if (moved)
-		part_moved(p, r, slot, member, moved);
+		part_moved(p, r, slot, AT_MOST(member, NR_MM_COUNTERS - 1), moved);
 	return moved;
 }
 

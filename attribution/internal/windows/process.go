@@ -175,10 +175,10 @@ type Process struct {
 	container containerCourse
 	// SwappedNow is its memory in swap at its last boundary; below 0 if that is not known.
 	SwappedNow event.Bytes
-	HasMoved  bool     // to another container, at some time
-	kernels   *kernels // nil unless the process is a kernel
-	name      string   // its name among the kernels: see [Process.Kernel]
-	Pool      string   // the pool in which it waits for the next task at the end
+	HasMoved   bool     // to another container, at some time
+	kernels    *kernels // nil unless the process is a kernel
+	name       string   // its name among the kernels: see [Process.Kernel]
+	Pool       string   // the pool in which it waits for the next task at the end
 }
 
 // memory is the course of a process's meters.
