@@ -161,6 +161,16 @@ static __always_inline long add_process(__u32 slot, __u32 *root)
 }
 REPEATED_SLOTS(add_process, __u32 *)
 
+/* Reports whether the store has room for a kind of boundary. A function of its own, for draw_boundary's stack. */
+static __noinline bool has_room_for(struct root *r, __u32 kind)
+{
+	if (store_has_room(reserve_for(kind)))
+		return true;
+	if (r)
+		refuse(r, refused_as(kind));
+	return false;
+}
+
 /*
  * Draws one boundary. Returns its number, or 0 if there was no room for it: then the segment goes on. Not inlined:
  * verified once, called from many programs.
@@ -176,10 +186,8 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	struct root *r = root_of(p);
 	if (!r)
 		return 0;
-	if (!store_has_room(reserve_for(why->kind))) {
-		refuse(r, refused_as(why->kind));
+	if (!has_room_for(r, why->kind))
 		return 0;
-	}
 	__u64 ticket, number = fetch_add(&next_number, 1);
 	fetch_add(&p->cutting, 1);
 	if (r->devices)

@@ -294,7 +294,7 @@ static __noinline int first_part_over(struct window *w, __u32 slot)
 }
 
 /* Ends a part of the innermost cell, and the cell with its last part or where an exception leaves it. */
-__attribute__((noinline)) int marimo_part_over(struct thread *t, __u32 slot, __u32 failed)
+static __always_inline int marimo_part_over(struct thread *t, __u32 slot, __u32 failed)
 {
 	struct python *py = python_at(slot);
 	struct window *w = innermost(t);
