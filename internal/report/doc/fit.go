@@ -24,15 +24,17 @@ func (d *Document) Len() int { return len(d.blocks) }
 // FitAnswers shortens the answers among the blocks behind the first from ones, and returns how many lines they take.
 // While they take more than wanted lines, the longest gets a shorter form, of several the last; one of one form is
 // cut behind its second line. If they then take more than most lines, they are cut behind their first line, in the same
-// order. Answers with code are never cut. The numbers are for 80 columns, and larger for fewer. Without a width nothing
-// is shortened.
+// order. Answers with code are never cut, but get their form without code if that is not enough. The numbers are for 80
+// columns, and larger for fewer. Without a width nothing is shortened.
 func (d *Document) FitAnswers(size Size, from, wanted, most int) (taken int) {
 	if size.Width == 0 {
 		return 0
 	}
 	const columns = 80
-	limits := [...]int{wanted, most}
-	for i, shorten := range []func(firstLine, int) (firstLine, bool){firstLine.shorter, firstLine.oneLine} {
+	limits := [...]int{wanted, most, most}
+	for i, shorten := range []func(firstLine, int) (firstLine, bool){
+		firstLine.shorter, firstLine.oneLine, firstLine.codeless,
+	} {
 		limit := limits[i] * max(columns, size.Width) / size.Width
 		for {
 			longest, at, shorter := 0, 0, firstLine{}
@@ -74,15 +76,24 @@ func (a firstLine) shorter(width int) (shorter firstLine, ok bool) {
 	before := a.lines(width)
 	for i, f := range a.forms {
 		next := firstLine{Answer{a.Question, f.Text}, f.Code, a.forms[i+1:]}
-		if next.lines(width) < before {
+		if next.lines(width) < before && (len(f.Code) > 0) == (len(a.code) > 0) {
 			return next, true
 		}
 	}
 	const least = 2
-	if len(a.forms) > 0 || before <= least {
+	if len(a.forms) > 0 || len(a.code) > 0 || before <= least {
 		return a, false
 	}
 	return a.cut(width, before-1)
+}
+
+// codeless returns an answer's last form, if that alone has no code.
+func (a firstLine) codeless(int) (shorter firstLine, ok bool) {
+	if len(a.code) == 0 || len(a.forms) == 0 {
+		return a, false
+	}
+	last := a.forms[len(a.forms)-1]
+	return firstLine{Answer{a.Question, last.Text}, last.Code, nil}, len(last.Code) == 0
 }
 
 // oneLine returns an answer cut behind its first line. ok is false if it has no more.

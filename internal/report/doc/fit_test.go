@@ -40,3 +40,19 @@ func TestFitAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerWithoutCode: an answer's last form, which alone has no code, is taken only where everything else has been
+// shortened.
+func TestAnswerWithoutCode(t *testing.T) {
+	code, long := strings.Repeat("x", 300), strings.TrimSpace(strings.Repeat("word ", 30)) // four lines, and two or three
+	for most, want := range map[int]string{12: "x", 5: "x", 4: "by code", 1: "by code"} {
+		d := &Document{}
+		d.Answer("one", long)
+		d.AnswerIn("two", Form{Text: code + " " + code, Code: []string{code}}, Form{Text: code, Code: []string{code}},
+			Form{Text: "by code"})
+		taken := d.FitAnswers(Size{Width: 80}, 0, most, most)
+		if two := d.Answers()[1].Text; !strings.HasPrefix(two, want) {
+			t.Errorf("at most %d lines: %d: %q", most, taken, two)
+		}
+	}
+}

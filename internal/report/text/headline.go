@@ -107,6 +107,7 @@ func (v headlineView) leadRest(rest *leftover) {
 		for most := mostEntries; most > 0; most-- {
 			forms = append(forms, doc.Form{Text: prefix + rest.toFree(most), Code: rest.code()})
 		}
+		forms = append(forms, doc.Form{Text: prefix + rest.toFree(0)})
 		v.AnswerIn("to free it", forms...)
 	}
 	if forms := rest.keptByMalloc(prefix); forms != nil {

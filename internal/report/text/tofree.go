@@ -175,11 +175,14 @@ func (o *leftover) moreEntries(shown int) string {
 	}
 	if len(rest) == 0 {
 		return ""
+	} else if shown == 0 {
+		return words.BytesOrMore(bytes, exact) + " by " + words.Plural(len(rest), "piece") + " of code (--full)"
 	}
 	return fmt.Sprintf("and %s in %d more (--full)", words.BytesOrMore(bytes, exact), len(rest))
 }
 
 const (
+	mostEntries = 3               // most pieces of code to type
 	mostLeading = 2               // most names that [leftover.leadingTo] lists
 	taskType    = "_asyncio.Task" // since CPython 3.6
 )
@@ -282,9 +285,6 @@ func (o *leftover) beyondSizes(lines []model.Line, named []together) []model.Lin
 	}
 	return nil
 }
-
-// mostEntries is the largest number of pieces of code to type.
-const mostEntries = 3
 
 // keptByMalloc returns the size of malloc's free part of the remaining memory, and the code to give it back to Linux,
 // in two forms; nil if the part is small.
