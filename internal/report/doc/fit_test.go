@@ -44,7 +44,8 @@ func TestFitAnswers(t *testing.T) {
 // TestAnswerWithoutCode: an answer's last form, which alone has no code, is taken only where everything else has been
 // shortened.
 func TestAnswerWithoutCode(t *testing.T) {
-	code, long := strings.Repeat("x", 300), strings.TrimSpace(strings.Repeat("word ", 30)) // four lines, and two or three
+	code := strings.Repeat("x", 300)                       // four lines
+	long := strings.TrimSpace(strings.Repeat("word ", 30)) // two
 	for most, want := range map[int]string{12: "x", 5: "x", 4: "by code", 1: "by code"} {
 		d := &Document{}
 		d.Answer("one", long)
