@@ -73,6 +73,14 @@ static __noinline int nameless(__u32 slot)
 	return 0;
 }
 
+/* Keeps the file name of a cell's code in its window, of which the name is zero. */
+static __always_inline void keep_name(struct window *w, __u32 slot, struct name *name)
+{
+	w->file_size = name->size > FILE_SIZE ? FILE_SIZE : name->size;
+	if (w->file_size && bpf_probe_read_user(w->file, AT_MOST(w->file_size, FILE_SIZE), (void *)name->data))
+		nameless(slot);
+}
+
 /* Opens the window of a cell. A separate function, so that its stack is not below that of closing the cell before. */
 static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *running, __u64 source, struct name *name)
 {
@@ -99,10 +107,8 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 	w->failed = 0;
 	w->ended = 0;
 	w->statements = 0;
-	w->file_size = name->size > FILE_SIZE ? FILE_SIZE : name->size;
 	__builtin_memset(w->file, 0, sizeof(w->file));
-	if (w->file_size && bpf_probe_read_user(w->file, AT_MOST(w->file_size, FILE_SIZE), (void *)name->data))
-		nameless(slot);
+	keep_name(w, slot, name);
 	struct occasion why = {
 		.kind = BOUNDARY_CELL_OPEN,
 		.slot = slot,

@@ -161,21 +161,15 @@ static __noinline int enter_marimo(struct thread *t, __u32 slot, struct marimo_r
 		lose(LOSS_NESTING);
 		return 0;
 	}
-	if (!store_has_room(CELL_RESERVE)) { /* nor would there be for its end */
-		struct process *p = process_at(slot);
-		struct root *root = p ? root_of(p) : NULL;
-		if (root)
-			refuse(root, REFUSED_BOUNDARY);
+	struct process *p = process_at(slot);
+	if (!has_room_for(p ? root_of(p) : NULL, BOUNDARY_CELL_OPEN)) /* nor would there be for its end */
 		return 0;
-	}
 	__builtin_memset(w, 0, sizeof(*w));
 	w->cell = fetch_add(&next_cell, 1);
 	w->frame = r->frame;
 	w->coroutine = r->coroutine;
 	w->runner = code_of(py, r->coroutine);
-	w->file_size = file->size > FILE_SIZE ? FILE_SIZE : file->size;
-	if (w->file_size && bpf_probe_read_user(w->file, AT_MOST(w->file_size, FILE_SIZE), (void *)file->data))
-		nameless(slot);
+	keep_name(w, slot, file);
 	struct occasion why = {
 		.kind = BOUNDARY_CELL_OPEN,
 		.slot = slot,

@@ -157,25 +157,3 @@ type Child struct {
 
 // OwnMeters returns the figures of a child without what it shares with its parent.
 func (c *Child) OwnMeters() map[string]Figure { return Own(c.Meters, c.Shared) }
-
-// LineWithin returns the line of a cell, from first to last, with calls that had at least half of some bytes of a
-// meter; 0 if there is none. Within a compound statement it is the line that made the memory.
-func LineWithin(there []Allocation, execution, first, last int, meter string, bytes int64) int {
-	line := 0
-	atPeak := map[int]int64{}
-	for i := range there {
-		a := &there[i]
-		if a.Meter != meter || len(a.Stack) == 0 {
-			continue
-		}
-		if f := &a.Stack[len(a.Stack)-1]; f.Execution == execution && f.Line >= first && f.Line <= last {
-			atPeak[f.Line] += a.AtPeak
-		}
-	}
-	for at, had := range atPeak {
-		if 2*had >= bytes && (line == 0 || had > atPeak[line] || had == atPeak[line] && at < line) {
-			line = at
-		}
-	}
-	return line
-}

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 
@@ -165,18 +166,19 @@ func (a *allowance) restrict(l *lastlook.Look) {
 		return
 	}
 	a.look()
-	left, room, name := a.machine().Available, int64(0), "the machine"
-	room = left / shareForLook
-	if b := a.last.Bound; b != nil {
-		if bounded := b.Room() - a.margin() - roomForLook; bounded < room || left == 0 {
-			left, room, name = b.Room(), bounded, tracee.Clean(b.Name)
-		}
-	} else if left == 0 {
-		return // it is not known
+	const least = leastObjects * bytesOfObject
+	room := int64(math.MaxInt64)
+	if available := a.machine().Available; available > 0 { // else it is not known
+		room = max(available/shareForLook, least)
 	}
-	if room < leastObjects*bytesOfObject {
-		l.Barred, l.Asked = fmt.Sprintf("%s leaves the tracer %s", name, words.Bytes(left)), false
-		return
+	if b := a.last.Bound; b != nil {
+		bounded := b.Room() - a.margin() - roomForLook
+		if bounded < least {
+			l.Barred, l.Asked = fmt.Sprintf("%s leaves the tracer %s", tracee.Clean(b.Name),
+				words.Bytes(b.Room())), false
+			return
+		}
+		room = min(room, bounded)
 	}
 	l.Objects = int(room / bytesOfObject / int64(max(1, len(l.Targets))))
 }

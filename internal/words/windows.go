@@ -146,9 +146,31 @@ func Within(cell *model.Window, statements []model.Window, there []model.Allocat
 	if len(statements) > 1 && statements[1].Line > of.Line {
 		last = min(last, statements[1].Line-1)
 	}
-	line := model.LineWithin(there, cell.Execution, of.Line, last, meter, of.Meters[meter].Need())
+	line := lineWithin(there, cell.Execution, of.Line, last, meter, of.Meters[meter].Need())
 	if line <= of.Line || of.Line == 0 || strings.HasPrefix(lines[0], "%%") {
 		return "", ""
 	}
 	return fmt.Sprintf("line %d (most of it)", line), strings.TrimSpace(lines[line-1])
+}
+
+// lineWithin returns the line of a cell, from first to last, with calls that had at least half of some bytes of a
+// meter; 0 if there is none. Within a compound statement it is the line that made the memory.
+func lineWithin(there []model.Allocation, execution, first, last int, meter string, bytes int64) int {
+	line := 0
+	atPeak := map[int]int64{}
+	for i := range there {
+		a := &there[i]
+		if a.Meter != meter || len(a.Stack) == 0 {
+			continue
+		}
+		if f := &a.Stack[len(a.Stack)-1]; f.Execution == execution && f.Line >= first && f.Line <= last {
+			atPeak[f.Line] += a.AtPeak
+		}
+	}
+	for at, had := range atPeak {
+		if 2*had >= bytes && (line == 0 || had > atPeak[line] || had == atPeak[line] && at < line) {
+			line = at
+		}
+	}
+	return line
 }

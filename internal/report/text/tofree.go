@@ -175,7 +175,8 @@ func (o *leftover) moreEntries(shown int) string {
 	}
 	if len(rest) == 0 {
 		return ""
-	} else if shown == 0 {
+	}
+	if shown == 0 {
 		return words.BytesOrMore(bytes, exact) + " by " + words.Plural(len(rest), "piece") + " of code (--full)"
 	}
 	return fmt.Sprintf("and %s in %d more (--full)", words.BytesOrMore(bytes, exact), len(rest))
