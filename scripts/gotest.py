@@ -26,6 +26,8 @@ GO = os.environ.get("GO") or "go"
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEATH = ("panic: ", "fatal error: ")  # the beginnings of the Go runtime's last words
 NARRATION = ("=== RUN", "=== PAUSE", "=== CONT", "=== NAME")
+# `sudo make test` must not look like a user's sudo: what tests write and start belongs to root.
+INVOKER = ("SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "PKEXEC_UID", "DOAS_USER")
 SLOWEST = 12  # as many tests are named at the end
 SLOW = 5  # seconds that each of them takes at least
 
@@ -50,6 +52,7 @@ class Run:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            env={name: value for name, value in os.environ.items() if name not in INVOKER},
         ) as process:
             for line in process.stdout:
                 try:

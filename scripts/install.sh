@@ -10,7 +10,7 @@ demo) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python
 test) packages=(python3 python3-dev python3-pytest python3-pytest-xdist
     ipython3 python3-ipykernel python3-jupyter-client python3-numpy python3-pandas python3-greenlet
     gcc g++ libc6-dev make git
-    ca-certificates clang llvm clang-format libbpf-dev linux-libc-dev procps util-linux sudo libjemalloc2
+    ca-certificates clang llvm clang-format libbpf-dev linux-libc-dev procps util-linux iproute2 sudo libjemalloc2
     python3-sklearn python3-matplotlib python3-seaborn python3-joblib python3-numexpr python3-pil python3-torch
     python3-jupyter-server python3-nbconvert python3-nbclient jupyter-console # the notebooks: 1.2 GB
     systemd # the units
